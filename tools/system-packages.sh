@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Looks for what a build takes from the system, installs what is missing by apt-get where that is allowed (root, or
+# sudo without a password), and says in one line each what stays missing and what takes its place.
+# Usage: system-packages.sh PYTHON. Fails only where nothing can take its place.
+set -uo pipefail
+
+PYTHON=${1:-python3}
+CXX=${CXX:-c++}
+
+has_compiler() { command -v "$CXX" >/dev/null; }
+has_header() { echo "#include <$1>" | "$CXX" -std=c++20 -E -x c++ - >/dev/null 2>&1; }
+has_venv() { "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null; }
+has_python_headers() {
+  "$PYTHON" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
+}
+# Python's own packages serve only a Python that came from them.
+from_system() { [[ $(readlink -f "$(command -v "$PYTHON")") == /usr/bin/* ]]; }
+
+missing=()
+look() {
+  missing=()
+  has_compiler || missing+=(g++)
+  has_venv || { from_system && missing+=(python3-venv); }
+  has_python_headers || { from_system && missing+=(python3-dev); }
+  has_header liburing.h || missing+=(liburing-dev)
+  has_header gtest/gtest.h || missing+=(libgtest-dev)
+}
+
+as_root=()
+may_install() {
+  command -v apt-get >/dev/null || return 1
+  [[ $(id -u) == 0 ]] && return 0
+  as_root=(sudo -n)
+  command -v sudo >/dev/null && sudo -n true 2>/dev/null
+}
+
+if ! command -v "$PYTHON" >/dev/null; then
+  echo "setup: $PYTHON not found: install Python 3.10 or newer, or say 'make PYTHON=/path/to/python3 setup'" >&2
+  exit 1
+fi
+
+look
+if ((${#missing[@]})) && may_install; then
+  echo "setup: installing ${missing[*]} by apt-get"
+  install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=60)
+  # The package lists may be absent or old: refresh them only when the first try fails.
+  "${install[@]}" install "${missing[@]}" >/dev/null 2>&1 ||
+    { "${install[@]}" update && "${install[@]}" install "${missing[@]}"; } >/dev/null 2>&1 ||
+    echo "setup: apt-get could not install them; going on without"
+  look
+fi
+
+failed=0
+for package in "${missing[@]}"; do
+  case $package in
+    liburing-dev) echo "setup: liburing-dev is missing: no io_uring engine, posix carries the bytes" ;;
+    libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;
+    *) echo "setup: $package is missing and nothing can take its place: install it" >&2 && failed=1 ;;
+  esac
+done
+exit $failed
