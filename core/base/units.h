@@ -1,0 +1,13 @@
+// Numbers as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace swath {
+
+std::string with_commas(int64_t value);  // 1,048,576
+// 512 B, 4.0 KiB, 1.5 MiB ...
+std::string in_bytes(int64_t bytes);
+
+}  // namespace swath

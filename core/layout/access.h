@@ -1,0 +1,73 @@
+// What one rank touches of the file: its parts in all panels, in file order, still without a list.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "layout/layout.h"
+
+namespace swath {
+
+// Elements that start in [begin, limit) of the file; they fill [begin, end), end - limit < one element.
+struct Window {
+  int64_t begin;
+  int64_t end;
+  int64_t limit;
+  int64_t bytes() const { return end - begin; }
+};
+
+// Elements [first, last) of one part in one panel.
+struct Slice {
+  const Regions& regions;
+  int64_t first;
+  int64_t last;
+  size_t part;
+};
+
+class Access {
+ public:
+  Access(const Layout& layout, std::vector<Part> parts);
+
+  int64_t bytes() const { return bytes_; }
+  bool empty() const { return bytes_ == 0; }
+  const Layout& layout() const { return *layout_; }
+  const std::vector<Part>& parts() const { return parts_; }
+
+  // Visits what starts in [begin, end), panel by panel in file order, and part by part in each panel. Packed messages
+  // have this order on both sides.
+  void visit(int64_t begin, int64_t end, const std::function<void(const Slice&)>& visitor) const;
+  void visit_all(const std::function<void(const Slice&)>& visitor) const { visit(0, INT64_MAX, visitor); }
+
+  // Bytes of the elements that start in [begin, end).
+  int64_t bytes_in(int64_t begin, int64_t end) const;
+  // Contiguous runs of the elements that start in [begin, end); runs of different parts or panels count apart.
+  int64_t runs_in(int64_t begin, int64_t end) const;
+  int64_t runs() const { return runs_in(0, INT64_MAX); }
+
+  // The next window at or after `cursor`, before `end`: from the first element there to the next multiple of
+  // `window_bytes`, so that windows of different ranks and rounds meet at the same places. Nothing: no element is left.
+  //
+  // Example: window_bytes 100, elements of 8 bytes at 60, 92, 250: windows [60, 100) limit 100, and [250, 258) limit 300.
+  std::optional<Window> next_window(int64_t cursor, int64_t end, int64_t window_bytes) const;
+  // Offset of the first element that starts at or after `cursor`; nothing if none is left.
+  std::optional<int64_t> next_start(int64_t cursor) const;
+  // One past the last byte of the last element that starts before `limit`; nothing if there is none.
+  std::optional<int64_t> last_end(int64_t limit) const;
+
+  // The file offset where the element number `k` of all (in file order) starts, where one product describes all of
+  // them; else nothing. With it file domains hold equal numbers of elements, not equal spans.
+  std::optional<int64_t> offset_of_element(int64_t k) const;
+
+ private:
+  template <typename Visitor>
+  void visit_panels(int64_t first, int64_t last, const Visitor& visitor) const;
+
+  const Layout* layout_;
+  std::vector<Part> parts_;
+  std::vector<Regions> regions_;  // of each part, where there is a single panel
+  int64_t bytes_ = 0;
+};
+
+}  // namespace swath

@@ -1,0 +1,32 @@
+// Copying between two strided places: the one loop that every method moves bytes with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "layout/regions.h"
+
+namespace swath {
+
+// One loop around a block of bytes.
+struct CopyLevel {
+  int64_t count;
+  int64_t source_stride;
+  int64_t target_stride;
+};
+
+// Copies a block of `bytes` at every combination of the levels (slowest first). Source and target must not overlap.
+void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std::vector<CopyLevel> levels);
+
+// Copies the elements at positions [first, last) between a window of the file held in memory, whose first byte is file
+// offset `window_offset`, and user memory at `memory` (offset 0 of the regions' memory places).
+void gather_from_window(const Regions& regions, int64_t first, int64_t last, const std::byte* window,
+                        int64_t window_offset, std::byte* memory);
+void scatter_to_window(const Regions& regions, int64_t first, int64_t last, std::byte* window, int64_t window_offset,
+                       const std::byte* memory);
+// Copies the elements from one window of the file to the same places of another window of the same offset.
+void copy_between_windows(const Regions& regions, int64_t first, int64_t last, std::byte* target,
+                          const std::byte* source, int64_t window_offset);
+
+}  // namespace swath

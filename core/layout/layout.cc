@@ -1,0 +1,197 @@
+#include "layout/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/math.h"
+
+namespace swath {
+namespace {
+
+[[noreturn]] void fail_format(const std::string& message) { throw Error(ErrorKind::kFormat, message); }
+
+void check_extents(const Shape& shape) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 0) {
+      fail_format("layout: dimension " + std::to_string(d) + " has an extent of " + std::to_string(shape[d]));
+    }
+  }
+}
+
+std::vector<int64_t> strides_in_order(const Shape& shape, int64_t element_bytes, const std::vector<int>& order) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t stride = element_bytes;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = stride;
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(shape[d], 1), &stride)) {
+      fail_format("layout: dimension " + std::to_string(d) + " ends beyond 2^63 bytes");
+    }
+  }
+  return strides;
+}
+
+std::vector<int> c_order(size_t dimensions) {
+  std::vector<int> order(dimensions);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+}  // namespace
+
+Layout Layout::strided(Shape shape, int64_t element_bytes, int64_t offset, std::vector<int64_t> strides) {
+  if (element_bytes < 1) fail_argument("layout: an element of " + std::to_string(element_bytes) + " bytes");
+  if (strides.size() != shape.size()) fail_argument("layout: one stride a dimension is needed");
+  if (offset < 0) fail_format("layout: the data would start at offset " + std::to_string(offset));
+  check_extents(shape);
+  std::vector<size_t> slowest_first(shape.size());
+  std::iota(slowest_first.begin(), slowest_first.end(), size_t{0});
+  std::stable_sort(slowest_first.begin(), slowest_first.end(), [&](size_t a, size_t b) { return strides[a] > strides[b]; });
+  const bool empty = std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent == 0; });
+  int64_t span = element_bytes;  // of the faster dimensions together
+  for (size_t i = slowest_first.size(); i-- > 0 && !empty;) {
+    const size_t d = slowest_first[i];
+    if (shape[d] == 1) continue;
+    if (strides[d] < span) {
+      fail_format("layout: dimension " + std::to_string(d) + " has a stride of " + std::to_string(strides[d]) +
+                  " bytes, but the faster dimensions fill " + std::to_string(span) + ": elements would overlap");
+    }
+    int64_t extent = 0;
+    if (__builtin_mul_overflow(shape[d] - 1, strides[d], &extent) || __builtin_add_overflow(span, extent, &span)) {
+      fail_format("layout: dimension " + std::to_string(d) + " ends beyond 2^63 bytes");
+    }
+  }
+  if (span > INT64_MAX - offset) {
+    fail_format("layout: data at offset " + std::to_string(offset) + " ends beyond 2^63 bytes");
+  }
+  Layout layout;
+  layout.shape_ = std::move(shape);
+  layout.element_bytes_ = element_bytes;
+  layout.offset_ = offset;
+  layout.strides_ = std::move(strides);
+  return layout;
+}
+
+Layout Layout::ordered(const Shape& shape, int64_t element_bytes, int64_t offset, const std::vector<int>& order) {
+  std::vector<int> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != c_order(shape.size())) {
+    fail_argument("layout: the order must name each of the " + std::to_string(shape.size()) +
+                  " dimensions once, slowest first");
+  }
+  return strided(shape, element_bytes, offset, strides_in_order(shape, element_bytes, order));
+}
+
+Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, std::vector<int64_t> offsets) {
+  if (element_bytes < 1) fail_argument("layout: an element of " + std::to_string(element_bytes) + " bytes");
+  if (chunk_shape.size() != shape.size() || shape.empty()) fail_format("layout: one chunk extent a dimension is needed");
+  check_extents(shape);
+  int64_t chunks = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (chunk_shape[d] < 1) fail_format("layout: a chunk extent of " + std::to_string(chunk_shape[d]));
+    if (__builtin_mul_overflow(chunks, ceil_div(shape[d], chunk_shape[d]), &chunks)) {
+      fail_format("layout: more than 2^63 chunks");
+    }
+  }
+  if (static_cast<int64_t>(offsets.size()) != chunks) {
+    fail_format("layout: " + std::to_string(offsets.size()) + " chunk offsets for " + std::to_string(chunks) + " chunks");
+  }
+  Layout layout;
+  layout.shape_ = std::move(shape);
+  layout.element_bytes_ = element_bytes;
+  layout.chunk_shape_ = std::move(chunk_shape);
+  layout.strides_ = strides_in_order(layout.chunk_shape_, element_bytes, c_order(layout.chunk_shape_.size()));
+  layout.offsets_ = std::move(offsets);
+  for (int64_t i = 0; i < chunks; ++i) {
+    if (layout.offsets_[static_cast<size_t>(i)] >= 0) layout.by_offset_.push_back(i);
+  }
+  const auto& at = layout.offsets_;
+  const int64_t size = layout.chunk_bytes();
+  std::sort(layout.by_offset_.begin(), layout.by_offset_.end(), [&](int64_t a, int64_t b) { return at[a] < at[b]; });
+  if (!layout.by_offset_.empty() && at[layout.by_offset_.back()] > INT64_MAX - size) {
+    fail_format("layout: a chunk at offset " + std::to_string(at[layout.by_offset_.back()]) +
+                " ends beyond 2^63 bytes");
+  }
+  for (size_t i = 1; i < layout.by_offset_.size(); ++i) {
+    const int64_t previous = at[layout.by_offset_[i - 1]];
+    if (previous + size > at[layout.by_offset_[i]]) {
+      fail_format("layout: two chunks overlap in the file, at offsets " + std::to_string(previous) + " and " +
+                  std::to_string(at[layout.by_offset_[i]]) + ", each of " + std::to_string(size) + " bytes");
+    }
+  }
+  return layout;
+}
+
+int64_t Layout::chunk_bytes() const { return is_chunked() ? element_count(chunk_shape_) * element_bytes_ : 0; }
+
+Panel Layout::chunk(int64_t linear) const {
+  Panel panel{Shape(shape_.size()), Shape(shape_.size()), offsets_[static_cast<size_t>(linear)], strides_};
+  for (size_t d = shape_.size(); d-- > 0;) {
+    const int64_t chunks = ceil_div(shape_[d], chunk_shape_[d]);
+    panel.begin[d] = (linear % chunks) * chunk_shape_[d];
+    panel.end[d] = std::min(shape_[d], panel.begin[d] + chunk_shape_[d]);
+    linear /= chunks;
+  }
+  return panel;
+}
+
+Panel Layout::panel(int64_t index) const {
+  if (is_chunked()) return chunk(by_offset_[static_cast<size_t>(index)]);
+  return {Shape(shape_.size(), 0), shape_, offset_, strides_};
+}
+
+std::pair<int64_t, int64_t> Layout::panels_in(int64_t begin, int64_t end) const {
+  if (!is_chunked()) return {0, 1};
+  const int64_t size = chunk_bytes();
+  const auto first = std::partition_point(by_offset_.begin(), by_offset_.end(),
+                                          [&](int64_t chunk) { return offsets_[chunk] + size <= begin; });
+  const auto last = std::partition_point(first, by_offset_.end(), [&](int64_t chunk) { return offsets_[chunk] < end; });
+  return {first - by_offset_.begin(), last - by_offset_.begin()};
+}
+
+Regions Layout::regions(const Panel& panel, const Part& part) const {
+  if (!part.holds) return {};
+  int64_t file_origin = panel.offset;
+  int64_t memory_origin = part.memory_origin;
+  std::vector<RegionDimension> dimensions;
+  dimensions.reserve(shape_.size());
+  for (size_t d = 0; d < shape_.size(); ++d) {
+    int64_t skipped = 0;
+    IndexSet inside = is_chunked() ? part.indices[d].clip(panel.begin[d], panel.end[d], &skipped) : part.indices[d];
+    file_origin -= panel.begin[d] * panel.strides[d];
+    memory_origin += skipped * part.memory_strides[d];
+    dimensions.push_back({inside, panel.strides[d], part.memory_strides[d]});
+  }
+  return Regions(file_origin, memory_origin, element_bytes_, std::move(dimensions));
+}
+
+std::vector<Panel> Layout::absent_panels() const {
+  std::vector<Panel> panels;
+  for (size_t i = 0; i < offsets_.size(); ++i) {
+    if (offsets_[i] < 0) panels.push_back(chunk(static_cast<int64_t>(i)));
+  }
+  return panels;
+}
+
+std::string Layout::to_string() const {
+  if (is_chunked()) {
+    std::string text = "chunks of " + swath::to_string(chunk_shape_) + ", " + std::to_string(by_offset_.size()) +
+                       " in the file";
+    if (has_absent_chunks()) text += ", " + std::to_string(offsets_.size() - by_offset_.size()) + " not allocated";
+    return text;
+  }
+  const std::string at = " at offset " + std::to_string(offset_);
+  const std::vector<int> c = c_order(shape_.size());
+  if (strides_ == strides_in_order(shape_, element_bytes_, c)) return "C order" + at;
+  const std::vector<int> f(c.rbegin(), c.rend());
+  if (strides_ == strides_in_order(shape_, element_bytes_, f)) return "F order" + at;
+  std::vector<int> order = c;
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return strides_[a] > strides_[b]; });
+  if (order == c && !shape_.empty()) return "records of " + std::to_string(strides_[0]) + " bytes" + at;
+  std::string text = "order (";
+  for (const int d : order) text += (text.back() == '(' ? "" : ", ") + std::to_string(d);
+  return text + ")" + at;
+}
+
+}  // namespace swath

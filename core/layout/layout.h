@@ -1,0 +1,66 @@
+// Which byte of the file holds which element: the paper's M1 (two-phase-1993, section 2.2).
+//
+// A layout is a set of panels. A panel is a box of the array whose elements lie at fixed strides in one stretch of the
+// file: the whole array for C, F and any other order, for header offsets and for netCDF records; one chunk for HDF5.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layout/regions.h"
+#include "space/distribution.h"
+
+namespace swath {
+
+struct Panel {
+  Shape begin;  // [begin, end) of the array
+  Shape end;
+  int64_t offset;                // file offset of element `begin`
+  std::vector<int64_t> strides;  // bytes
+};
+
+class Layout {
+ public:
+  // Element i is at offset + sum(i[d] * strides[d]). Throws Error{kFormat} where elements would overlap or dimensions
+  // would not nest (every stride at least the extent of all faster dimensions).
+  static Layout strided(Shape shape, int64_t element_bytes, int64_t offset, std::vector<int64_t> strides);
+  // `order`: dimensions from slowest to fastest; C is 0, 1, 2 ...
+  static Layout ordered(const Shape& shape, int64_t element_bytes, int64_t offset, const std::vector<int>& order);
+  // Chunks in C order of their grid, each C-ordered inside and stored whole at the edges; offset -1: not in the file.
+  static Layout chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, std::vector<int64_t> offsets);
+
+  const Shape& shape() const { return shape_; }
+  int64_t element_bytes() const { return element_bytes_; }
+  bool is_chunked() const { return !chunk_shape_.empty(); }
+  bool has_absent_chunks() const { return by_offset_.size() < offsets_.size(); }
+  int64_t chunk_bytes() const;  // 0 unless chunked
+
+  // Panels that are in the file, in the order of their offsets.
+  int64_t panel_count() const { return is_chunked() ? static_cast<int64_t>(by_offset_.size()) : 1; }
+  Panel panel(int64_t index) const;
+  // Indices [first, last) of the panels that may hold bytes of [begin, end) of the file.
+  std::pair<int64_t, int64_t> panels_in(int64_t begin, int64_t end) const;
+  // The elements of `part` in one panel; memory places are those of `part`.
+  Regions regions(const Panel& panel, const Part& part) const;
+
+  // Chunks that are not in the file: their elements read as the fill value.
+  std::vector<Panel> absent_panels() const;
+
+  // "C order at offset 128", "F order ...", "records of 1,024 bytes ...", "chunks of (16, 16) ..."
+  std::string to_string() const;
+
+ private:
+  Panel chunk(int64_t linear) const;
+
+  Shape shape_;
+  int64_t element_bytes_ = 1;
+  int64_t offset_ = 0;
+  std::vector<int64_t> strides_;
+  Shape chunk_shape_;
+  std::vector<int64_t> offsets_;    // of every chunk
+  std::vector<int64_t> by_offset_;  // the chunks in the file, sorted by offset
+};
+
+}  // namespace swath

@@ -1,0 +1,96 @@
+// Which rank owns which elements: HPF's BLOCK and CYCLIC(k) over a process grid, of a whole array or of a selection.
+//
+// Source: two-phase I/O (del Rosario, Bordawekar, Choudhary 1993), section 2.1 and table 1; HPF 1.0, DISTRIBUTE.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "space/index_set.h"
+
+namespace swath {
+
+using Shape = std::vector<int64_t>;
+
+int64_t element_count(const Shape& shape);
+std::string to_string(const Shape& shape);
+
+// How one dimension is dealt out over one dimension of the process grid.
+struct DimensionRule {
+  enum class Kind { kWhole, kBlock, kCyclic };
+  Kind kind = Kind::kWhole;
+  // kBlock: elements a block, 0 for HPF's ceil(N / P). kCyclic: elements a block, at least 1.
+  int64_t size = 0;
+
+  friend bool operator==(const DimensionRule& a, const DimensionRule& b) = default;
+};
+
+std::string to_string(const DimensionRule& rule);
+
+// NumPy basic slicing of one dimension, normalised: `count` indices start, start + step, ...; step may be negative.
+struct DimensionSelection {
+  int64_t start = 0;
+  int64_t step = 1;
+  int64_t count = 0;
+  bool dropped = false;  // an integer index: one element, and the dimension disappears
+
+  friend bool operator==(const DimensionSelection& a, const DimensionSelection& b) = default;
+};
+
+using Selection = std::vector<DimensionSelection>;
+
+Selection select_all(const Shape& shape);
+// The shape that NumPy would give the selected array.
+Shape selected_shape(const Selection& selection);
+
+// A set of elements that is a product of one IndexSet a dimension of the ARRAY, and where each element is in memory:
+// memory_origin + sum(position[d] * memory_strides[d]), positions ascending in the index of dimension d.
+struct Part {
+  std::vector<IndexSet> indices;
+  int64_t memory_origin = 0;            // bytes
+  std::vector<int64_t> memory_strides;  // bytes; may be negative; unused where a dimension has one index
+  bool holds = true;                    // false: nothing, also of an array without dimensions to be empty in
+
+  int64_t count() const;
+};
+
+class Distribution {
+ public:
+  // `grid` has one entry a dimension, 1 for Whole; or one entry a dimension that is not Whole (HPF's PROCESSORS).
+  // `ranks`, where not empty, names the rank of the communicator at each place of the grid (row-major); by default
+  // place i is rank i, as MPI_Cart_create without reordering. Throws Error{kArgument}.
+  Distribution(std::vector<DimensionRule> rules, std::vector<int64_t> grid, std::vector<int> ranks = {});
+
+  const std::vector<DimensionRule>& rules() const { return rules_; }
+  const std::vector<int64_t>& grid() const { return grid_; }  // one entry a dimension
+  const std::vector<int>& ranks() const { return ranks_; }
+  int64_t places() const;  // ranks that the grid has room for
+  int highest_rank() const;
+  bool holds(int rank) const;
+
+  // The positions of the (selected) array that `rank` owns, one set a dimension; all empty beyond the grid.
+  // Throws Error{kArgument} where the dimensions do not match or Block(k) leaves elements without an owner.
+  std::vector<IndexSet> local_sets(const Shape& shape, int rank) const;
+  Shape local_shape(const Shape& shape, int rank) const;
+  void check(const Shape& shape) const;
+
+  std::string to_string() const;
+  friend bool operator==(const Distribution& a, const Distribution& b) = default;
+
+ private:
+  std::vector<DimensionRule> rules_;
+  std::vector<int64_t> grid_;
+  std::vector<int> ranks_;
+};
+
+// The share of `rank` of the selected array. Memory is C-ordered and packed, in the order that NumPy would return.
+Part distributed_part(const Distribution& distribution, const Selection& selection, int rank, int64_t element_bytes);
+// All that the ranks own together.
+Part selected_part(const Selection& selection, int64_t element_bytes);
+// A box [begin, end) of the array, in C-ordered packed memory.
+Part box_part(const Shape& begin, const Shape& end, int64_t element_bytes);
+// Re-places the elements of `part` in memory: `strides` (bytes) for the kept dimensions of the selection.
+void place_in_memory(Part& part, const Selection& selection, const std::vector<int64_t>& strides);
+
+}  // namespace swath

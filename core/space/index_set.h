@@ -1,0 +1,85 @@
+// The indices of ONE dimension that one rank owns: blocks, steps and periods, in closed form.
+//
+//   pattern(t) = base + (t / block) * period + (t % block) * step          t = first, first + 1, ...
+//   at(p)      = pattern(first + p)                                       p = 0 ... count - 1
+//
+// Everything that HPF and NumPy can say of one dimension has this form, and stays in it under clipping:
+//
+//   Cyclic(2), rank 1 of 3, 11 indices:   base 2, block 2, step 1, period 6  ->  2 3 | 8 9
+//   the same of a[::-1]:                  base 1, block 2, step 1, period 6  ->  1 2 | 7 8
+//   a[1::3] in one block:                 base 1, block 4, step 3            ->  1 4 7 10
+//
+// A ragged last block is a shorter `count`, a ragged first one (from clipping or from a negative step) a larger `first`:
+// neither needs a case of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace swath {
+
+// A piece of an IndexSet with two plain levels: at(position + i * inner + j) == index + i * outer_step + j * inner_step.
+struct StridedPiece {
+  int64_t position;
+  int64_t index;
+  int64_t outer;  // repetitions
+  int64_t outer_step;
+  int64_t inner;  // elements of one repetition
+  int64_t inner_step;
+};
+
+class IndexSet {
+ public:
+  // Empty.
+  IndexSet() = default;
+  // pattern() above, reduced to its simplest form. Requires step >= 1, block >= 1, first >= 0, count >= 0 and blocks
+  // that do not overlap: period > (block - 1) * step.
+  IndexSet(int64_t base, int64_t block, int64_t step, int64_t period, int64_t first, int64_t count);
+
+  // [begin, end)
+  static IndexSet range(int64_t begin, int64_t end) { return strided(begin, 1, end > begin ? end - begin : 0); }
+  // begin, begin + step, ...: `count` of them, step >= 1.
+  static IndexSet strided(int64_t begin, int64_t step, int64_t count) {
+    return IndexSet(begin, count > 0 ? count : 1, step, count > 0 ? count * step : step, 0, count);
+  }
+
+  int64_t count() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  int64_t at(int64_t position) const {
+    const int64_t t = first_ + position;
+    return t < block_ ? base_ + t * step_ : base_ + (t / block_) * period_ + (t % block_) * step_;
+  }
+  int64_t front() const { return at(0); }
+  int64_t back() const { return at(count_ - 1); }
+
+  // How many positions have at(p) < index: a binary search in closed form.
+  int64_t count_below(int64_t index) const;
+  // How many of the steps p -> p + 1 with p < position have at(p + 1) - at(p) == distance.
+  int64_t steps_of(int64_t distance, int64_t position) const;
+  // The largest at(p + 1) - at(p), 0 where there are fewer than two elements.
+  int64_t widest_step() const;
+
+  // The indices in [begin, end). `skipped` (may be null) receives how many were cut from the front.
+  IndexSet clip(int64_t begin, int64_t end, int64_t* skipped = nullptr) const;
+  // { start + stride * i : i in this set }, ascending also for a negative stride (the order of positions is then reversed).
+  IndexSet mapped(int64_t start, int64_t stride) const;
+
+  // Positions [begin, end) as at most three strided pieces: the rest of a block, whole blocks, the start of a block.
+  // Appends to `pieces`.
+  void pieces(int64_t begin, int64_t end, std::vector<StridedPiece>& pieces) const;
+  // From `position` on: how many elements (at most up to count()) follow each other at distance one step.
+  int64_t rest_of_block(int64_t position) const;
+  int64_t step() const { return step_; }
+
+  friend bool operator==(const IndexSet& a, const IndexSet& b) = default;
+
+ private:
+  int64_t base_ = 0;
+  int64_t block_ = 1;
+  int64_t step_ = 1;
+  int64_t period_ = 1;
+  int64_t first_ = 0;
+  int64_t count_ = 0;
+};
+
+}  // namespace swath
