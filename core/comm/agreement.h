@@ -1,0 +1,20 @@
+// All ranks agree before the next collective step: the same error everywhere, or none.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "comm/comm.h"
+
+namespace swath {
+
+// Collective. Where any rank brings an error, every rank throws the one of the lowest such rank, its text preceded by
+// "rank R: " where there is more than one rank.
+void agree(Comm& comm, const std::optional<Error>& mine);
+
+// Collective. Every rank brings what it is asked to do, in words; different words are an Error{kDisagreement} on all
+// that quotes two of them. An error of its own that a rank brings goes first, as in agree().
+void agree_same(Comm& comm, const std::string& asked, const std::optional<Error>& mine = std::nullopt);
+
+}  // namespace swath

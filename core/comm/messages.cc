@@ -1,0 +1,72 @@
+#include "comm/messages.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace swath {
+namespace {
+
+[[noreturn]] void fail_internal(const std::string& message) { throw Error(ErrorKind::kInternal, message); }
+
+// `verb` reads "sends to" or "receives from".
+void check_peer(int rank, const char* verb, int peer, std::vector<bool>& seen) {
+  const std::string who = "exchange: rank " + std::to_string(rank) + " " + verb + " rank " + std::to_string(peer);
+  if (peer < 0 || peer >= static_cast<int>(seen.size())) {
+    fail_internal(who + ", which is none of the " + std::to_string(seen.size()) + " ranks");
+  }
+  if (seen[peer]) fail_internal(who + " twice in one exchange; at most one message goes from one rank to another");
+  seen[peer] = true;
+}
+
+}  // namespace
+
+void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
+  const size_t bytes = std::min(from.size(), to.size());
+  if (bytes > 0) std::memcpy(to.data(), from.data(), bytes);
+}
+
+void check_messages(int rank, int size, std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) {
+  std::vector<bool> sent(size), received(size);
+  for (const SendMessage& message : sends) check_peer(rank, "sends to", message.to, sent);
+  for (const ReceiveMessage& message : receives) check_peer(rank, "receives from", message.from, received);
+  const size_t out = message_to(sends, rank).size();
+  const size_t in = message_from(receives, rank).size();
+  if (out != in) {
+    fail_internal("exchange: rank " + std::to_string(rank) + " sends itself " + std::to_string(out) +
+                  " bytes and expects " + std::to_string(in));
+  }
+}
+
+void check_allgather(int size, std::span<const std::byte> mine, std::span<std::byte> all) {
+  if (all.size() != mine.size() * static_cast<size_t>(size)) {
+    fail_internal("allgather: " + std::to_string(size) + " ranks of " + std::to_string(mine.size()) +
+                  " bytes do not fill a buffer of " + std::to_string(all.size()));
+  }
+}
+
+void check_root(int size, int root) {
+  if (root < 0 || root >= size) {
+    fail_internal("broadcast: root " + std::to_string(root) + " is none of the " + std::to_string(size) + " ranks");
+  }
+}
+
+void check_window_bytes(int64_t bytes) {
+  if (bytes < 0) fail_internal("shared_windows: a window of " + std::to_string(bytes) + " bytes");
+}
+
+std::span<const std::byte> message_to(std::span<const SendMessage> sends, int peer) {
+  const auto found = std::find_if(sends.begin(), sends.end(), [=](const SendMessage& m) { return m.to == peer; });
+  return found == sends.end() ? std::span<const std::byte>() : found->data;
+}
+
+std::span<std::byte> message_from(std::span<const ReceiveMessage> receives, int peer) {
+  const auto found =
+      std::find_if(receives.begin(), receives.end(), [=](const ReceiveMessage& m) { return m.from == peer; });
+  return found == receives.end() ? std::span<std::byte>() : found->data;
+}
+
+}  // namespace swath

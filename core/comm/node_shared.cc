@@ -1,0 +1,488 @@
+#include "comm/node_shared.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "base/error.h"
+#include "comm/messages.h"
+
+namespace swath {
+namespace {
+
+constexpr int64_t kPageBytes = 4096;
+constexpr int64_t kStageBytesMin = 16 << 10;
+constexpr int64_t kStageBytesMax = 256 << 10;
+constexpr int64_t kAllStagesBytes = 8 << 20;
+constexpr time_t kPeerCheckSeconds = 1;
+
+// 2 ranks: 256 KiB each; 128 ranks: 64 KiB each.
+int64_t stage_bytes(int size) {
+  return std::clamp(kAllStagesBytes / size, kStageBytesMin, kStageBytesMax) / kPageBytes * kPageBytes;
+}
+
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+// ---------------------------------------------------------------------------------------------------- waiting
+
+// std::atomic::wait would do but for its private futexes, which do not reach other processes.
+long futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* timeout) {
+  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
+  return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, timeout, nullptr, 0);
+}
+
+// Waits while `word` is `value`, at most kPeerCheckSeconds; wakes early for no reason at times. Whether time is up.
+bool wait_while(std::atomic<uint32_t>& word, uint32_t value) {
+  const timespec timeout{.tv_sec = kPeerCheckSeconds, .tv_nsec = 0};
+  return futex(word, FUTEX_WAIT, value, &timeout) == -1 && errno == ETIMEDOUT;
+}
+
+void wake_all(std::atomic<uint32_t>& word) { futex(word, FUTEX_WAKE, INT_MAX, nullptr); }
+
+// ---------------------------------------------------------------------------------------------------- processes
+
+// A process number is used again after its owner's death: only with the start time does it name a process.
+struct Process {
+  int64_t id = 0;
+  uint64_t started = 0;       // clock ticks since boot, 0 where /proc cannot tell
+  uint64_t id_namespace = 0;  // process numbers of another container mean nothing here
+};
+
+// The start time of a living process, nothing for a dead or unreaped one, 0 where /proc cannot tell.
+std::optional<uint64_t> start_time(int64_t id) {
+  const std::string path = "/proc/" + std::to_string(id) + "/stat";
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT ? std::nullopt : std::optional<uint64_t>(0);
+  char text[1024];
+  const ssize_t length = read(fd, text, sizeof text - 1);
+  const int read_error = errno;
+  close(fd);
+  if (length <= 0) return length < 0 && read_error == ESRCH ? std::nullopt : std::optional<uint64_t>(0);
+  text[length] = '\0';
+  // "1234 (name, which may hold spaces and brackets) S 1 ...": the state is field 3, the start time field 22.
+  const char* rest = std::strrchr(text, ')');
+  char state = 0;
+  unsigned long long started = 0;
+  const char* const fields = " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu";
+  if (rest == nullptr || std::sscanf(rest + 1, fields, &state, &started) != 2) return 0;
+  if (state == 'Z' || state == 'X') return std::nullopt;
+  return started;
+}
+
+Process this_process() {
+  struct stat id_namespace{};
+  if (stat("/proc/self/ns/pid", &id_namespace) != 0) return {.id = getpid()};
+  return {.id = getpid(), .started = start_time(getpid()).value_or(0), .id_namespace = id_namespace.st_ino};
+}
+
+// Only where it is certain: in doubt a process lives.
+bool has_died(const Process& process, const Process& observer) {
+  if (process.started == 0 || process.id_namespace != observer.id_namespace) return false;
+  const std::optional<uint64_t> started = start_time(process.id);
+  return !started || (*started != 0 && *started != process.started);
+}
+
+// ---------------------------------------------------------------------------------------------------- segments
+
+struct Descriptor {
+  int fd = -1;
+  explicit Descriptor(int open_fd) : fd(open_fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+// What a rank tells the others while a segment is made.
+struct Announcement {
+  char name[40] = {};  // from rank 0
+  char step[40] = {};  // that failed, with its errno
+  int32_t error = 0;
+};
+
+// Takes the name away when all have attached, and also when one of them throws before.
+struct UnlinkAtEnd {
+  std::string name;
+  ~UnlinkAtEnd() {
+    if (!name.empty()) shm_unlink(name.c_str());
+  }
+};
+
+void note_failure(Announcement& announcement, const char* step, int error) {
+  std::snprintf(announcement.step, sizeof announcement.step, "%s", step);
+  announcement.error = error;
+}
+
+int create_segment(int64_t bytes, Announcement& announcement) {
+  std::random_device random;
+  std::snprintf(announcement.name, sizeof announcement.name, "/swath-%d-%08x%08x", getpid(), random(), random());
+  const int fd = shm_open(announcement.name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+  if (fd < 0) {
+    note_failure(announcement, "shm_open", errno);
+  } else if (ftruncate(fd, bytes) != 0) {
+    note_failure(announcement, "ftruncate", errno);
+  }
+  return fd;
+}
+
+// Every rank reserves its own part: in parallel, and on its own NUMA node. Without it a full /dev/shm would be a SIGBUS
+// at the first touch.
+SharedSegment map_segment(int fd, int64_t bytes, int64_t part_begin, int64_t part_bytes, Announcement& announcement) {
+  int error = 0;
+  do {
+    error = posix_fallocate(fd, part_begin, part_bytes);
+  } while (error == EINTR);
+  if (error != 0) {
+    note_failure(announcement, "posix_fallocate", error);
+    return {};
+  }
+  void* const address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) {
+    note_failure(announcement, "mmap", errno);
+    return {};
+  }
+  return {static_cast<std::byte*>(address), bytes};
+}
+
+std::vector<Announcement> gather(int size, const Announcement& mine, const NodeShared::Allgather& allgather) {
+  std::vector<Announcement> all(size);
+  allgather(bytes_of(mine), std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+std::string refusal_in(const std::vector<Announcement>& all, int64_t bytes) {
+  for (size_t r = 0; r < all.size(); ++r) {
+    if (all[r].error == 0) continue;
+    return "shared memory: rank " + std::to_string(r) + " of this node could not have " + std::to_string(bytes) +
+           " bytes in /dev/shm for all its ranks: " + all[r].step + ": " + std::strerror(all[r].error);
+  }
+  return "";
+}
+
+// Collective: zeroed memory of `part_bytes` (whole pages) for each rank, or on every rank the same refusal.
+SharedSegment open_segment(int rank, int size, int64_t part_bytes, const NodeShared::Allgather& allgather,
+                           std::string& refusal) {
+  if (part_bytes > INT64_MAX / size) {
+    refusal = "shared memory: " + std::to_string(size) + " windows of " + std::to_string(part_bytes) +
+              " bytes are more than an address can tell";
+    return {};
+  }
+  const int64_t bytes = part_bytes * size;
+  Announcement mine;
+  UnlinkAtEnd unlink;
+  Descriptor segment_file(rank == 0 ? create_segment(bytes, mine) : -1);
+  if (segment_file.fd >= 0) unlink.name = mine.name;
+
+  std::vector<Announcement> all = gather(size, mine, allgather);
+  refusal = refusal_in(all, bytes);
+  if (!refusal.empty()) return {};
+  if (rank != 0) {
+    unlink.name = all[0].name;
+    segment_file.fd = shm_open(all[0].name, O_RDWR, 0);
+    if (segment_file.fd < 0) note_failure(mine, "shm_open", errno);
+  }
+  SharedSegment segment;
+  if (mine.error == 0) segment = map_segment(segment_file.fd, bytes, rank * part_bytes, part_bytes, mine);
+
+  all = gather(size, mine, allgather);
+  refusal = refusal_in(all, bytes);
+  return refusal.empty() ? std::move(segment) : SharedSegment();
+}
+
+}  // namespace
+
+SharedSegment& SharedSegment::operator=(SharedSegment&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+SharedSegment::~SharedSegment() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+// ---------------------------------------------------------------------------------------------------- meeting
+
+// The beginning of a rank's part of the control segment; its two staging areas follow on the next page. Memory of
+// zeros is a seat not taken yet.
+struct NodeShared::Seat {
+  // Of the whole node, used in rank 0's seat only.
+  alignas(64) std::atomic<uint32_t> turn;  // the one in progress
+  std::atomic<uint32_t> arrived;           // how many ranks are there
+  std::atomic<uint32_t> gone;              // 0, or 1 + 2 * rank + (1 if it left in good order)
+  // Of this rank.
+  alignas(64) Process process;
+  std::atomic<uint32_t> next_turn;  // 1 + the turn at which it last arrived
+  std::atomic<uint32_t> left;
+  Call calls[2];  // in the last even and odd turn
+};
+
+std::unique_ptr<NodeShared> NodeShared::attach(int rank, int size, const Allgather& bootstrap, std::string& refusal) {
+  static_assert(sizeof(Seat) <= kPageBytes);
+  SharedSegment control = open_segment(rank, size, kPageBytes + 2 * stage_bytes(size), bootstrap, refusal);
+  if (!refusal.empty()) return nullptr;
+  return std::unique_ptr<NodeShared>(new NodeShared(rank, size, std::move(control)));
+}
+
+NodeShared::NodeShared(int rank, int size, SharedSegment control)
+    : rank_(rank), size_(size), process_(getpid()), control_(std::move(control)) {
+  seat(rank_).process = this_process();
+}
+
+NodeShared::~NodeShared() {
+  if (getpid() != process_) return;
+  seat(rank_).left.store(1);
+  wake_all(seat(0).turn);
+}
+
+NodeShared::Seat& NodeShared::seat(int rank) const {
+  return *reinterpret_cast<Seat*>(control_.data() + rank * (kPageBytes + 2 * stage_bytes(size_)));
+}
+
+// The area for the turn to come.
+std::span<std::byte> NodeShared::stage(int rank) const {
+  const int64_t bytes = stage_bytes(size_);
+  std::byte* const areas = reinterpret_cast<std::byte*>(&seat(rank)) + kPageBytes;
+  return {areas + (turn_ % 2) * bytes, static_cast<size_t>(bytes)};
+}
+
+std::vector<std::span<std::byte>> NodeShared::stages() const {
+  std::vector<std::span<std::byte>> all(size_);
+  for (int r = 0; r < size_; ++r) all[r] = stage(r);
+  return all;
+}
+
+// Returns when every rank has come to this turn. stage() is then that of the next one.
+void NodeShared::meet(const Call& call) {
+  throw_if_one_is_known_gone(call);
+  const uint32_t turn = turn_;
+  Seat& node = seat(0);
+  Seat& me = seat(rank_);
+  me.calls[turn % 2] = call;
+  me.next_turn.store(turn + 1);
+  if (node.arrived.fetch_add(1) + 1 == static_cast<uint32_t>(size_)) {
+    node.arrived.store(0);
+    node.turn.store(turn + 1);
+    wake_all(node.turn);
+  } else {
+    wait_for_others(turn, call);
+  }
+  turn_ = turn + 1;
+  check_same_call(turn, call);
+}
+
+void NodeShared::wait_for_others(uint32_t turn, const Call& call) {
+  Seat& node = seat(0);
+  while (node.turn.load() == turn) {
+    const bool time_is_up = wait_while(node.turn, turn);
+    if (node.turn.load() != turn) return;
+    throw_if_one_is_known_gone(call);
+    fail_if_one_is_gone(turn, call, time_is_up);
+  }
+}
+
+void NodeShared::fail_if_one_is_gone(uint32_t turn, const Call& call, bool check_processes) {
+  const Process me = seat(rank_).process;
+  for (int r = 0; r < size_; ++r) {
+    const Seat& other = seat(r);
+    const bool has_left = other.left.load() != 0;
+    const bool died = !has_left && check_processes && has_died(other.process, me);
+    // Read after the two above: who came to this turn before going does not hold it up.
+    const bool is_here = static_cast<int32_t>(other.next_turn.load() - turn) > 0;
+    if (is_here || (!has_left && !died)) continue;
+    report_gone(r, has_left);
+    throw_if_one_is_known_gone(call);
+  }
+}
+
+void NodeShared::report_gone(int rank, bool has_left) {
+  uint32_t none = 0;
+  seat(0).gone.compare_exchange_strong(none, 1 + 2 * static_cast<uint32_t>(rank) + (has_left ? 1 : 0));
+  wake_all(seat(0).turn);
+}
+
+void NodeShared::throw_if_one_is_known_gone(const Call& call) const {
+  const uint32_t gone = seat(0).gone.load();
+  if (gone == 0) return;
+  const int rank = static_cast<int>((gone - 1) / 2);
+  const bool has_left = (gone - 1) % 2 == 1;
+  throw Error(ErrorKind::kDisagreement, "rank " + std::to_string(rank) + " (pid " +
+                                            std::to_string(seat(rank).process.id) + ") of this node has " +
+                                            (has_left ? "closed its communicator" : "died") + "; rank " +
+                                            std::to_string(rank_) + " waits for it in " + describe(call));
+}
+
+void NodeShared::check_same_call(uint32_t turn, const Call& call) const {
+  const auto call_of = [&](int r) -> const Call& { return seat(r).calls[turn % 2]; };
+  bool same = true;
+  for (int r = 0; r < size_; ++r) same = same && call_of(r) == call;
+  if (same) return;
+  std::string text = "the ranks of this node make different calls: ";
+  for (int r = 0; r < size_; ++r)
+    text += (r > 0 ? ", rank " : "rank ") + std::to_string(r) + " " + describe(call_of(r));
+  throw Error(ErrorKind::kDisagreement, text);
+}
+
+// ---------------------------------------------------------------------------------------------------- calls
+
+void NodeShared::barrier() { meet({.kind = Call::Kind::kBarrier}); }
+
+void NodeShared::allgather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  check_allgather(size_, mine, all);
+  allgather_as({.kind = Call::Kind::kAllgather, .bytes = std::ssize(mine)}, mine, all);
+}
+
+void NodeShared::allgather_as(const Call& call, std::span<const std::byte> mine, std::span<std::byte> all) {
+  const size_t piece = stage_bytes(size_);
+  size_t begin = 0;
+  do {
+    const size_t bytes = std::min(piece, mine.size() - begin);
+    copy_bytes(mine.subspan(begin, bytes), stage(rank_));
+    const std::vector<std::span<std::byte>> staged = stages();
+    meet(call);
+    for (int r = 0; r < size_; ++r) copy_bytes(staged[r], all.subspan(r * mine.size() + begin, bytes));
+    begin += bytes;
+  } while (begin < mine.size());
+}
+
+void NodeShared::broadcast(std::span<std::byte> data, int root) {
+  check_root(size_, root);
+  const Call call{.kind = Call::Kind::kBroadcast, .root = root, .bytes = std::ssize(data)};
+  size_t begin = 0;
+  do {
+    const std::span<std::byte> staged = stage(root);
+    const std::span<std::byte> piece = data.subspan(begin, std::min(staged.size(), data.size() - begin));
+    if (rank_ == root) copy_bytes(piece, staged);
+    meet(call);
+    if (rank_ != root) copy_bytes(staged, piece);
+    begin += piece.size();
+  } while (begin < data.size());
+}
+
+namespace {
+
+// What two ranges that begin at `first` and `second` have in common, from the beginning of each.
+struct Overlap {
+  int64_t in_first;
+  int64_t in_second;
+  int64_t bytes;  // not positive where there is none
+};
+
+Overlap overlap(int64_t first, int64_t first_bytes, int64_t second, int64_t second_bytes) {
+  const int64_t begin = std::max(first, second);
+  return {begin - first, begin - second, std::min(first + first_bytes, second + second_bytes) - begin};
+}
+
+// sizes[r * 2 * size + to] is what rank r sends, sizes[r * 2 * size + size + from] what it expects.
+class ExchangeSizes {
+ public:
+  ExchangeSizes(int size, std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives)
+      : size_(size), mine_(2 * size), all_(int64_t{2} * size * size) {
+    for (const SendMessage& message : sends) mine_[message.to] = std::ssize(message.data);
+    for (const ReceiveMessage& message : receives) mine_[size + message.from] = std::ssize(message.data);
+  }
+
+  std::span<const std::byte> mine() const { return std::as_bytes(std::span(mine_)); }
+  std::span<std::byte> all() { return std::as_writable_bytes(std::span(all_)); }
+
+  int64_t sent(int from, int to) const { return all_[int64_t{2} * size_ * from + to]; }
+  int64_t expected(int from, int to) const { return all_[int64_t{2} * size_ * to + size_ + from]; }
+
+  // A rank sends its messages to others one after another, in order of receiver: where that to `to` begins.
+  int64_t begin(int from, int to) const {
+    int64_t bytes = 0;
+    for (int before = 0; before < to; ++before) bytes += before == from ? 0 : sent(from, before);
+    return bytes;
+  }
+
+  int64_t longest() const {
+    int64_t bytes = 0;
+    for (int from = 0; from < size_; ++from) bytes = std::max(bytes, begin(from, size_));
+    return bytes;
+  }
+
+  void check() const {
+    for (int from = 0; from < size_; ++from) {
+      for (int to = 0; to < size_; ++to) {
+        if (sent(from, to) == expected(from, to)) continue;
+        throw Error(ErrorKind::kInternal, "exchange: rank " + std::to_string(from) + " sends " +
+                                              std::to_string(sent(from, to)) + " bytes to rank " + std::to_string(to) +
+                                              ", which expects " + std::to_string(expected(from, to)));
+      }
+    }
+  }
+
+ private:
+  const int size_;
+  std::vector<int64_t> mine_;
+  std::vector<int64_t> all_;
+};
+
+}  // namespace
+
+void NodeShared::exchange(std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) {
+  check_messages(rank_, size_, sends, receives);
+  const Call call{.kind = Call::Kind::kExchange};
+  ExchangeSizes sizes(size_, sends, receives);
+  allgather_as(call, sizes.mine(), sizes.all());
+  sizes.check();
+  copy_bytes(message_to(sends, rank_), message_from(receives, rank_));
+
+  const int64_t room = stage_bytes(size_);
+  const int64_t longest = sizes.longest();
+  for (int64_t begin = 0; begin < longest; begin += room) {
+    const std::vector<std::span<std::byte>> staged = stages();
+    for (const SendMessage& message : sends) {
+      if (message.to == rank_) continue;
+      const Overlap part = overlap(sizes.begin(rank_, message.to), std::ssize(message.data), begin, room);
+      if (part.bytes <= 0) continue;
+      copy_bytes(message.data.subspan(part.in_first, part.bytes), staged[rank_].subspan(part.in_second));
+    }
+    meet(call);
+    for (const ReceiveMessage& message : receives) {
+      if (message.from == rank_) continue;
+      const Overlap part = overlap(sizes.begin(message.from, rank_), std::ssize(message.data), begin, room);
+      if (part.bytes <= 0) continue;
+      copy_bytes(staged[message.from].subspan(part.in_second), message.data.subspan(part.in_first, part.bytes));
+    }
+  }
+}
+
+std::vector<std::span<std::byte>> NodeShared::shared_windows(int64_t bytes) {
+  check_window_bytes(bytes);
+  if (bytes > window_bytes_) {
+    windows_ = SharedSegment();  // before the new one: never both
+    window_bytes_ = 0;
+    const Call call{.kind = Call::Kind::kSharedWindows, .bytes = bytes};
+    const Allgather allgather = [&](std::span<const std::byte> mine, std::span<std::byte> all) {
+      allgather_as(call, mine, all);
+    };
+    const int64_t part_bytes =
+        bytes > INT64_MAX - kPageBytes ? bytes : (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    windows_ = open_segment(rank_, size_, part_bytes, allgather, refusal_);
+    if (!refusal_.empty()) return {};
+    window_bytes_ = part_bytes;
+  }
+  std::vector<std::span<std::byte>> views(size_);
+  for (int r = 0; r < size_; ++r) views[r] = {windows_.data() + r * window_bytes_, static_cast<size_t>(bytes)};
+  return views;
+}
+
+}  // namespace swath

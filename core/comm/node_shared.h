@@ -1,0 +1,88 @@
+// Processes of one node over POSIX shared memory, without MPI.
+//
+// They meet in a control segment: one seat a process with its identity, what it is calling and a staging area for small
+// data, and one turn counter on which they wait in the kernel. A call is one or more turns: write into the own staging
+// area, meet, read from those of the others. Staging areas are double: who writes for turn t + 2 has been at turn t +
+// 1, where all had read what was staged for turn t.
+//
+// A process that dies or closes its comm while others wait for it is an error on all of them within about a second, and
+// so is every later call. Different calls on different ranks are an error on all ranks, which can then go on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/call.h"
+#include "comm/comm.h"
+
+namespace swath {
+
+// Anonymous once all have attached: its memory goes with the last process that maps it, however that one ends.
+class SharedSegment {
+ public:
+  SharedSegment() = default;
+  SharedSegment(std::byte* data, int64_t bytes) : data_(data), bytes_(bytes) {}
+  SharedSegment(SharedSegment&& other) noexcept { *this = std::move(other); }
+  SharedSegment& operator=(SharedSegment&& other) noexcept;
+  ~SharedSegment();
+
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+class NodeShared final : public Comm {
+ public:
+  // How the processes reach one another before they share memory (and behaves as Comm::allgather).
+  using Allgather = std::function<void(std::span<const std::byte> mine, std::span<std::byte> all)>;
+
+  // Collective. Null on every rank where shared memory cannot be had, and `refusal` says why.
+  static std::unique_ptr<NodeShared> attach(int rank, int size, const Allgather& bootstrap, std::string& refusal);
+  ~NodeShared() override;
+
+  std::string name() const override { return "node-shared"; }
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int node_of(int) const override { return 0; }
+
+  void barrier() override;
+  void node_barrier() override { barrier(); }
+  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  void broadcast(std::span<std::byte> data, int root) override;
+  // Sizes that do not match throw kInternal on every rank.
+  void exchange(std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) override;
+  std::vector<std::span<std::byte>> shared_windows(int64_t bytes) override;
+  std::string shared_refusal() const override { return refusal_; }
+
+ private:
+  struct Seat;
+
+  NodeShared(int rank, int size, SharedSegment control);
+
+  Seat& seat(int rank) const;
+  std::span<std::byte> stage(int rank) const;
+  std::vector<std::span<std::byte>> stages() const;
+  void meet(const Call& call);
+  void wait_for_others(uint32_t turn, const Call& call);
+  void fail_if_one_is_gone(uint32_t turn, const Call& call, bool check_processes);
+  void report_gone(int rank, bool has_left);
+  void throw_if_one_is_known_gone(const Call& call) const;
+  void check_same_call(uint32_t turn, const Call& call) const;
+  void allgather_as(const Call& call, std::span<const std::byte> mine, std::span<std::byte> all);
+
+  const int rank_;
+  const int size_;
+  const int64_t process_;  // a fork's copy of this object must not speak for it
+  SharedSegment control_;
+  uint32_t turn_ = 0;  // the next one; all ranks count alike
+  SharedSegment windows_;
+  int64_t window_bytes_ = 0;  // of each rank; the distance between two windows
+  std::string refusal_;
+};
+
+}  // namespace swath

@@ -1,0 +1,174 @@
+#include "comm/node_shared.h"
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "comm/fork_ranks_for_tests.h"
+
+namespace swath {
+namespace {
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Names in /dev/shm that begin as ours do, and are of this process's children.
+int names_left_in_dev_shm(pid_t child) {
+  const std::string prefix = "swath-" + std::to_string(child) + "-";
+  int count = 0;
+  DIR* const folder = opendir("/dev/shm");
+  while (const dirent* entry = folder ? readdir(folder) : nullptr)
+    count += std::string(entry->d_name).starts_with(prefix);
+  if (folder) closedir(folder);
+  return count;
+}
+
+class GonePeer : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, GonePeer, testing::Values(2, 3, 4));
+
+TEST_P(GonePeer, AKilledPeerIsReportedOnAllSurvivorsWithinSeconds) {
+  const int ranks = GetParam();
+  const int victim = ranks - 1;
+  const auto start = std::chrono::steady_clock::now();
+  SharedByForks<pid_t> victim_pid;
+  const std::vector<int> statuses = run_forked(ranks, [&](NodeShared& comm) {
+    comm.barrier();
+    comm.shared_windows(10'000);
+    if (comm.rank() == victim) {
+      *victim_pid = getpid();
+      kill(getpid(), SIGKILL);
+    }
+    const std::string expected = "rank " + std::to_string(victim) + " (pid ";
+    const std::string error = error_of([&] { comm.barrier(); });
+    EXPECT_EQ(error.find(expected), 0u) << error;
+    EXPECT_NE(error.find(") of this node has died; rank " + std::to_string(comm.rank()) + " waits for it in barrier"),
+              std::string::npos)
+        << error;
+    std::byte data[1] = {};
+    EXPECT_EQ(error_of([&] { comm.broadcast(data, 0); }).find(expected), 0u) << "a later call must fail at once";
+  });
+  for (int r = 0; r < victim; ++r) EXPECT_EQ(statuses[r], 0);
+  EXPECT_TRUE(WIFSIGNALED(statuses[victim]));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+  EXPECT_EQ(names_left_in_dev_shm(*victim_pid), 0);
+}
+
+TEST_P(GonePeer, AWaitForAPeerThatClosesItsCommIsAnError) {
+  const int ranks = GetParam();
+  // Rank 0 throws out of its body, as a Python script with a bug does; its comm is destroyed while others wait.
+  SharedByForks<BootstrapBoard> board;
+  const std::vector<int> statuses = run_forked(ranks, [&](NodeShared& outer) {
+    std::string refusal;
+    auto comm = NodeShared::attach(outer.rank(), ranks, bootstrap_over(*board, outer.rank(), ranks), refusal);
+    comm->barrier();
+    if (outer.rank() == 0) {
+      comm.reset();
+    } else {
+      const std::string error = error_of([&] { comm->barrier(); });
+      EXPECT_NE(error.find("of this node has closed its communicator; rank"), std::string::npos) << error;
+    }
+    outer.barrier();
+  });
+  EXPECT_EQ(statuses, std::vector<int>(ranks, 0));
+}
+
+TEST(NodeShared, APeerThatClosesAfterTheLastCallIsNoError) {
+  for (int i = 0; i < 20; ++i) {
+    const std::vector<int> statuses = run_forked(3, [](NodeShared& comm) {
+      std::vector<std::byte> mine(10), all(30);
+      comm.allgather(mine, all);
+    });
+    EXPECT_EQ(statuses, std::vector<int>(3, 0));
+  }
+}
+
+TEST(NodeShared, AForkedCopyDoesNotCloseItsParentsComm) {
+  const std::vector<int> statuses = run_forked(2, [](NodeShared& comm) {
+    if (comm.rank() == 1) {
+      const pid_t child = fork();
+      if (child == 0) {
+        comm.~NodeShared();
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+    }
+    for (int i = 0; i < 3; ++i) comm.barrier();
+  });
+  EXPECT_EQ(statuses, std::vector<int>(2, 0));
+}
+
+TEST(NodeShared, DifferentCallsAreAnErrorOnAllRanksWhichCanGoOn) {
+  const std::vector<int> statuses = run_forked(3, [](NodeShared& comm) {
+    std::byte mine[16] = {}, all[48];
+    const std::string error = error_of([&] {
+      if (comm.rank() == 1) {
+        comm.allgather(mine, all);
+      } else {
+        comm.barrier();
+      }
+    });
+    EXPECT_EQ(
+        error,
+        "the ranks of this node make different calls: rank 0 barrier, rank 1 allgather(16 bytes), rank 2 barrier");
+    comm.barrier();
+  });
+  EXPECT_EQ(statuses, std::vector<int>(3, 0));
+}
+
+TEST(NodeShared, MessagesOfUnexpectedSizeAreAnErrorOnAllRanksWhichCanGoOn) {
+  const std::vector<int> statuses = run_forked(3, [](NodeShared& comm) {
+    std::byte data[8] = {};
+    const std::string error = error_of([&] {
+      if (comm.rank() == 0) comm.exchange(std::vector<SendMessage>{{1, data}}, {});
+      if (comm.rank() == 1) comm.exchange({}, std::vector<ReceiveMessage>{{0, std::span(data, 4)}});
+      if (comm.rank() == 2) comm.exchange({}, {});
+    });
+    EXPECT_EQ(error, "exchange: rank 0 sends 8 bytes to rank 1, which expects 4");
+    comm.barrier();
+  });
+  EXPECT_EQ(statuses, std::vector<int>(3, 0));
+}
+
+TEST(NodeShared, WindowsThatDevShmCannotHoldAreRefusedOnAllRanksAndSmallerOnesStillWork) {
+  struct statvfs dev_shm{};
+  if (statvfs("/dev/shm", &dev_shm) != 0 || dev_shm.f_blocks == 0) GTEST_SKIP() << "/dev/shm has no limit here";
+  const int64_t too_much = static_cast<int64_t>(dev_shm.f_blocks * dev_shm.f_frsize) + (1 << 20);
+  const std::vector<int> statuses = run_forked(2, [=](NodeShared& comm) {
+    EXPECT_EQ(comm.shared_windows(1000).size(), 2u);
+    for (int64_t bytes : {too_much, INT64_MAX / 2, INT64_MAX}) {
+      EXPECT_TRUE(comm.shared_windows(bytes).empty());
+      EXPECT_NE(comm.shared_refusal().find("shared memory: "), std::string::npos) << comm.shared_refusal();
+    }
+    const auto windows = comm.shared_windows(1000);
+    ASSERT_EQ(windows.size(), 2u) << comm.shared_refusal();
+    EXPECT_EQ(comm.shared_refusal(), "");
+    windows[comm.rank()][999] = std::byte{1};
+    comm.barrier();
+    EXPECT_EQ(windows[1 - comm.rank()][999], std::byte{1});
+  });
+  EXPECT_EQ(statuses, std::vector<int>(2, 0));
+}
+
+TEST(NodeShared, AStoppedPeerIsWaitedFor) {
+  const std::vector<int> statuses = run_forked(2, [](NodeShared& comm) {
+    if (comm.rank() == 1) sleep(2);  // longer than the interval at which peers are looked at
+    comm.barrier();
+  });
+  EXPECT_EQ(statuses, std::vector<int>(2, 0));
+}
+
+}  // namespace
+}  // namespace swath

@@ -1,0 +1,98 @@
+// Many ranks in one process, one thread each, for tests of what depends on who comes first.
+//
+// A baton goes round: only the rank that holds it runs. At every collective call the rank gives it up, and a random
+// number generator chooses who of those that can go on has it next. One seed is one interleaving, on every machine;
+// other seeds are other interleavings.
+//
+//   Simulation simulation(3, 2, seed);                 // ranks 0 and 1 on node 0, rank 2 on node 1
+//   thread r: simulation.enter(r); work(*simulation.comm(r)); simulation.leave(r);
+//
+// When no rank can go on (they wait in different calls, or for one that has left), every waiting call throws
+// kDisagreement telling what each rank waits in, and so does every later call.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "comm/call.h"
+#include "comm/comm.h"
+#include "comm/heap_window.h"
+
+namespace swath {
+
+class Simulation {
+ public:
+  // Ranks fill the nodes in contiguous blocks: rank r is on node r * nodes / ranks. With shared_memory false,
+  // shared_windows() is refused. Throws kArgument unless 1 <= nodes <= ranks.
+  Simulation(int ranks, int nodes, uint64_t seed, bool shared_memory = true);
+
+  // The comm of one rank, to be used by its thread alone, between enter() and leave(). It must not outlive the
+  // simulation.
+  std::unique_ptr<Comm> comm(int rank);
+
+  // Waits for this rank's first turn; the first turn of all comes when the last rank has entered (or left).
+  void enter(int rank);
+  // This rank's thread has finished, well or by an exception. Never throws.
+  void leave(int rank);
+
+ private:
+  friend class SimulatedComm;
+
+  enum class State { kOutside, kReady, kWaiting, kFinished };
+  struct Rank {
+    State state = State::kOutside;
+    bool failed = false;  // what it waits in has failed
+    std::condition_variable turn;
+    int64_t window_calls = 0;
+    // What it waits in, and the buffers it gave.
+    Call call;
+    std::span<const std::byte> source;
+    std::span<std::byte> target;
+    std::span<const SendMessage> sends;
+    std::span<const ReceiveMessage> receives;
+  };
+
+  int size() const { return static_cast<int>(ranks_.size()); }
+  int node_of(int rank) const { return static_cast<int>(int64_t{rank} * nodes_ / size()); }
+
+  // The caller holds the mutex in all of these.
+  void begin_call(int rank) const;
+  void meet(std::unique_lock<std::mutex>& lock, int rank, const Call& call);
+  void pass_baton();
+  void wait_for_turn(std::unique_lock<std::mutex>& lock, int rank);
+  bool ready_to_carry_out(int rank) const;
+  void carry_out(int rank);
+  void carry_out_exchange();
+  void check_exchange_sizes();
+  void replace_windows(int64_t bytes);
+  void fail(ErrorKind kind, const std::string& message);
+  std::string places() const;
+
+  std::vector<std::span<std::byte>> shared_windows(int rank, int64_t bytes);
+
+  const int nodes_;
+  const bool shared_memory_;
+  std::mutex mutex_;
+  std::mt19937_64 random_;
+  std::vector<Rank> ranks_;
+  int running_ = -1;
+  std::string failure_;  // once set, every call throws it
+  ErrorKind failure_kind_ = ErrorKind::kNone;
+  std::vector<HeapWindow> windows_;
+  int64_t window_bytes_ = 0;
+  std::vector<int64_t> window_requests_;  // the bytes asked for in the first, second ... call of shared_windows
+};
+
+// Runs `body` on every rank of a simulation, a thread each, and rethrows the exception that came first (what it makes
+// of the other ranks, a deadlock, comes after it).
+void run_ranks(int ranks, const std::function<void(Comm&)>& body, uint64_t seed = 0, int nodes = 1);
+
+}  // namespace swath

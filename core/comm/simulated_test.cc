@@ -1,0 +1,174 @@
+#include "comm/simulated.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace swath {
+namespace {
+
+// The error that each rank's body ended with, "" for none.
+std::vector<std::string> errors_of(Simulation& simulation, int ranks, const std::function<void(Comm&)>& body) {
+  std::vector<std::string> errors(ranks);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r) {
+    threads.emplace_back([&, r] {
+      simulation.enter(r);
+      try {
+        body(*simulation.comm(r));
+      } catch (const std::exception& error) {
+        errors[r] = error.what();
+      }
+      simulation.leave(r);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+std::string order_for_seed(uint64_t seed) {
+  std::string order;
+  run_ranks(
+      4,
+      [&](Comm& comm) {
+        for (int i = 0; i < 5; ++i) {
+          order += static_cast<char>('0' + comm.rank());
+          comm.barrier();
+        }
+      },
+      seed);
+  return order;
+}
+
+TEST(Simulated, OneSeedIsOneInterleaving) {
+  for (uint64_t seed : {1, 2, 3}) EXPECT_EQ(order_for_seed(seed), order_for_seed(seed));
+}
+
+TEST(Simulated, OtherSeedsAreOtherInterleavings) {
+  EXPECT_NE(order_for_seed(1), order_for_seed(2));
+  EXPECT_NE(order_for_seed(2), order_for_seed(3));
+}
+
+TEST(Simulated, OnlyOneRankRunsAtATime) {
+  int shared = 0;  // no lock: ThreadSanitizer, or a lost update, would tell
+  run_ranks(5, [&](Comm& comm) {
+    for (int i = 0; i < 100; ++i) {
+      ++shared;
+      comm.barrier();
+    }
+  });
+  EXPECT_EQ(shared, 500);
+}
+
+TEST(Simulated, DeadlockTellsEveryRanksPlace) {
+  Simulation simulation(3, 1, 0);
+  const auto errors = errors_of(simulation, 3, [](Comm& comm) {
+    std::byte mine[16] = {}, all[48];
+    if (comm.rank() == 0) comm.barrier();
+    if (comm.rank() == 1) comm.allgather(mine, all);
+  });
+  const std::string expected =
+      "no rank can go on: rank 0 waits in barrier, rank 1 in allgather(16 bytes), rank 2 has finished";
+  EXPECT_EQ(errors, (std::vector<std::string>{expected, expected, ""}));
+}
+
+TEST(Simulated, DifferentSizesAreReportedOnAllRanks) {
+  Simulation simulation(2, 1, 0);
+  const auto errors = errors_of(simulation, 2, [](Comm& comm) {
+    std::vector<std::byte> data(8 * (comm.rank() + 1));
+    comm.broadcast(data, 0);
+  });
+  const std::string expected =
+      "no rank can go on: rank 0 waits in broadcast(8 bytes from rank 0), rank 1 in broadcast(16 bytes from rank 0)";
+  EXPECT_EQ(errors, (std::vector<std::string>{expected, expected}));
+}
+
+TEST(Simulated, MessagesOfUnexpectedSizeAreReportedOnAllRanks) {
+  Simulation simulation(3, 1, 0);
+  const auto errors = errors_of(simulation, 3, [](Comm& comm) {
+    std::byte data[8] = {};
+    if (comm.rank() == 0) comm.exchange(std::vector<SendMessage>{{1, data}}, {});
+    if (comm.rank() == 1) comm.exchange({}, std::vector<ReceiveMessage>{{0, std::span(data, 4)}});
+    if (comm.rank() == 2) comm.exchange({}, {});
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(3, "exchange: rank 0 sends 8 bytes to rank 1, which expects 4"));
+}
+
+TEST(Simulated, WindowsOfDifferentSizeAreReportedEvenWhenTheMemoryIsThere) {
+  Simulation simulation(2, 1, 0);
+  const auto errors = errors_of(simulation, 2, [](Comm& comm) {
+    comm.shared_windows(100);
+    comm.shared_windows(10 + comm.rank());
+    comm.barrier();
+  });
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("asks for shared windows of"), std::string::npos) << error;
+}
+
+TEST(Simulated, ARankThatThrowsDoesNotHangTheOthers) {
+  Simulation simulation(3, 1, 7);
+  const auto errors = errors_of(simulation, 3, [](Comm& comm) {
+    comm.barrier();
+    if (comm.rank() == 1) throw std::runtime_error("disk on fire");
+    comm.barrier();
+  });
+  EXPECT_EQ(errors[1], "disk on fire");
+  EXPECT_EQ(errors[0], "no rank can go on: rank 0 waits in barrier, rank 1 has finished, rank 2 in barrier");
+  EXPECT_EQ(errors[2], errors[0]);
+}
+
+TEST(Simulated, CallsAfterADeadlockThrowTheSameErrorAgain) {
+  Simulation simulation(2, 1, 0);
+  std::string again;
+  const auto errors = errors_of(simulation, 2, [&](Comm& comm) {
+    if (comm.rank() == 1) return;
+    EXPECT_THROW(comm.barrier(), Error);
+    comm.node_barrier();
+  });
+  EXPECT_EQ(errors[0], "no rank can go on: rank 0 waits in barrier, rank 1 has finished");
+}
+
+TEST(Simulated, RunRanksThrowsTheCauseNotTheDeadlockThatFollows) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const auto body = [](Comm& comm) {
+      comm.barrier();
+      if (comm.rank() == 2) throw std::runtime_error("the cause");
+      comm.barrier();
+    };
+    try {
+      run_ranks(4, body, seed);
+      FAIL() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "the cause");
+    }
+  }
+}
+
+TEST(Simulated, SharedMemoryCanBeRefused) {
+  Simulation simulation(2, 1, 0, /*shared_memory=*/false);
+  const auto errors = errors_of(simulation, 2, [](Comm& comm) {
+    EXPECT_TRUE(comm.shared_windows(64).empty());
+    EXPECT_NE(comm.shared_refusal(), "");
+    comm.barrier();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+}
+
+TEST(Simulated, MoreNodesThanRanksAreRefused) {
+  EXPECT_THROW(Simulation(2, 3, 0), Error);
+  EXPECT_THROW(Simulation(0, 1, 0), Error);
+  EXPECT_THROW(Simulation(2, 0, 0), Error);
+}
+
+TEST(Simulated, ACallBeforeEnterIsRefused) {
+  Simulation simulation(1, 1, 0);
+  EXPECT_THROW(simulation.comm(0)->barrier(), Error);
+}
+
+}  // namespace
+}  // namespace swath

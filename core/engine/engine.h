@@ -1,0 +1,78 @@
+// The only seam through which stored bytes are touched. An engine is one open file and one way of moving bytes.
+//
+// Every engine passes the same contract suite (engine_contract_test.cc). An engine belongs to one thread at a time. It
+// counts requests and bytes, up to the point of an error too; seconds and locks are for the caller to count.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/counters.h"
+
+namespace swath {
+
+enum class Direction { kRead, kWrite };
+
+// One contiguous range of the file and one contiguous piece of memory.
+struct Transfer {
+  int64_t offset;  // bytes from the start of the file
+  std::byte* data;
+  int64_t bytes;
+};
+
+enum class OpenMode { kRead, kReadWrite, kCreateNew };
+
+// A lock on [begin, end) of the file, released by the destructor.
+class RangeLock {
+ public:
+  virtual ~RangeLock() = default;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // "posix", "uring", "null", "fault(posix)".
+  virtual std::string name() const = 0;
+  virtual const std::string& path() const = 0;
+
+  // Carries out the whole batch: on return every byte has been moved, or an Error names path, offset, bytes wanted,
+  // bytes got and the reason. Neighbours in the batch whose file ranges abut (a.offset + a.bytes == b.offset) are ONE
+  // request: memory may be scattered, the file is not (preadv, pwritev; at most IOV_MAX pieces a request).
+  // Short transfers go on, EINTR retries, EAGAIN waits. Reading past the end of the file is an error.
+  virtual void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) = 0;
+
+  // The same, in the background: at most one batch is under way. wait() returns when it is done and throws what it
+  // threw. The batch's memory must stay valid until then; the span itself need not (it is copied).
+  virtual void start(Direction direction, std::span<const Transfer> batch) = 0;
+  virtual void wait(Counters& counters) = 0;
+
+  // Blocks (in the kernel) until [begin, end) is ours alone among cooperating writers: an open-file-description lock.
+  virtual std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) = 0;
+
+  // Whether all of [offset, offset + bytes) is in the page cache, as far as the kernel tells (cachestat): a read is
+  // then a copy, not a wait.
+  virtual bool cached(int64_t /*offset*/, int64_t /*bytes*/) const { return false; }
+
+  virtual int64_t size() const = 0;
+  virtual void resize(int64_t bytes) = 0;  // new bytes read as zero
+  virtual void sync() = 0;                 // fsync: on the medium when it returns
+};
+
+struct EngineOptions {
+  // "auto" takes what was measured best (decision record 0005); "posix", "uring", "null";
+  // "fault:<rule>" wraps posix and breaks a chosen request, for tests (see fault.h).
+  std::string engine = "auto";
+  int queue_depth = 64;                          // requests in flight of one uring batch
+  int64_t request_bytes_max = int64_t{1} << 30;  // larger transfers are split: the kernel stops at 2 GiB - 4096
+};
+
+// Opens `path`. Throws Error{kStore} with the errno where the system refuses.
+// `reason` (may be null) receives why the engine is another than the one asked for, else stays empty.
+std::unique_ptr<Engine> open_engine(const std::string& path, OpenMode mode, const EngineOptions& options,
+                                    std::string* reason = nullptr);
+
+}  // namespace swath

@@ -1,0 +1,148 @@
+#include "engine/open_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/error.h"
+#include "engine/fault.h"
+
+namespace swath {
+
+std::string system_message(int error) { return std::generic_category().message(error); }
+
+namespace {
+
+// Calls again while a signal interrupts; 0 or an errno value.
+template <typename SystemCall>
+int error_of(SystemCall call) {
+  while (call() < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+int injected(Faults* faults, Step step) { return faults == nullptr ? 0 : faults->error_at(step); }
+
+[[noreturn]] void fail_store(const std::string& what, int error, const std::string& advice = "") {
+  throw Error(ErrorKind::kStore, what + ": " + system_message(error) + advice, error);
+}
+
+int flags_of(OpenMode mode) {
+  switch (mode) {
+    case OpenMode::kRead:
+      return O_RDONLY | O_CLOEXEC;
+    case OpenMode::kReadWrite:
+      return O_RDWR | O_CLOEXEC;
+    case OpenMode::kCreateNew:
+      return O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+  }
+  return O_RDONLY | O_CLOEXEC;
+}
+
+std::string open_text(const std::string& path, OpenMode mode) {
+  if (mode == OpenMode::kCreateNew) return "create " + path;
+  return "open " + path + (mode == OpenMode::kRead ? " for reading" : " for reading and writing");
+}
+
+// Asked before open(), which blocks on a pipe that nobody writes.
+void check_has_offsets(const std::string& path, OpenMode mode) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return;  // open() says it better
+  if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) return;
+  if (S_ISDIR(status.st_mode)) fail_store(open_text(path, mode), EISDIR);
+  fail_store(open_text(path, mode), ESPIPE, " (expected a regular file or a block device)");
+}
+
+int set_lock(int descriptor, int command, short type, int64_t begin, int64_t end) {
+  struct flock range = {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = begin;
+  range.l_len = end - begin;
+  return ::fcntl(descriptor, command, &range);
+}
+
+class FileRangeLock : public RangeLock {
+ public:
+  FileRangeLock(std::shared_ptr<OpenFile> file, int64_t begin, int64_t end)
+      : file_(std::move(file)), begin_(begin), end_(end) {}
+  ~FileRangeLock() override { set_lock(file_->descriptor(), F_OFD_SETLK, F_UNLCK, begin_, end_); }
+
+ private:
+  std::shared_ptr<OpenFile> file_;
+  int64_t begin_;
+  int64_t end_;
+};
+
+}  // namespace
+
+OpenFile::OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults)
+    : path_(path), faults_(std::move(faults)) {
+  if (mode != OpenMode::kCreateNew) check_has_offsets(path, mode);
+  const int error = error_of([&] { return descriptor_ = ::open(path.c_str(), flags_of(mode), 0666); });
+  if (error != 0) fail_store(open_text(path, mode), error);
+}
+
+OpenFile::~OpenFile() { ::close(descriptor_); }
+
+int64_t OpenFile::size() const {
+  const int64_t end = ::lseek(descriptor_, 0, SEEK_END);  // fstat says 0 for a block device
+  if (end < 0) fail_store("size of " + path_, errno);
+  return end;
+}
+
+bool OpenFile::cached(int64_t offset, int64_t bytes) const {
+  if (bytes <= 0) return true;
+  constexpr long kCachestat = 451;  // Linux 6.5; younger than many C libraries. An older kernel refuses: not cached.
+  struct {
+    uint64_t offset, bytes;
+  } const range = {static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
+  struct {
+    uint64_t cached, dirty, writeback, evicted, recently_evicted;
+  } pages = {};
+  if (::syscall(kCachestat, descriptor_, &range, &pages, 0) != 0) return false;
+  const int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
+  const int64_t pages_touched = (offset + bytes - 1) / page_bytes - offset / page_bytes + 1;
+  return static_cast<int64_t>(pages.cached) >= pages_touched;
+}
+
+void OpenFile::resize(int64_t bytes) {
+  const std::string what = "resize " + path_ + " to " + std::to_string(bytes) + " bytes";
+  if (bytes < 0) fail_argument(what + ": expected a size >= 0");
+  int error = injected(faults_.get(), Step::kResize);
+  if (error == 0) error = error_of([&] { return ::ftruncate(descriptor_, bytes); });
+  if (error != 0) fail_store(what, error);
+}
+
+void OpenFile::sync() {
+  int error = injected(faults_.get(), Step::kSync);
+  if (error == 0) error = error_of([&] { return ::fsync(descriptor_); });
+  if (error != 0) {
+    fail_store("sync " + path_, error, " (what was written may not be on the medium: write it again elsewhere)");
+  }
+}
+
+std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
+  const std::string what = "lock " + path_ + " [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  if (begin < 0 || begin >= end) fail_argument(what + ": expected 0 <= begin < end");
+  int error = injected(faults_.get(), Step::kLock);
+  if (error == 0) {
+    error = error_of([&] { return set_lock(descriptor_, F_OFD_SETLKW, F_WRLCK, begin, end); });
+  }
+  if (error == EBADF) fail_store(what, error, " (a file opened for reading only cannot be locked for writing)");
+  if (error != 0) {
+    fail_store(what, error, " (use method=\"two-phase\", or a file system with open-file-description locks)");
+  }
+  return std::make_unique<FileRangeLock>(shared_from_this(), begin, end);
+}
+
+void fail_already_started(const std::string& path) {
+  throw Error(ErrorKind::kInternal, "start on " + path + ": a batch is under way already; wait() for it first");
+}
+
+}  // namespace swath

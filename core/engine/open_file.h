@@ -1,0 +1,70 @@
+// One open file, and what every engine that has one does alike: size, locks, sync.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace swath {
+
+class Faults;
+
+// The system's own words for an errno value.
+std::string system_message(int error);
+
+class OpenFile : public std::enable_shared_from_this<OpenFile> {
+ public:
+  // `faults` (may be null) breaks chosen steps. Throws Error{kStore}: what the system refuses, and what has no byte
+  // offsets (a directory, pipe or terminal), which would fail later or hang.
+  OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults);
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  const std::string& path() const { return path_; }
+  Faults* faults() const { return faults_.get(); }
+
+  int64_t size() const;
+  bool cached(int64_t offset, int64_t bytes) const;
+  void resize(int64_t bytes);
+  void sync();
+  // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
+  // same engine: those share one open file description.
+  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end);
+
+ private:
+  std::string path_;
+  std::unique_ptr<Faults> faults_;
+  int descriptor_ = -1;
+};
+
+// What posix and uring share.
+class FileEngine : public Engine {
+ public:
+  const std::string& path() const override { return file_->path(); }
+  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
+  bool cached(int64_t offset, int64_t bytes) const override { return file_->cached(offset, bytes); }
+  int64_t size() const override { return file_->size(); }
+  void resize(int64_t bytes) override { file_->resize(bytes); }
+  void sync() override { file_->sync(); }
+
+ protected:
+  FileEngine(std::shared_ptr<OpenFile> file, int64_t request_bytes_max)
+      : file_(std::move(file)), request_bytes_max_(request_bytes_max) {}
+
+  // "posix", or "fault(posix)" where faults are injected.
+  std::string name_of(const std::string& kind) const {
+    return file_->faults() == nullptr ? kind : "fault(" + kind + ")";
+  }
+
+  const std::shared_ptr<OpenFile> file_;
+  const int64_t request_bytes_max_;
+};
+
+// The Error for a start() while an earlier batch was not waited for.
+[[noreturn]] void fail_already_started(const std::string& path);
+
+}  // namespace swath

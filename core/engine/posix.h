@@ -1,0 +1,36 @@
+// Requests as system calls: pread and pwrite, preadv and pwritev where memory is scattered. One call is one request, so
+// that what strace counts is what the counters say.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/background.h"
+#include "engine/open_file.h"
+#include "engine/request.h"
+
+namespace swath {
+
+class PosixEngine : public FileEngine {
+ public:
+  PosixEngine(std::shared_ptr<OpenFile> file, int64_t request_bytes_max)
+      : FileEngine(std::move(file), request_bytes_max) {}
+
+  std::string name() const override { return name_of("posix"); }
+  void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
+  void start(Direction direction, std::span<const Transfer> batch) override;
+  void wait(Counters& counters) override;
+
+ private:
+  void carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
+  int64_t attempt(Direction direction, Request& request) const;
+  int64_t call(Direction direction, const Request& request) const;
+
+  std::vector<Transfer> started_batch_;
+  Counters started_counters_;
+  Background background_;  // last, so that its thread ends before what it uses
+};
+
+}  // namespace swath
