@@ -1,0 +1,79 @@
+#include "method/run.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <new>
+#include <optional>
+
+#include "comm/agreement.h"
+#include "layout/copy.h"
+
+namespace swath {
+
+Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  Counters counters;
+  std::optional<Error> failure;
+  const Access mine(*plan.request.layout, memory.parts);
+  progress.bytes_done = 0;
+  progress.bytes_total = mine.bytes();
+  const Job job{plan, comm, engine, memory, mine, counters, progress};
+  try {
+    switch (plan.method) {
+      case Method::kDirect:
+        run_direct(job);
+        break;
+      case Method::kSieve:
+        run_sieve(job);
+        break;
+      case Method::kList:
+        run_list(job);
+        break;
+      case Method::kTwoPhase:
+        run_two_phase(job);
+        break;
+      case Method::kAuto:
+        throw Error(ErrorKind::kInternal, "a plan names no method");
+    }
+  } catch (const Error& error) {
+    // What the ranks did not do together cannot be agreed on together either.
+    if (error.kind() == ErrorKind::kDisagreement) throw;
+    failure = error;
+  } catch (const std::bad_alloc&) {
+    failure = Error(ErrorKind::kStore, "out of memory for the buffers of method " + to_string(plan.method), ENOMEM);
+  }
+  agree(comm, failure);
+  counters.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return counters;
+}
+
+void fill_absent(const Layout& layout, const LocalMemory& memory, std::span<const std::byte> fill) {
+  std::vector<std::byte> chunk;
+  for (Panel& panel : layout.absent_panels()) {
+    panel.offset = 0;  // an image of the chunk that holds nothing but the fill value
+    for (size_t part = 0; part < memory.parts.size(); ++part) {
+      const Regions regions = layout.regions(panel, memory.parts[part]);
+      if (regions.count() == 0) continue;
+      if (chunk.empty()) {
+        chunk.resize(static_cast<size_t>(layout.chunk_bytes()));
+        for (size_t i = 0; i < chunk.size(); ++i) chunk[i] = fill[i % fill.size()];
+      }
+      gather_from_window(regions, 0, regions.count(), chunk.data(), 0, memory.addresses[part]);
+    }
+  }
+}
+
+void fill_range(Engine& engine, int64_t begin, int64_t end, std::span<const std::byte> fill) {
+  constexpr size_t kBufferBytes = size_t{4} << 20;
+  std::vector<std::byte> buffer(std::max(kBufferBytes / fill.size(), size_t{1}) * fill.size());
+  for (size_t i = 0; i < buffer.size(); ++i) buffer[i] = fill[i % fill.size()];
+  Counters counters;
+  for (int64_t offset = begin; offset < end;) {
+    const Transfer piece{offset, buffer.data(), std::min(end - offset, static_cast<int64_t>(buffer.size()))};
+    engine.transfer(Direction::kWrite, {&piece, 1}, counters);
+    offset += piece.bytes;
+  }
+}
+
+}  // namespace swath

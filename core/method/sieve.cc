@@ -1,0 +1,56 @@
+#include "method/sieve.h"
+
+#include <vector>
+
+#include "layout/copy.h"
+#include "method/run.h"
+
+namespace swath {
+
+void write_sieved(Engine& engine, const Window& window, bool has_holes, std::byte* buffer,
+                  const std::function<void(std::byte*)>& fill_in, Counters& counters) {
+  const Transfer whole{window.begin, buffer, window.bytes()};
+  const auto lock = engine.lock(window.begin, window.end);
+  ++counters.locks;
+  if (has_holes) engine.transfer(Direction::kRead, {&whole, 1}, counters);
+  fill_in(buffer);
+  engine.transfer(Direction::kWrite, {&whole, 1}, counters);
+}
+
+// Windows of the file, read whole and picked from, or written by write_sieved (ncio-2006 section 2.1: data sieving).
+void run_sieve(const Job& job) {
+  const int64_t window_bytes = job.plan.request.tuning.sieve_bytes;
+  if (job.mine.empty()) return;
+  std::vector<std::byte> buffer;
+  int64_t cursor = 0;
+  while (const auto window = job.mine.next_window(cursor, INT64_MAX, window_bytes)) {
+    if (static_cast<int64_t>(buffer.size()) < window->bytes()) buffer.resize(static_cast<size_t>(window->bytes()));
+    const auto copy_all = [&](const auto& copy_slice) {
+      job.mine.visit(window->begin, window->limit, [&](const Slice& slice) {
+        copy_slice(slice, job.memory.addresses[slice.part]);
+        job.progress.bytes_done += (slice.last - slice.first) * slice.regions.element_bytes();
+      });
+    };
+    if (job.plan.request.direction == Direction::kRead) {
+      const Transfer whole{window->begin, buffer.data(), window->bytes()};
+      job.engine.transfer(Direction::kRead, {&whole, 1}, job.counters);
+      copy_all([&](const Slice& slice, std::byte* memory) {
+        gather_from_window(slice.regions, slice.first, slice.last, buffer.data(), window->begin, memory);
+      });
+    } else {
+      const bool holes = job.mine.bytes_in(window->begin, window->limit) < window->bytes();
+      write_sieved(
+          job.engine, *window, holes, buffer.data(),
+          [&](std::byte* filled) {
+            copy_all([&](const Slice& slice, const std::byte* memory) {
+              scatter_to_window(slice.regions, slice.first, slice.last, filled, window->begin, memory);
+            });
+          },
+          job.counters);
+    }
+    cursor = window->limit;
+  }
+  job.counters.buffer_bytes = static_cast<int64_t>(buffer.size());
+}
+
+}  // namespace swath

@@ -1,0 +1,13 @@
+// A plan in words: what will be done, what it costs by every method, which one was chosen and why.
+#pragma once
+
+#include <string>
+
+#include "plan/make_plan.h"
+
+namespace swath {
+
+// `title` says what array this is ("float32 (18, 432, 864) in sst.nc"). At most `ranks_shown` ranks get a line each.
+std::string explain(const Plan& plan, const std::string& title, int ranks_shown = 16);
+
+}  // namespace swath

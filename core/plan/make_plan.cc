@@ -1,0 +1,292 @@
+#include "plan/make_plan.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/math.h"
+#include "plan/steps.h"
+
+namespace swath {
+namespace {
+
+// Windows and runs are counted one by one up to here; beyond it the count is an estimate and says so.
+constexpr int64_t kCountedMax = 20'000;
+
+void add_requests(Cost& cost, Direction direction, int64_t requests, int64_t bytes) {
+  if (direction == Direction::kRead) {
+    cost.read_requests += requests;
+    cost.read_bytes += bytes;
+  } else {
+    cost.write_requests += requests;
+    cost.written_bytes += bytes;
+  }
+}
+
+Access access_of(const Request& request, int rank) {
+  return Access(*request.layout, request.sharing.parts(rank, request.layout->element_bytes()));
+}
+
+Access access_together(const Request& request) {
+  return Access(*request.layout, request.sharing.together(request.layout->element_bytes()));
+}
+
+// One request a run; a run that cannot go straight to memory is cut at the size of the bounce buffer.
+Cost direct_cost(const Request& request, const Access& access) {
+  Cost cost;
+  access.visit_all([&](const Slice& slice) {
+    const Regions& regions = slice.regions;
+    int64_t requests = regions.runs(slice.first, slice.last);
+    const bool bounces = regions.dense_positions() < regions.count();
+    if (bounces) cost.buffer_bytes = request.tuning.bounce_bytes;
+    if (regions.bytes() > (bounces ? request.tuning.bounce_bytes : request.tuning.request_bytes_max)) {
+      cost.exact = cost.exact && requests <= kCountedMax;
+      if (requests <= kCountedMax) {
+        requests = 0;
+        for_each_direct_request(regions, slice.first, slice.last, request.tuning,
+                                [&](const Run&, bool) { ++requests; });
+      }
+    }
+    add_requests(cost, request.direction, requests, (slice.last - slice.first) * regions.element_bytes());
+  });
+  return cost;
+}
+
+Cost list_cost(const Request& request, const Access& access) {
+  Cost cost;
+  access.visit_all([&](const Slice& slice) {
+    const Regions& regions = slice.regions;
+    int64_t requests = regions.runs(slice.first, slice.last);
+    const int64_t pieces = regions.pieces(slice.first, slice.last);
+    if (pieces > requests) {  // a run may have more pieces than one vectored call takes
+      cost.exact = false;
+      requests = std::max(requests, ceil_div(pieces, request.tuning.list_pieces));
+    }
+    add_requests(cost, request.direction, requests, (slice.last - slice.first) * regions.element_bytes());
+  });
+  // Neighbouring chunks may join in one vectored call.
+  cost.exact = cost.exact && !access.layout().is_chunked();
+  cost.buffer_bytes = request.tuning.list_pieces * static_cast<int64_t>(sizeof(Transfer));
+  return cost;
+}
+
+Cost sieve_cost(const Request& request, const Access& access) {
+  Cost cost;
+  if (access.empty()) return cost;
+  const int64_t window_bytes = request.tuning.sieve_bytes;
+  cost.buffer_bytes = window_capacity(*request.layout, window_bytes);
+  const int64_t begin = *access.next_start(0);
+  const int64_t end = *access.last_end(INT64_MAX);
+  const int64_t span = end - begin;
+  if (span / window_bytes > kCountedMax) {
+    cost.exact = false;
+    const int64_t windows = std::min(span / window_bytes + 1, access.runs());
+    const int64_t bytes = std::min(span, access.bytes() / access.runs() * window_bytes);
+    add_requests(cost, Direction::kRead, windows, bytes);
+    if (request.direction == Direction::kWrite) {
+      add_requests(cost, Direction::kWrite, windows, bytes);
+      cost.locks = windows;
+    }
+    return cost;
+  }
+  int64_t cursor = begin;
+  while (const auto window = access.next_window(cursor, INT64_MAX, window_bytes)) {
+    const bool holes = access.bytes_in(window->begin, window->limit) < window->bytes();
+    if (request.direction == Direction::kRead || holes) add_requests(cost, Direction::kRead, 1, window->bytes());
+    if (request.direction == Direction::kWrite) {
+      add_requests(cost, Direction::kWrite, 1, window->bytes());
+      ++cost.locks;
+    }
+    cursor = window->limit;
+  }
+  return cost;
+}
+
+void add_window(Cost& cost, const Request& request, const Access& together, const Window& window) {
+  if (request.direction == Direction::kRead) {
+    add_requests(cost, Direction::kRead, 1, window.bytes());
+    return;
+  }
+  switch (window_write(together, window, request.tuning)) {
+    case WindowWrite::kWhole:
+      add_requests(cost, Direction::kWrite, 1, window.bytes());
+      break;
+    case WindowWrite::kRuns:
+      add_requests(cost, Direction::kWrite, together.runs_in(window.begin, window.limit),
+                   together.bytes_in(window.begin, window.limit));
+      break;
+    case WindowWrite::kSieve:
+      add_requests(cost, Direction::kRead, 1, window.bytes());
+      add_requests(cost, Direction::kWrite, 1, window.bytes());
+      ++cost.locks;
+      break;
+  }
+}
+
+Cost two_phase_cost(const Request& request, const Access& together, const std::vector<FileDomain>& domains, int rank) {
+  Cost cost;
+  if (domains.empty()) return cost;
+  const int64_t capacity = window_capacity(*request.layout, request.tuning.window_bytes);
+  cost.buffer_bytes = 2 * capacity;  // the parts of a shared window are the same on every rank
+  const Access mine = access_of(request, rank);
+  cost.exchanged_bytes = mine.bytes();
+  for (const auto& domain : domains) {
+    if (domain.rank != rank) continue;
+    cost.exchanged_bytes -= mine.bytes_in(domain.begin, domain.end);
+    if ((domain.end - domain.begin) / request.tuning.window_bytes > kCountedMax) {
+      // Every window is like the first.
+      cost.exact = false;
+      Cost one;
+      const auto window = together.next_window(domain.begin, domain.end, request.tuning.window_bytes);
+      if (window) add_window(one, request, together, *window);
+      const int64_t windows = (domain.end - domain.begin) / request.tuning.window_bytes;
+      for (int64_t* field : {&one.read_requests, &one.write_requests, &one.read_bytes, &one.written_bytes, &one.locks}) {
+        *field *= windows;
+      }
+      cost += one;
+      continue;
+    }
+    int64_t cursor = domain.begin;
+    while (const auto window = together.next_window(cursor, domain.end, request.tuning.window_bytes)) {
+      add_window(cost, request, together, *window);
+      cursor = window->limit;
+    }
+    if (cost.locks > 0) cost.buffer_bytes += capacity;  // what a sieved window held before
+  }
+  return cost;
+}
+
+struct Choice {
+  Method method;
+  std::string reason;
+};
+
+std::string bytes_text(int64_t bytes) { return std::to_string(bytes) + " bytes"; }
+
+// A simple rule with stated numbers, until a measured model takes its place (decision record 0007).
+//
+// A request costs about as much as copying kSpacingWorthSieving bytes from the page cache (half a microsecond against
+// 5 to 10 GB/s): closer runs are cheaper read through than asked for one by one.
+constexpr int64_t kSpacingWorthSieving = 4096;
+constexpr int64_t kRunWorthARequest = int64_t{256} << 10;
+constexpr int64_t kHolesWorthSkipping = 64;  // times the useful bytes
+
+Choice choose(const Request& request, const Plan& plan, const Access& together) {
+  const Runs& runs = plan.runs;
+  if (runs.bytes == 0) return {Method::kDirect, "there is nothing to move"};
+  const int64_t mean_run = runs.bytes / runs.count;
+  const int64_t span = *together.last_end(INT64_MAX) - *together.next_start(0);
+  const std::string runs_are = "mean run of " + bytes_text(mean_run) + " (" + std::to_string(runs.count) + " runs)";
+  const int ranks = request.sharing.ranks();
+  if (mean_run >= kRunWorthARequest || runs.count <= ranks) {
+    return {Method::kDirect, "the distribution conforms to the layout: " + runs_are + ", each worth a request of its own"};
+  }
+  if (ranks == 1) {
+    const int64_t spacing = span / runs.count;
+    if (spacing <= kSpacingWorthSieving) {
+      return {Method::kSieve, runs_are + " every " + bytes_text(spacing) + ": reading through costs less than a request each"};
+    }
+    return {Method::kList, runs_are + " every " + bytes_text(spacing) + ": too sparse to read through, many requests a batch"};
+  }
+  if (span / kHolesWorthSkipping > runs.bytes) {
+    return {Method::kList, "the ranks together touch only " + bytes_text(runs.bytes) + " of a span of " +
+                               bytes_text(span) + ", " + runs_are + ": windows would be mostly holes"};
+  }
+  return {Method::kTwoPhase, runs_are + ", below " + bytes_text(kRunWorthARequest) +
+                                 ", but all ranks together touch " + std::to_string(std::min<int64_t>(100, runs.bytes * 100 / span)) +
+                                 " % of the span: large conforming requests and one exchange"};
+}
+
+}  // namespace
+
+Cost& Cost::operator+=(const Cost& other) {
+  read_requests += other.read_requests;
+  write_requests += other.write_requests;
+  read_bytes += other.read_bytes;
+  written_bytes += other.written_bytes;
+  exchanged_bytes += other.exchanged_bytes;
+  locks += other.locks;
+  buffer_bytes += other.buffer_bytes;
+  exact = exact && other.exact;
+  return *this;
+}
+
+Runs runs_of(const Access& access) {
+  Runs runs;
+  runs.bytes = access.bytes();
+  int64_t looked_at = 0;
+  access.visit_all([&](const Slice& slice) {
+    runs.count += slice.regions.runs(slice.first, slice.last);
+    // A pattern repeats itself: its first runs show the longest.
+    for (int64_t position = slice.first; position < slice.last && looked_at < 1000; ++looked_at) {
+      const Run run = slice.regions.run_at(position, slice.last);
+      runs.bytes_max = std::max(runs.bytes_max, run.bytes);
+      position += run.bytes / slice.regions.element_bytes();
+    }
+  });
+  return runs;
+}
+
+int64_t requests_with_stripes(const Runs& runs, int64_t stripe_bytes) {
+  if (runs.bytes_max == 0) return 0;
+  return runs.count * ceil_div(runs.bytes_max, std::min(runs.bytes_max, stripe_bytes));
+}
+
+Cost Plan::cost(Method of_method, int rank) const {
+  const Access mine = access_of(request, rank);
+  switch (of_method) {
+    case Method::kDirect:
+      return direct_cost(request, mine);
+    case Method::kSieve:
+      return sieve_cost(request, mine);
+    case Method::kList:
+      return list_cost(request, mine);
+    case Method::kTwoPhase:
+      return two_phase_cost(request, access_together(request), domains, rank);
+    case Method::kAuto:
+      break;
+  }
+  throw Error(ErrorKind::kInternal, "a plan has no cost of method auto");
+}
+
+int64_t Plan::local_bytes(int rank) const { return access_of(request, rank).bytes(); }
+
+Plan make_plan(Request request) {
+  Plan plan;
+  plan.request = std::move(request);
+  const Request& asked = plan.request;
+  if (asked.direction == Direction::kWrite) asked.sharing.check_written_once();
+  const Access together = access_together(asked);
+  plan.domains = file_domains(together, asked.sharing.ranks(), asked.tuning);
+  for (int rank = 0; rank < asked.sharing.ranks(); ++rank) {
+    const Runs of_rank = runs_of(access_of(asked, rank));
+    plan.runs.count += of_rank.count;
+    plan.runs.bytes += of_rank.bytes;
+    plan.runs.bytes_max = std::max(plan.runs.bytes_max, of_rank.bytes_max);
+    plan.local_bytes_max = std::max(plan.local_bytes_max, of_rank.bytes);
+  }
+  if (asked.method == Method::kAuto) {
+    const Choice choice = choose(asked, plan, together);
+    plan.method = choice.method;
+    plan.reason = choice.reason;
+  } else {
+    plan.method = asked.method;
+    plan.reason = "asked for";
+  }
+  return plan;
+}
+
+std::vector<Candidate> Plan::candidates() const {
+  std::vector<Candidate> all;
+  for (const Method of_method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+    Candidate candidate{of_method, {}, 0};
+    for (int rank = 0; rank < request.sharing.ranks(); ++rank) {
+      const Cost of_rank = cost(of_method, rank);
+      candidate.total += of_rank;
+      candidate.buffer_bytes_max = std::max(candidate.buffer_bytes_max, of_rank.buffer_bytes);
+    }
+    all.push_back(candidate);
+  }
+  return all;
+}
+
+}  // namespace swath

@@ -1,0 +1,161 @@
+#include "plan/request.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace swath {
+namespace {
+
+std::string corners(const Box& box) { return swath::to_string(box.begin) + " to " + swath::to_string(box.end); }
+
+}  // namespace
+
+Sharing Sharing::distributed(Distribution distribution, Selection selection, int ranks) {
+  distribution.check(selected_shape(selection));
+  if (distribution.highest_rank() >= ranks) {
+    fail_argument("distribution " + distribution.to_string() + " needs " +
+                  std::to_string(distribution.highest_rank() + 1) + " ranks, there are " + std::to_string(ranks) +
+                  "; give a smaller grid or start more ranks");
+  }
+  Sharing sharing;
+  sharing.ranks_ = ranks;
+  sharing.distribution_.push_back(std::move(distribution));
+  sharing.selection_ = std::move(selection);
+  return sharing;
+}
+
+Sharing Sharing::boxes(std::vector<std::vector<Box>> boxes_of_rank, const Shape& shape) {
+  for (size_t rank = 0; rank < boxes_of_rank.size(); ++rank) {
+    for (const auto& box : boxes_of_rank[rank]) {
+      const std::string where = "rank " + std::to_string(rank) + ": box " + corners(box) + ": ";
+      if (box.begin.size() != shape.size() || box.end.size() != shape.size()) {
+        fail_argument(where + "expected corners of " + std::to_string(shape.size()) + " dimensions");
+      }
+      for (size_t d = 0; d < shape.size(); ++d) {
+        if (box.begin[d] < 0 || box.end[d] < box.begin[d] || box.end[d] > shape[d]) {
+          fail_argument(where + "dimension " + std::to_string(d) + " must lie within [0, " + std::to_string(shape[d]) +
+                        ") with start <= stop");
+        }
+      }
+    }
+  }
+  Sharing sharing;
+  sharing.ranks_ = static_cast<int>(boxes_of_rank.size());
+  sharing.selection_ = select_all(shape);
+  sharing.is_boxes_ = true;
+  sharing.boxes_ = std::move(boxes_of_rank);
+  return sharing;
+}
+
+Sharing Sharing::alone(Selection selection) {
+  Sharing sharing;
+  sharing.selection_ = std::move(selection);
+  return sharing;
+}
+
+Sharing Sharing::share_of(Distribution distribution, Selection selection, int rank) {
+  distribution.check(selected_shape(selection));
+  Sharing sharing;
+  sharing.distribution_.push_back(std::move(distribution));
+  sharing.selection_ = std::move(selection);
+  sharing.only_rank_ = rank;
+  return sharing;
+}
+
+std::vector<Part> Sharing::parts(int rank, int64_t element_bytes) const {
+  std::vector<Part> parts;
+  if (is_boxes_) {
+    for (const auto& box : boxes_[static_cast<size_t>(rank)]) {
+      parts.push_back(box_part(box.begin, box.end, element_bytes));
+    }
+  } else if (distribution_.empty()) {
+    parts.push_back(selected_part(selection_, element_bytes));
+  } else {
+    const int place = only_rank_ >= 0 ? only_rank_ : rank;
+    parts.push_back(distributed_part(distribution_[0], selection_, place, element_bytes));
+  }
+  return parts;
+}
+
+std::vector<Part> Sharing::together(int64_t element_bytes) const {
+  if (only_rank_ >= 0) return parts(0, element_bytes);
+  if (!is_boxes_) return {selected_part(selection_, element_bytes)};
+  std::vector<Part> all;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    auto parts_of_rank = parts(rank, element_bytes);
+    all.insert(all.end(), parts_of_rank.begin(), parts_of_rank.end());
+  }
+  return all;
+}
+
+void Sharing::check_written_once() const {
+  struct Owned {
+    const Box* box;
+    size_t rank;
+  };
+  std::vector<Owned> owned;
+  for (size_t rank = 0; rank < boxes_.size(); ++rank) {
+    for (const auto& box : boxes_[rank]) {
+      bool empty = false;
+      for (size_t d = 0; d < box.begin.size(); ++d) empty = empty || box.begin[d] == box.end[d];
+      if (!empty) owned.push_back({&box, rank});
+    }
+  }
+  if (!selection_.empty()) {
+    std::sort(owned.begin(), owned.end(),
+              [](const Owned& a, const Owned& b) { return a.box->begin[0] < b.box->begin[0]; });
+  }
+  // A sweep along the first dimension: a box is compared with those that start before it ends.
+  for (size_t i = 0; i < owned.size(); ++i) {
+    for (size_t j = i + 1; j < owned.size(); ++j) {
+      const Box& a = *owned[i].box;
+      const Box& b = *owned[j].box;
+      if (!a.begin.empty() && b.begin[0] >= a.end[0]) break;
+      bool overlap = true;
+      for (size_t d = 0; d < a.begin.size(); ++d) overlap = overlap && a.begin[d] < b.end[d] && b.begin[d] < a.end[d];
+      if (overlap) {
+        fail_argument("write of boxes: rank " + std::to_string(owned[i].rank) + "'s box " + corners(a) +
+                      " and rank " + std::to_string(owned[j].rank) + "'s box " + corners(b) +
+                      " share elements; each element must be written once (pass views without the ghost cells)");
+      }
+    }
+  }
+}
+
+std::string Sharing::to_string() const {
+  if (is_boxes_) {
+    size_t count = 0;
+    for (const auto& boxes_here : boxes_) count += boxes_here.size();
+    return std::to_string(count) + " boxes of " + std::to_string(ranks_) + " ranks";
+  }
+  std::string text = distribution_.empty() ? "whole" : distribution_[0].to_string();
+  if (only_rank_ >= 0) text += ", share of rank " + std::to_string(only_rank_);
+  return text;
+}
+
+std::string to_string(Method method) {
+  switch (method) {
+    case Method::kAuto:
+      return "auto";
+    case Method::kDirect:
+      return "direct";
+    case Method::kSieve:
+      return "sieve";
+    case Method::kList:
+      return "list";
+    case Method::kTwoPhase:
+      return "two-phase";
+  }
+  return "?";
+}
+
+Method parse_method(const std::string& name) {
+  for (const Method method :
+       {Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+    if (to_string(method) == name) return method;
+  }
+  fail_argument("method \"" + name + "\" is not known; expected \"auto\", \"direct\", \"sieve\", \"list\" or \"two-phase\"");
+}
+
+}  // namespace swath

@@ -1,0 +1,81 @@
+// What was asked: which elements, of which rank, in which direction. Everything that planning may look at, and nothing
+// that differs between ranks: the same request gives the same plan everywhere.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "layout/layout.h"
+#include "space/distribution.h"
+
+namespace swath {
+
+// [begin, end) of the array.
+struct Box {
+  Shape begin;
+  Shape end;
+};
+
+// Whose elements are whose.
+class Sharing {
+ public:
+  // The selected array dealt out over `ranks` ranks. Throws Error{kArgument} where the grid has more places.
+  static Sharing distributed(Distribution distribution, Selection selection, int ranks);
+  // Explicit boxes of every rank (adaptive meshes). Throws Error{kArgument} for a box outside `shape`.
+  static Sharing boxes(std::vector<std::vector<Box>> boxes_of_rank, const Shape& shape);
+  // One rank alone that wants a whole selection, or one rank's share of a distribution over others.
+  static Sharing alone(Selection selection);
+  static Sharing share_of(Distribution distribution, Selection selection, int rank);
+
+  int ranks() const { return ranks_; }
+  // What `rank` holds; a distribution gives one part, boxes one part each.
+  std::vector<Part> parts(int rank, int64_t element_bytes) const;
+  // What all hold together.
+  std::vector<Part> together(int64_t element_bytes) const;
+  // Throws Error{kArgument} where two boxes share an element: written twice, it would have an unknown value.
+  void check_written_once() const;
+  // Elements of one kept dimension: where a part's memory is not packed, the caller places it with this selection.
+  const Selection& selection() const { return selection_; }
+  bool is_boxes() const { return is_boxes_; }
+  const std::vector<std::vector<Box>>& boxes_of_rank() const { return boxes_; }
+
+  std::string to_string() const;
+
+ private:
+  int ranks_ = 1;
+  std::vector<Distribution> distribution_;  // none or one
+  Selection selection_;
+  int only_rank_ = -1;  // share_of
+  bool is_boxes_ = false;
+  std::vector<std::vector<Box>> boxes_;
+};
+
+enum class Method { kAuto, kDirect, kSieve, kList, kTwoPhase };
+std::string to_string(Method method);
+// Throws Error{kArgument} naming the methods there are.
+Method parse_method(const std::string& name);
+
+// How methods are to be carried out. Sizes in bytes.
+struct Tuning {
+  int64_t sieve_bytes = int64_t{4} << 20;    // window of independent sieving
+  int64_t bounce_bytes = int64_t{4} << 20;   // direct, where memory is not contiguous
+  int64_t request_bytes_max = int64_t{1} << 30;  // longer runs are cut: the kernel stops at 2 GiB - 4096
+  int64_t list_pieces = 1024;                // memory pieces of one list batch (IOV_MAX)
+  int64_t window_bytes = int64_t{1} << 20;   // one aggregator's window of one round (docs/performance.md)
+  int64_t domain_bytes_min = int64_t{64} << 10;  // no more aggregators than leave each this much
+  int64_t runs_bytes_min = int64_t{64} << 10;    // windows whose runs are longer are written run by run, not sieved
+  int aggregators = 0;                       // 0: as many as ranks
+};
+
+struct Request {
+  Direction direction = Direction::kRead;
+  std::shared_ptr<const Layout> layout;
+  Sharing sharing;
+  Method method = Method::kAuto;
+  Tuning tuning;
+};
+
+}  // namespace swath
