@@ -1,0 +1,390 @@
+// The Python face of the core: names, conversions and the release of the interpreter's lock; no logic of its own.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "comm/agreement.h"
+#include "comm/comm.h"
+#include "comm/simulated.h"
+#include "engine/engine.h"
+#include "method/run.h"
+#include "plan/explain.h"
+#include "plan/make_plan.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using swath::Comm;
+using swath::Counters;
+using swath::Error;
+using swath::ErrorKind;
+
+// swath.errors.from_core(kind, message, errno) makes the Python exception.
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    nb::object exception = nb::module_::import_("swath.errors")
+                               .attr("from_core")(static_cast<int>(error.kind()), error.what(), error.os_error());
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  }
+}
+
+std::vector<nb::bytes> allgather(Comm& comm, const nb::bytes& mine) {
+  const auto size = mine.size();
+  std::vector<std::byte> all(size * static_cast<size_t>(comm.size()));
+  {
+    const std::span source(reinterpret_cast<const std::byte*>(mine.c_str()), size);
+    nb::gil_scoped_release release;
+    comm.allgather(source, all);
+  }
+  std::vector<nb::bytes> parts;
+  for (int rank = 0; rank < comm.size(); ++rank) parts.emplace_back(all.data() + static_cast<size_t>(rank) * size, size);
+  return parts;
+}
+
+nb::bytes broadcast(Comm& comm, const nb::bytes& data, int root) {
+  int64_t size = static_cast<int64_t>(data.size());
+  std::vector<std::byte> buffer;
+  const std::span source(reinterpret_cast<const std::byte*>(data.c_str()), data.size());
+  {
+    nb::gil_scoped_release release;
+    comm.broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
+    buffer.resize(static_cast<size_t>(size));
+    if (comm.rank() == root && size > 0) std::memcpy(buffer.data(), source.data(), buffer.size());
+    comm.broadcast(buffer, root);
+  }
+  return nb::bytes(buffer.data(), buffer.size());
+}
+
+std::optional<Error> optional_error(int kind, const std::string& message, int os_error) {
+  if (kind == 0) return std::nullopt;
+  return Error(static_cast<ErrorKind>(kind), message, os_error);
+}
+
+// (rules, grid, ranks): rules are ("whole" | "block" | "cyclic", size).
+swath::Distribution make_distribution(const std::vector<std::pair<std::string, int64_t>>& rules,
+                                      std::vector<int64_t> grid, std::vector<int> ranks) {
+  std::vector<swath::DimensionRule> parsed;
+  for (const auto& [kind, size] : rules) {
+    const auto rule_kind = kind == "whole"   ? swath::DimensionRule::Kind::kWhole
+                           : kind == "block" ? swath::DimensionRule::Kind::kBlock
+                                             : swath::DimensionRule::Kind::kCyclic;
+    parsed.push_back({rule_kind, size});
+  }
+  return swath::Distribution(std::move(parsed), std::move(grid), std::move(ranks));
+}
+
+// (start, step, count, dropped) of every dimension.
+using SelectionTuples = std::vector<std::tuple<int64_t, int64_t, int64_t, bool>>;
+
+swath::Selection selection_of(const SelectionTuples& tuples) {
+  swath::Selection selection;
+  for (const auto& [start, step, count, dropped] : tuples) selection.push_back({start, step, count, dropped});
+  return selection;
+}
+
+using Corners = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
+
+swath::Sharing sharing_of_boxes(const std::vector<std::vector<Corners>>& boxes_of_rank, const swath::Shape& shape) {
+  std::vector<std::vector<swath::Box>> boxes;
+  for (const auto& of_rank : boxes_of_rank) {
+    auto& list = boxes.emplace_back();
+    for (const auto& [begin, end] : of_rank) list.push_back({begin, end});
+  }
+  return swath::Sharing::boxes(std::move(boxes), shape);
+}
+
+// One (address, strides) a part, as NumPy has them.
+using MemoryTuples = std::vector<std::pair<uintptr_t, std::vector<int64_t>>>;
+
+swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t element_bytes,
+                             const MemoryTuples& buffers) {
+  swath::LocalMemory memory;
+  memory.parts = sharing.parts(rank, element_bytes);
+  if (memory.parts.size() != buffers.size()) {
+    throw Error(ErrorKind::kInternal, "one buffer a part is needed");
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    swath::place_in_memory(memory.parts[i], sharing.selection(), buffers[i].second);
+    memory.addresses.push_back(reinterpret_cast<std::byte*>(buffers[i].first));
+  }
+  return memory;
+}
+
+nb::dict counters_dict(const Counters& counters) {
+  nb::dict dict;
+  dict["read_requests"] = counters.read_requests;
+  dict["write_requests"] = counters.write_requests;
+  dict["read_bytes"] = counters.read_bytes;
+  dict["written_bytes"] = counters.written_bytes;
+  dict["exchanged_bytes"] = counters.exchanged_bytes;
+  dict["locks"] = counters.locks;
+  dict["buffer_bytes"] = counters.buffer_bytes;
+  dict["transfer_seconds"] = counters.transfer_seconds;
+  dict["exchange_seconds"] = counters.exchange_seconds;
+  dict["total_seconds"] = counters.total_seconds;
+  return dict;
+}
+
+nb::dict cost_dict(const swath::Cost& cost) {
+  nb::dict dict;
+  dict["requests"] = cost.requests();
+  dict["read_requests"] = cost.read_requests;
+  dict["write_requests"] = cost.write_requests;
+  dict["read_bytes"] = cost.read_bytes;
+  dict["written_bytes"] = cost.written_bytes;
+  dict["exchanged_bytes"] = cost.exchanged_bytes;
+  dict["locks"] = cost.locks;
+  dict["buffer_bytes"] = cost.buffer_bytes;
+  dict["exact"] = cost.exact;
+  return dict;
+}
+
+void set_tuning(swath::Tuning& tuning, const nb::dict& values) {
+  for (const auto& [key, value] : values) {
+    const auto name = nb::cast<std::string>(key);
+    const auto bytes = nb::cast<int64_t>(value);
+    if (bytes < 1) swath::fail_argument("tuning: " + name + " must be at least 1, not " + std::to_string(bytes));
+    if (name == "sieve_bytes") {
+      tuning.sieve_bytes = bytes;
+    } else if (name == "bounce_bytes") {
+      tuning.bounce_bytes = bytes;
+    } else if (name == "window_bytes") {
+      tuning.window_bytes = bytes;
+    } else if (name == "list_pieces") {
+      tuning.list_pieces = std::min<int64_t>(bytes, 1024);
+    } else if (name == "aggregators") {
+      tuning.aggregators = static_cast<int>(bytes);
+    } else if (name == "domain_bytes_min") {
+      tuning.domain_bytes_min = bytes;
+    } else if (name == "runs_bytes_min") {
+      tuning.runs_bytes_min = bytes;
+    } else {
+      swath::fail_argument("tuning: \"" + name +
+                           "\" is not known; expected sieve_bytes, bounce_bytes, window_bytes, list_pieces, aggregators, "
+                           "domain_bytes_min or runs_bytes_min");
+    }
+  }
+}
+
+swath::Method method_named(const std::string& name) { return swath::parse_method(name); }
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "Swath's C++ core. Use the package `swath`; this module may change without notice.";
+  nb::register_exception_translator(translate);
+
+  nb::class_<Comm>(m, "Comm", "The ranks of an operation.")
+      .def_prop_ro("name", &Comm::name)
+      .def_prop_ro("rank", &Comm::rank)
+      .def_prop_ro("size", &Comm::size)
+      .def("node_of", &Comm::node_of, "rank"_a)
+      .def_prop_ro("node_count", &Comm::node_count)
+      .def_prop_ro("shared_refusal", &Comm::shared_refusal)
+      .def("barrier", &Comm::barrier, nb::call_guard<nb::gil_scoped_release>())
+      .def("allgather", &allgather, "mine"_a, "Equal sizes on every rank.")
+      .def("broadcast", &broadcast, "data"_a, "root"_a, "Of any size; what other ranks pass is not looked at.")
+      .def(
+          "agree_same",
+          [](Comm& comm, const std::string& asked, int kind, const std::string& message, int os_error) {
+            const auto mine = optional_error(kind, message, os_error);
+            nb::gil_scoped_release release;
+            swath::agree_same(comm, asked, mine);
+          },
+          "asked"_a, "kind"_a = 0, "message"_a = "", "os_error"_a = 0);
+  m.def("solo_comm", &swath::make_solo_comm);
+
+  nb::class_<swath::Simulation>(m, "Simulation", "Many ranks in one process, a thread each, for tests.")
+      .def(nb::init<int, int, uint64_t, bool>(), "ranks"_a, "nodes"_a = 1, "seed"_a = 0, "shared_memory"_a = true)
+      .def("comm", &swath::Simulation::comm, "rank"_a, nb::keep_alive<0, 1>())
+      .def("enter", &swath::Simulation::enter, "rank"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("leave", &swath::Simulation::leave, "rank"_a, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<swath::Distribution>(m, "Distribution")
+      .def("__init__",
+           [](swath::Distribution* self, const std::vector<std::pair<std::string, int64_t>>& rules,
+              std::vector<int64_t> grid, std::vector<int> ranks) {
+             new (self) swath::Distribution(make_distribution(rules, std::move(grid), std::move(ranks)));
+           })
+      .def_prop_ro("grid", &swath::Distribution::grid)
+      .def_prop_ro("places", &swath::Distribution::places)
+      .def("holds", &swath::Distribution::holds)
+      .def("check", &swath::Distribution::check)
+      .def("local_shape", &swath::Distribution::local_shape)
+      .def("indices",
+           [](const swath::Distribution& self, const swath::Shape& shape, int rank) {
+             std::vector<std::vector<int64_t>> indices;
+             for (const auto& set : self.local_sets(shape, rank)) {
+               auto& list = indices.emplace_back(static_cast<size_t>(set.count()));
+               for (size_t p = 0; p < list.size(); ++p) list[p] = set.at(static_cast<int64_t>(p));
+             }
+             return indices;
+           })
+      .def("__str__", &swath::Distribution::to_string);
+
+  nb::class_<swath::Layout>(m, "Layout", "Which byte of the file holds which element.")
+      .def_static("strided", [](swath::Shape shape, int64_t element_bytes, int64_t offset,
+                                std::vector<int64_t> strides) {
+            return std::make_shared<swath::Layout>(
+                swath::Layout::strided(std::move(shape), element_bytes, offset, std::move(strides)));
+          })
+      .def_static("chunked", [](swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape,
+                                std::vector<int64_t> offsets) {
+            return std::make_shared<swath::Layout>(swath::Layout::chunked(
+                std::move(shape), element_bytes, std::move(chunk_shape), std::move(offsets)));
+          })
+      .def_prop_ro("has_absent_chunks", &swath::Layout::has_absent_chunks)
+      .def("__str__", &swath::Layout::to_string);
+
+  nb::class_<swath::Sharing>(m, "Sharing", "Whose elements are whose.")
+      .def_static("distributed", [](const swath::Distribution& distribution, const SelectionTuples& selection,
+                                    int ranks) {
+        return swath::Sharing::distributed(distribution, selection_of(selection), ranks);
+      })
+      .def_static("share_of", [](const swath::Distribution& distribution, const SelectionTuples& selection, int rank) {
+        return swath::Sharing::share_of(distribution, selection_of(selection), rank);
+      })
+      .def_static("alone", [](const SelectionTuples& selection) { return swath::Sharing::alone(selection_of(selection)); })
+      .def_static("boxes", &sharing_of_boxes)
+      .def_prop_ro("ranks", &swath::Sharing::ranks)
+      .def("check_written_once", &swath::Sharing::check_written_once)
+      .def("__str__", &swath::Sharing::to_string);
+
+  nb::class_<swath::Plan>(m, "Plan")
+      .def_prop_ro("method", [](const swath::Plan& plan) { return swath::to_string(plan.method); })
+      .def_prop_ro("reason", [](const swath::Plan& plan) { return plan.reason; })
+      .def_prop_ro("direction",
+                   [](const swath::Plan& plan) {
+                     return plan.request.direction == swath::Direction::kRead ? "read" : "write";
+                   })
+      .def_prop_ro("ranks", [](const swath::Plan& plan) { return plan.request.sharing.ranks(); })
+      .def_prop_ro("sharing", [](const swath::Plan& plan) { return plan.request.sharing.to_string(); })
+      .def_prop_ro("layout", [](const swath::Plan& plan) { return plan.request.layout->to_string(); })
+      .def_prop_ro("domains",
+                   [](const swath::Plan& plan) {
+                     std::vector<std::tuple<int, int64_t, int64_t>> domains;
+                     for (const auto& domain : plan.domains) domains.emplace_back(domain.rank, domain.begin, domain.end);
+                     return domains;
+                   })
+      .def_prop_ro("runs", [](const swath::Plan& plan) { return plan.runs.count; })
+      .def_prop_ro("run_bytes_max", [](const swath::Plan& plan) { return plan.runs.bytes_max; })
+      .def_prop_ro("bytes", [](const swath::Plan& plan) { return plan.runs.bytes; })
+      .def("requests_with_stripes",
+           [](const swath::Plan& plan, int64_t stripe_bytes) {
+             return swath::requests_with_stripes(plan.runs, stripe_bytes);
+           })
+      .def("local_bytes", &swath::Plan::local_bytes, "rank"_a)
+      .def(
+          "cost",
+          [](const swath::Plan& plan, const std::string& method, int rank) {
+            return cost_dict(plan.cost(method_named(method), rank));
+          },
+          "method"_a, "rank"_a)
+      .def("candidates",
+           [](const swath::Plan& plan) {
+             nb::dict dict;
+             for (const auto& candidate : plan.candidates()) {
+               nb::dict cost = cost_dict(candidate.total);
+               cost["buffer_bytes_max"] = candidate.buffer_bytes_max;
+               dict[swath::to_string(candidate.method).c_str()] = cost;
+             }
+             return dict;
+           })
+      .def("text", &swath::explain, "title"_a, "ranks_shown"_a = 16);
+
+  m.def(
+      "make_plan",
+      [](bool write, std::shared_ptr<swath::Layout> layout, const swath::Sharing& sharing, const std::string& method,
+         const nb::dict& tuning) {
+        swath::Request request;
+        request.direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
+        request.layout = std::move(layout);
+        request.sharing = sharing;
+        request.method = method_named(method);
+        set_tuning(request.tuning, tuning);
+        return swath::make_plan(std::move(request));
+      },
+      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = nb::dict());
+
+  nb::class_<swath::Engine>(m, "Engine", "One open file and one way of moving its bytes.")
+      .def_prop_ro("name", &swath::Engine::name)
+      .def_prop_ro("path", &swath::Engine::path)
+      .def_prop_ro("size", &swath::Engine::size)
+      .def("resize", &swath::Engine::resize, "bytes"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("sync", &swath::Engine::sync, nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "open_engine",
+      [](const std::string& path, const std::string& mode, const std::string& engine) {
+        const auto open_mode = mode == "r"    ? swath::OpenMode::kRead
+                               : mode == "r+" ? swath::OpenMode::kReadWrite
+                                              : swath::OpenMode::kCreateNew;
+        std::string reason;
+        swath::EngineOptions options;
+        options.engine = engine;
+        auto opened = swath::open_engine(path, open_mode, options, &reason);
+        return std::make_pair(std::move(opened), reason);
+      },
+      "path"_a, "mode"_a, "engine"_a = "auto", "(engine, why it is another than the one asked for)");
+
+  m.def(
+      "fill_range",
+      [](swath::Engine& engine, int64_t begin, int64_t end, const nb::bytes& fill) {
+        const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
+        nb::gil_scoped_release release;
+        swath::fill_range(engine, begin, end, element);
+      },
+      "engine"_a, "begin"_a, "end"_a, "fill"_a);
+
+  nb::class_<swath::Progress>(m, "Progress")
+      .def(nb::init<>())
+      .def_prop_ro("bytes_done", [](const swath::Progress& progress) { return progress.bytes_done.load(); })
+      .def_prop_ro("bytes_total", [](const swath::Progress& progress) { return progress.bytes_total.load(); });
+
+  m.def(
+      "run",
+      [](const swath::Plan& plan, Comm& comm, swath::Engine& engine, const MemoryTuples& buffers,
+         const nb::bytes& fill, swath::Progress& progress) {
+        const swath::Layout& layout = *plan.request.layout;
+        const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), buffers);
+        Counters counters;
+        {
+          const std::span fill_element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
+          nb::gil_scoped_release release;
+          counters = swath::run(plan, comm, engine, memory, progress);
+          if (plan.request.direction == swath::Direction::kRead && layout.has_absent_chunks()) {
+            swath::fill_absent(layout, memory, fill_element);
+          }
+        }
+        return counters_dict(counters);
+      },
+      "plan"_a, "comm"_a, "engine"_a, "buffers"_a, "fill"_a, "progress"_a);
+
+  m.def(
+      "redistribute",
+      [](const swath::Shape& shape, int64_t element_bytes, const swath::Sharing& from, const swath::Sharing& to,
+         Comm& comm, const MemoryTuples& source, const MemoryTuples& target, swath::Progress& progress) {
+        const auto before = memory_of(from, comm.rank(), element_bytes, source);
+        const auto after = memory_of(to, comm.rank(), element_bytes, target);
+        Counters counters;
+        {
+          nb::gil_scoped_release release;
+          counters = swath::redistribute(shape, element_bytes, from, to, comm, before, after, {}, progress);
+        }
+        return counters_dict(counters);
+      },
+      "shape"_a, "element_bytes"_a, "source_sharing"_a, "target_sharing"_a, "comm"_a, "source"_a, "target"_a,
+      "progress"_a);
+}

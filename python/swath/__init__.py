@@ -1,0 +1,53 @@
+"""Swath: parallel I/O for structured scientific data.
+
+Reads and writes large arrays, whichever way the program cuts them up and whichever way the file lays them out.
+
+    import numpy as np, swath
+
+    with swath.open("sst.nc", variable="surface_temperature") as a:
+        x = a[10:20, ::4, 7]
+"""
+
+from swath.array import Array, Counters, create, open  # noqa: A004
+from swath.errors import (
+    ArgumentError,
+    DisagreementError,
+    Error,
+    ExistsError,
+    FormatError,
+    InternalError,
+    NotFoundError,
+    StoreError,
+    UnsupportedError,
+)
+from swath.plan import Plan
+from swath.redistribution import redistribute
+from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "TABLE_1",
+    "ArgumentError",
+    "Array",
+    "Block",
+    "Boxes",
+    "Counters",
+    "Cyclic",
+    "DisagreementError",
+    "Distribution",
+    "Error",
+    "ExistsError",
+    "FormatError",
+    "InternalError",
+    "NotFoundError",
+    "Plan",
+    "StoreError",
+    "UnsupportedError",
+    "Whole",
+    "balanced_grid",
+    "create",
+    "open",
+    "redistribute",
+    "table_1",
+]

@@ -1,0 +1,608 @@
+"""Arrays in files: open, create, read, write, explain."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from swath import _core, formats, library_access, progress
+from swath.aside import Aside
+from swath.errors import ArgumentError, Error, StoreError
+from swath.formats import ChunkedLayout, Description, LibraryLayout, StridedLayout
+from swath.local_memory import checked_out, checked_values, memory_tuples
+from swath.plan import LibraryPlan, Plan
+from swath.ranks import Ranks, ranks_of, was_agreed
+from swath.space import Boxes, Distribution, Selection, Shape, normalise_selection, selected_shape
+
+Array1 = npt.NDArray[Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Counters:
+    """What one operation really did on this rank, counted where it happened. Sizes in bytes, times in seconds."""
+
+    method: str = ""
+    read_requests: int = 0
+    write_requests: int = 0
+    read_bytes: int = 0
+    written_bytes: int = 0
+    exchanged_bytes: int = 0
+    locks: int = 0
+    buffer_bytes: int = 0
+    transfer_seconds: float = 0.0
+    exchange_seconds: float = 0.0
+    total_seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return dataclasses.asdict(self)
+
+
+def open(  # noqa: A001 - the name that scripts use
+    path: Any,
+    variable: str | None = None,
+    *,
+    mode: str = "r",
+    comm: Any = None,
+    shape: int | Sequence[int] | None = None,
+    dtype: npt.DTypeLike | None = None,
+    order: formats.description.Order | None = None,
+    offset: int | None = None,
+    format: str | None = None,  # noqa: A002
+    engine: str | None = None,
+) -> Array:
+    """Open an array in an existing file. Collective over `comm`.
+
+    Args:
+        path: the file: .npy, netCDF classic, netCDF-4, HDF5, or any file where shape and dtype are given.
+        variable: its name in the file; may be left out where only one can be meant.
+        mode: "r" to read, "r+" to read and write in place.
+        comm: an mpi4py communicator; without one, all work is of this process alone.
+        shape: of a raw file, in elements.
+        dtype: of a raw file, byte order included.
+        order: of a raw file: "C", "F", or the dimensions from slowest to fastest.
+        offset: of a raw file: bytes before the first element.
+        format: "raw", "npy", "netcdf-classic" or "hdf5", where it should not be recognised from the file.
+        engine: what moves the bytes: "auto", "posix", "uring", "null"; by default $SWATH_ENGINE, else "auto".
+
+    Raises:
+        NotFoundError, StoreError: the system refuses the file.
+        FormatError: the file is truncated, or its header cannot be true.
+        ArgumentError: a missing variable (the message lists those there are), or arguments that do not go together.
+        UnsupportedError: elements that are not plain bytes.
+    """
+    ranks = ranks_of(comm)
+    asked = f"open {path} variable={variable} mode={mode} shape={shape} dtype={dtype} order={order} offset={offset}"
+
+    def describe() -> Description:
+        if mode not in ("r", "r+"):
+            raise ArgumentError(f'open {path}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
+        return formats.describe(
+            path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format
+        )
+
+    description = ranks.on_first(asked, describe)
+    return ranks.together(f"open {path}: engines", lambda: Array(description, ranks, mode, engine))
+
+
+def create(
+    path: Any,
+    shape: int | Sequence[int],
+    dtype: npt.DTypeLike,
+    *,
+    order: formats.description.Order = "C",
+    fill: Any = None,
+    variable: str | None = None,
+    dimensions: Sequence[str] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    format: str | None = None,  # noqa: A002
+    overwrite: bool = False,
+    atomic: bool = True,
+    comm: Any = None,
+    engine: str | None = None,
+) -> Array:
+    """Create a file with one array. Collective over `comm`; so is closing it, which makes the file complete.
+
+    An atomic file is written aside, synced and renamed when it is closed: after a crash at any point there is either
+    the old file or the complete new one. An exception inside the `with` block removes what was written aside.
+
+    Args:
+        path: the file. Its suffix says the format (.npy, .nc, .h5, .hdf5, else raw) where `format` does not.
+        shape: in elements.
+        dtype: as stored; netCDF classic files are big-endian whatever is asked for.
+        order: "C", "F" (raw, .npy), or the dimensions from slowest to fastest (raw).
+        fill: what elements read as that were never written; by default the format's own fill value, else 0.
+        variable: the variable's name in netCDF and HDF5 files.
+        dimensions: its dimensions' names in netCDF files.
+        attributes: its attributes in netCDF and HDF5 files.
+        format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), or "hdf5".
+        overwrite: whether an existing file may be replaced.
+        atomic: False writes under the final name at once.
+        comm: an mpi4py communicator; without one, all work is of this process alone.
+        engine: see `open`.
+
+    Raises:
+        ExistsError: the file exists and `overwrite` is not given.
+        ArgumentError: a shape, dtype or order that the format cannot store.
+        StoreError: the system refuses.
+    """
+    ranks = ranks_of(comm)
+    asked = f"create {path} shape={shape} dtype={dtype} order={order} format={format} overwrite={overwrite}"
+    aside = ranks.on_first(asked, lambda: Aside.prepare(path, overwrite=overwrite, atomic=atomic))
+
+    def make() -> Description:
+        with aside.removed_on_error():
+            return formats.create(
+                aside.working_path,
+                shape,
+                dtype,
+                format=formats.format_for(path, format),
+                order=order,
+                fill=fill,
+                variable=variable,
+                dimensions=dimensions,
+                attributes=attributes,
+            )
+
+    description = ranks.on_first(f"create {path}: header", make)
+    return ranks.together(f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, aside=aside))
+
+
+class Array:
+    """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
+
+    With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
+    same arguments, in the same order. `a[...]` and `explain` of a distribution are local.
+
+    Attributes:
+        path: the file.
+        variable: its name in the file, or None.
+        shape: in elements.
+        dtype: as stored, byte order included.
+        attributes: as stored in the file.
+    """
+
+    def __init__(
+        self, description: Description, ranks: Ranks, mode: str, engine: str | None, aside: Aside | None = None
+    ) -> None:
+        self.mode = mode
+        self.counters = Counters()
+        self._ranks = ranks
+        self._aside = aside
+        self._closed = False
+        # A new file is all zero bytes; another fill value is written when it turns out to be needed.
+        self._unfilled = aside is not None and any(description.fill)
+        self._set_description(description)
+        self.path: str = aside.final_path if aside else description.path
+        self.variable = description.variable
+        self.shape: Shape = description.shape
+        self.dtype: np.dtype[Any] = description.dtype
+        self.attributes = description.attributes
+        self._engine, self.engine_reason = _core.open_engine(description.path, mode, progress.engine_name(engine))
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def fill_value(self) -> Any:
+        """What an element reads as that was never stored."""
+        return np.frombuffer(self._description.fill, dtype=self.dtype)[0] if self._description.fill else None
+
+    @property
+    def format(self) -> str:
+        """ "raw", "npy", "netcdf-classic" or "hdf5"."""
+        return self._description.format
+
+    @property
+    def layout(self) -> str:
+        """Where the bytes are, in words: "C order at offset 128"."""
+        layout = self._description.layout
+        return f"through the library: {layout.reason}" if isinstance(layout, LibraryLayout) else str(self._layout)
+
+    @property
+    def engine(self) -> str:
+        """What moves the bytes: "posix", "uring", ..."""
+        return str(self._engine.name)
+
+    def read(
+        self,
+        distribution: Distribution | Boxes | None = None,
+        *,
+        selection: Any = ...,
+        method: str = "auto",
+        out: Any = None,
+        rank: int | None = None,
+        tuning: Mapping[str, int] | None = None,
+    ) -> Any:
+        """Read this rank's share. Collective over the communicator that the array was opened with.
+
+        Args:
+            distribution: a `Distribution` of the (selected) array, or this rank's `Boxes` of the whole array; without
+                a communicator it may be left out: the whole selection.
+            selection: NumPy basic slicing, as in `np.s_[10:90, ::2]`; integers drop their dimension.
+            method: "auto", "direct", "sieve", "list" or "two-phase".
+            out: where to put it: an ndarray of the share's shape and the array's dtype (in either byte order), strided
+                as it likes; for boxes a list of them. Without it, new C-ordered arrays.
+            rank: without a communicator, whose share.
+            tuning: sizes in bytes by name, e.g. {"window_bytes": 1 << 22}; see docs/methods.md.
+
+        Returns:
+            An ndarray of `distribution.local_shape(selected shape, rank)`; for boxes a list of ndarrays, one a box.
+
+        Raises:
+            ArgumentError, DisagreementError: before anything is read.
+            StoreError: naming rank, path, offset, bytes wanted and got.
+        """
+        operation = self._operation("read", distribution, selection, method, rank, tuning)
+
+        def allocate() -> list[Array1]:
+            shapes = operation.local_shapes()
+            if out is None:
+                # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
+                return [np.empty(s, self.dtype) if s else np.zeros(s, self.dtype) for s in shapes]
+            return checked_out(out, shapes, self.dtype, boxes=isinstance(distribution, Boxes))
+
+        parts = self._ranks.together(f"{operation.asked}: memory", allocate)
+        self._carry_out(operation, parts)
+        for part in parts:
+            if part.dtype != self.dtype:
+                part.byteswap(inplace=True)  # `out` is in the other byte order
+        return parts if isinstance(distribution, Boxes) else parts[0]
+
+    def write(
+        self,
+        values: Any,
+        distribution: Distribution | Boxes | None = None,
+        *,
+        selection: Any = ...,
+        method: str = "auto",
+        rank: int | None = None,
+        tuning: Mapping[str, int] | None = None,
+    ) -> None:
+        """Write this rank's share; every other element and byte of the file stays as it was. Collective as `read` is.
+
+        Args:
+            values: an ndarray of the share's shape and the array's dtype, in either byte order, strided as it likes
+                (views without ghost cells); for boxes a list of them.
+            distribution: see `read`. Boxes must not overlap.
+            selection: see `read`.
+            method: see `read`.
+            rank: see `read`.
+            tuning: see `read`.
+
+        Raises:
+            ArgumentError, DisagreementError: before anything is written.
+            StoreError: naming rank, path, offset, bytes wanted and written. Elements of the request may then be old or
+                new; all other bytes are as they were.
+        """
+        operation = self._operation("write", distribution, selection, method, rank, tuning)
+
+        def check() -> list[Array1]:
+            if self.mode != "r+":
+                raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
+            boxes = isinstance(distribution, Boxes)
+            return checked_values(values, operation.local_shapes(), self.dtype, boxes=boxes)
+
+        parts = self._ranks.together(f"{operation.asked}: memory", check)
+        self._allocate_in_file()
+        operation.layout_changed()
+        if self._unfilled and not operation.covers_all():
+            self._fill()
+        self._carry_out(operation, parts)
+        self._unfilled = False
+
+    def explain(
+        self,
+        distribution: Distribution | Boxes | None = None,
+        *,
+        selection: Any = ...,
+        method: str = "auto",
+        write: bool = False,
+        rank: int | None = None,
+        tuning: Mapping[str, int] | None = None,
+    ) -> Plan:
+        """What `read` (or `write`) of the same arguments would do. Local for a distribution, collective for boxes.
+
+        Raises ArgumentError as `read` does; moves nothing.
+        """
+        if isinstance(distribution, Boxes):
+            return self._operation("write" if write else "read", distribution, selection, method, rank, tuning).plan()
+        ranks = self._ranks.size
+        if ranks == 1 and rank is None and distribution is not None:
+            ranks = distribution.size  # planning needs no ranks: explain what so many would do
+        operation = Operation(self, "write" if write else "read", distribution, selection, method, rank, tuning, ranks)
+        return operation.plan()
+
+    def __getitem__(self, selection: Any) -> Any:
+        """The selected elements, as NumPy's basic slicing returns them (a scalar where every dimension is dropped).
+
+        Local: this rank alone reads.
+        """
+        alone = Operation(self, "read", None, selection, "auto", None, None, 1)
+        part = np.empty(alone.local_shapes()[0], dtype=self.dtype)
+        self._carry_out(alone, [part], Ranks(_core.solo_comm()))
+        return part[()] if part.ndim == 0 else part
+
+    def __setitem__(self, selection: Any, values: Any) -> None:
+        """Write the selected elements; `values` may broadcast, as in NumPy. Local: this rank alone writes."""
+        if self._ranks.size > 1:
+            raise ArgumentError(f"{self.path}: a[...] = values is for one process; with a communicator use write()")
+        shape = selected_shape(normalise_selection(selection, self.shape))
+        try:
+            part = np.broadcast_to(np.asarray(values, dtype=self.dtype), shape)
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(f"{self.path}: cannot write these values to a selection of shape {shape}: {error}") from None
+        self.write(np.ascontiguousarray(part).reshape(shape), selection=selection)
+
+    def sync(self) -> None:
+        """Collective. When it returns, what was written is on the medium.
+
+        One rank of each node syncs the file, after all ranks have finished writing.
+        """
+        self._ranks.agree(f"sync {self.path}")
+        first_of_node = all(
+            self._ranks.comm.node_of(r) != self._ranks.comm.node_of(self._ranks.rank) for r in range(self._ranks.rank)
+        )
+        self._ranks.together(f"sync {self.path}: done", self._engine.sync if first_of_node else lambda: None)
+
+    def close(self) -> None:
+        """Collective. A created file becomes complete under its name; nothing can be read or written afterwards.
+
+        Raises StoreError where it cannot be completed: the old file, if there was one, is then still there.
+        """
+        self._close(None)
+
+    def __enter__(self) -> Array:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._close(error)
+        except Error:
+            if error is None:
+                raise
+
+    def __repr__(self) -> str:
+        state = "closed, " if self._closed else ""
+        return f"<swath.Array {self._title()}: {state}{self.layout}>"
+
+    def _close(self, error: BaseException | None) -> None:
+        if self._closed:
+            return
+        try:
+            if was_agreed(error):
+                raise error  # type: ignore[misc]  # every rank is leaving with it: nobody waits
+            self._ranks.agree(f"close {self.path}", error)
+            if self._aside is not None:
+                if self._unfilled:
+                    self._fill()
+                self.sync()
+                self._ranks.on_first(f"close {self.path}: complete", self._aside.complete)
+        except BaseException:
+            if self._aside is not None and self._ranks.rank == 0:
+                self._aside.remove()
+            raise
+        finally:
+            self._closed = True
+            self._engine = None
+
+    def _title(self) -> str:
+        name = self.path if self.variable is None else f"{self.path}:{self.variable}"
+        return f"{self.dtype} {self.shape} in {name}"
+
+    def _set_description(self, description: Description) -> None:
+        self._description = description
+        layout = description.layout
+        itemsize = description.dtype.itemsize
+        self._layout: Any = None
+        if isinstance(layout, StridedLayout):
+            self._layout = _core.Layout.strided(description.shape, itemsize, layout.offset, layout.strides)
+        elif isinstance(layout, ChunkedLayout):
+            offsets = np.ascontiguousarray(layout.offsets, dtype=np.int64).ravel().tolist()
+            self._layout = _core.Layout.chunked(description.shape, itemsize, layout.chunk_shape, offsets)
+
+    def _operation(
+        self,
+        direction: str,
+        distribution: Distribution | Boxes | None,
+        selection: Any,
+        method: str,
+        rank: int | None,
+        tuning: Mapping[str, int] | None,
+    ) -> Operation:
+        """Collective. The same operation on every rank, or the same error."""
+        shared = "boxes" if isinstance(distribution, Boxes) else repr(distribution)
+        asked = f"{direction} {self.path} distribution={shared} selection={selection} method={method} tuning={tuning}"
+
+        def work() -> Operation:
+            if self._closed:
+                raise ArgumentError(f"{direction} {self.path}: the array is closed")
+            return Operation(self, direction, distribution, selection, method, rank, tuning, self._ranks.size)
+
+        operation = self._ranks.together(asked, work)
+        operation.asked = asked
+        if isinstance(distribution, Boxes):
+            boxes = self._ranks.gather_objects(distribution.boxes)
+            self._ranks.together(f"{asked}: boxes", lambda: operation.set_boxes(boxes))
+        return operation
+
+    def _carry_out(self, operation: Operation, parts: list[Array1], ranks: Ranks | None = None) -> None:
+        ranks = ranks or self._ranks
+        if self._closed:
+            raise ArgumentError(f"{operation.direction} {self.path}: the array is closed")
+        if isinstance(self._description.layout, LibraryLayout):
+            library_access.carry_out(operation, parts, self._description, ranks)
+            self.counters = Counters(method="library")
+            return
+        plan = operation.core_plan()
+        watched = _core.Progress()
+        with progress.watching(watched, f"{operation.direction} {self.path}", ranks.rank):
+            try:
+                counted = _core.run(
+                    plan, ranks.comm, self._engine, memory_tuples(parts), self._description.fill, watched
+                )
+            except Error as error:
+                error.agreed = True  # type: ignore[attr-defined]
+                raise
+        self.counters = Counters(method=plan.method, **counted)
+
+    def _allocate_in_file(self) -> None:
+        """Collective. Before writing: storage that the format has not allocated yet, by the format's own library."""
+        layout = self._description.layout
+        if not isinstance(layout, ChunkedLayout) or (layout.offsets >= 0).all():
+            return
+        self._set_description(
+            self._ranks.on_first(f"allocate {self.path}", lambda: formats.allocate(self._description))
+        )
+
+    def _fill(self) -> None:
+        """Collective. Writes the fill value everywhere; each rank an equal part of the file."""
+        layout = self._description.layout
+        if not isinstance(layout, StridedLayout):
+            raise StoreError(f"{self.path}: cannot write a fill value to a layout of this kind")
+        itemsize, rank, size = self.dtype.itemsize, self._ranks.rank, self._ranks.size
+        begin = layout.offset + self.size * rank // size * itemsize
+        end = layout.offset + self.size * (rank + 1) // size * itemsize
+        fill = self._description.fill
+        self._ranks.together(f"fill {self.path}", lambda: _core.fill_range(self._engine, begin, end, fill))
+        self._unfilled = False
+
+
+class Operation:
+    """One read or write, checked: who wants what, and by which method."""
+
+    def __init__(
+        self,
+        array: Array,
+        direction: str,
+        distribution: Distribution | Boxes | None,
+        selection: Any,
+        method: str,
+        rank: int | None,
+        tuning: Mapping[str, int] | None,
+        ranks: int,
+    ) -> None:
+        self.asked = direction
+        self.direction = direction
+        self.distribution = distribution
+        self.rank = array._ranks.rank if rank is None else rank
+        self.method = method
+        self._array = array
+        self._tuning = dict(tuning or {})
+        self._boxes: list[Any] | None = None
+        self._core_plan: _core.Plan | None = None
+        self.selection: Selection = normalise_selection(selection, array.shape)
+        self.sharing: Any = None
+        where = f"{direction} {array.path}"
+        if rank is not None and array._ranks.size > 1:
+            raise ArgumentError(f"{where}: rank={rank} is for arrays opened without a communicator; each rank has its own")
+        if isinstance(distribution, Distribution):
+            self._share_distribution(distribution, rank, ranks, where)
+        elif isinstance(distribution, Boxes):
+            if selection is not ...:
+                raise ArgumentError(f"{where}: boxes are of the whole array; leave out the selection")
+            if rank is not None:
+                raise ArgumentError(f"{where}: boxes are this rank's own; leave out rank={rank}")
+        elif distribution is None:
+            if ranks > 1:
+                raise ArgumentError(
+                    f"{where}: with a communicator of {ranks} ranks say who gets what: a swath.Distribution or "
+                    "swath.Boxes (or a[...] for this rank alone)"
+                )
+            self.sharing = _core.Sharing.alone(self.selection)
+        else:
+            raise ArgumentError(
+                f"{where}: expected a swath.Distribution or swath.Boxes, not {type(distribution).__name__}"
+            )
+        # A method or tuning that cannot be is found on every rank, before anything else is agreed on.
+        if array._layout is not None and self.sharing is not None:
+            self.core_plan()
+
+    def _share_distribution(self, distribution: Distribution, rank: int | None, ranks: int, where: str) -> None:
+        if rank is not None:
+            distribution.local_shape(selected_shape(self.selection), rank)
+            self.sharing = _core.Sharing.share_of(distribution._core, self.selection, rank)
+        elif ranks == 1 and distribution.size > 1:
+            raise ArgumentError(
+                f"{where}: {distribution!r} is for {distribution.size} ranks, and this process is alone: say whose share "
+                "with rank=, or open the array with comm="
+            )
+        else:
+            self.sharing = _core.Sharing.distributed(distribution._core, self.selection, ranks)
+
+    def set_boxes(self, boxes: list[Any]) -> None:
+        """The boxes of all ranks."""
+        self._boxes = boxes
+        self.sharing = _core.Sharing.boxes(boxes, self._array.shape)
+        if self.direction == "write":
+            self.sharing.check_written_once()
+        if self._array._layout is not None:
+            self.core_plan()
+
+    def local_shapes(self) -> list[Shape]:
+        """The shape of each of this rank's parts in memory."""
+        if isinstance(self.distribution, Boxes):
+            return self.distribution.shapes
+        shape = selected_shape(self.selection)
+        if self.distribution is None:
+            return [shape]
+        return [self.distribution.local_shape(shape, self.rank)]
+
+    def local_indices(self) -> list[list[npt.NDArray[np.int64]]]:
+        """The array's indices that each part holds, one ascending or descending list a dimension of the ARRAY."""
+        if isinstance(self.distribution, Boxes):
+            return [[np.arange(b, e) for b, e in zip(low, high)] for low, high in self.distribution.boxes]
+        shape = selected_shape(self.selection)
+        if self.distribution is None:
+            kept = iter([np.arange(n) for n in shape])
+            holds = True
+        else:
+            kept = iter(self.distribution.indices(shape, self.rank))
+            holds = bool(self.distribution._core.holds(self.rank))
+        indices = []
+        for start, step, _, dropped in self.selection:
+            indices.append(np.array([start] if holds else [], dtype=np.int64) if dropped else start + step * next(kept))
+        return [indices]
+
+    def covers_all(self) -> bool:
+        """Whether the operation writes every element of the array."""
+        return self._array._layout is not None and int(self.core_plan().bytes) == self._array.nbytes
+
+    def layout_changed(self) -> None:
+        """Plan again."""
+        self._core_plan = None
+
+    def core_plan(self) -> _core.Plan:
+        """The core's plan, made once."""
+        if self._core_plan is None:
+            write = self.direction == "write"
+            self._core_plan = _core.make_plan(write, self._array._layout, self.sharing, self.method, self._tuning)
+        return self._core_plan
+
+    def plan(self) -> Plan:
+        """What `explain` shows."""
+        title = self._array._title()
+        layout = self._array._description.layout
+        if isinstance(layout, LibraryLayout):
+            return LibraryPlan(title, self.direction, self.sharing.ranks, layout.reason)
+        return Plan(self.core_plan(), title)

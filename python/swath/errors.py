@@ -1,0 +1,145 @@
+"""The errors of Swath: each says what was wrong, where, what was expected, and what to do.
+
+The ranks of a collective operation all raise the same error, so every error travels: `to_wire` turns it into plain
+data that any rank can send, `from_wire` rebuilds it, and pickling goes the same way.
+"""
+
+from __future__ import annotations
+
+import errno as errnos
+from typing import Any, ClassVar
+
+
+class Error(Exception):
+    """Any error that Swath raises on purpose; catch this one to catch them all."""
+
+    kind: ClassVar[str] = "error"
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        return from_wire, (to_wire(self),)
+
+
+class ArgumentError(Error, ValueError):
+    """The caller asked for something impossible; nothing was touched."""
+
+    kind = "argument"
+
+
+class StoreError(Error, OSError):
+    """The system refused, or cut short, a transfer or another call on a file; `errno` says why (None when unknown)."""
+
+    kind = "store"
+
+    def __init__(self, message: str, errno: int | None = None) -> None:
+        super().__init__(errno, message)
+
+    def __str__(self) -> str:
+        return str(self.args[1])
+
+
+class NotFoundError(StoreError, FileNotFoundError):
+    """The file is not there."""
+
+    kind = "not-found"
+
+
+class ExistsError(StoreError, FileExistsError):
+    """A file that was to be created is already there, and Swath was not told to replace it."""
+
+    kind = "exists"
+
+
+class FormatError(Error, ValueError):
+    """A file's own description of itself cannot be true, or is of no format that Swath knows."""
+
+    kind = "format"
+
+
+class DisagreementError(Error, RuntimeError):
+    """The ranks of one collective operation asked for different things."""
+
+    kind = "disagreement"
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """A right request that this build, this kernel or this file cannot carry out."""
+
+    kind = "unsupported"
+
+
+class InternalError(Error, RuntimeError):
+    """A bug in Swath: please report it."""
+
+    kind = "internal"
+
+
+_BY_KIND: dict[str, type[Error]] = {
+    kind.kind: kind
+    for kind in (
+        Error,
+        ArgumentError,
+        StoreError,
+        NotFoundError,
+        ExistsError,
+        FormatError,
+        DisagreementError,
+        UnsupportedError,
+        InternalError,
+    )
+}
+
+
+def store_error(message: str, errno: int | None = None) -> StoreError:
+    """The StoreError for `errno`: NotFoundError for ENOENT, ExistsError for EEXIST, else StoreError itself."""
+    if errno == errnos.ENOENT:
+        return NotFoundError(message, errno)
+    if errno == errnos.EEXIST:
+        return ExistsError(message, errno)
+    return StoreError(message, errno)
+
+
+def to_wire(exc: BaseException) -> dict[str, Any]:
+    """`exc` as plain data for JSON: kind, message, errno (None when no system call failed).
+
+    An exception that is not of Swath travels as an InternalError, a foreign OSError as a StoreError.
+    """
+    if isinstance(exc, Error):
+        return {"kind": exc.kind, "message": str(exc), "errno": getattr(exc, "errno", None)}
+    if isinstance(exc, OSError):
+        return {"kind": store_error("", exc.errno).kind, "message": str(exc), "errno": exc.errno}
+    return {"kind": InternalError.kind, "message": f"{type(exc).__name__}: {exc}", "errno": None}
+
+
+def from_wire(wire: dict[str, Any]) -> Error:
+    """The error that `to_wire` described, of the same type and text; of an unknown kind, an InternalError."""
+    kind = _BY_KIND.get(wire["kind"], InternalError)
+    if issubclass(kind, StoreError):
+        return kind(wire["message"], wire["errno"])
+    return kind(wire["message"])
+
+
+_CORE_KINDS: list[type[Error]] = [
+    Error,
+    ArgumentError,
+    StoreError,
+    FormatError,
+    DisagreementError,
+    UnsupportedError,
+    InternalError,
+]
+"""The numbers of the core's ErrorKind (core/base/error.h)."""
+
+
+def from_core(kind: int, message: str, errno: int) -> Error:
+    """The exception for an error of the compiled core; it calls this itself."""
+    error_type = _CORE_KINDS[kind]
+    if error_type is StoreError:
+        return store_error(message, errno or None)
+    return error_type(message)
+
+
+def to_core(exc: BaseException) -> tuple[int, str, int]:
+    """`exc` as the core's (kind, message, errno), to be agreed on by all ranks."""
+    error = from_wire(to_wire(exc))
+    kind = next(i for i in range(len(_CORE_KINDS) - 1, -1, -1) if isinstance(error, _CORE_KINDS[i]))
+    return kind, str(error), getattr(error, "errno", None) or 0

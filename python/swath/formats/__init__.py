@@ -1,0 +1,239 @@
+"""File formats: each says where in a file the bytes of an array are. The bytes are moved by Swath's engines.
+
+    description = describe("sst.nc", "surface_temperature")   # pure facts; no file stays open
+    description.layout                                         # StridedLayout, ChunkedLayout or LibraryLayout
+
+Values are the stored ones: byte order kept, nothing scaled, nothing masked. A format is a module with `matches`,
+`describe`, `variables` and `create` (the protocol `Format`); to add one, write it and enter it in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.errors import ArgumentError, FormatError
+from swath.formats import hdf5, netcdf_classic, npy, raw
+from swath.formats.description import (
+    ChunkedLayout,
+    Description,
+    Layout,
+    LibraryLayout,
+    NewArray,
+    Order,
+    StridedLayout,
+    Summary,
+    checked_dtype,
+    checked_fill,
+    checked_order,
+    checked_shape,
+)
+from swath.formats.files import opened
+
+__all__ = [
+    "ChunkedLayout",
+    "Description",
+    "Layout",
+    "LibraryLayout",
+    "StridedLayout",
+    "Summary",
+    "allocate",
+    "create",
+    "describe",
+    "format_for",
+    "library_read",
+    "library_write",
+    "variables",
+]
+
+Path = str | os.PathLike[str]
+
+
+class Format(Protocol):
+    """A format that describes itself; raw files do not, and stand apart."""
+
+    def matches(self, file: BinaryIO, size: int) -> bool:
+        """Whether a file of `size` bytes, read from its first byte on, has the format's magic number."""
+
+    def describe(self, path: str, variable: str | None = None) -> Description:
+        """Where the bytes of `variable` are; None where only one can be meant."""
+
+    def variables(self, path: str) -> list[Summary]:
+        """What the file holds."""
+
+    def create(self, path: str, new: NewArray) -> Description:
+        """Make a file for `new` in its final size without writing its elements."""
+
+
+FORMATS: dict[str, Format] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
+"""The formats that are recognised by their magic numbers."""
+
+_SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".h5": "hdf5", ".hdf5": "hdf5"}
+_NOT_RAW = {".nc4": "hdf5 or netcdf-classic", ".npz": "npy", ".zarr": "hdf5"}
+_KNOWN = "Swath knows .npy, netCDF classic (CDF-1, -2, -5), HDF5 and netCDF-4; for a raw file give shape= and dtype="
+
+
+def describe(
+    path: Path,
+    variable: str | None = None,
+    *,
+    shape: int | Sequence[int] | None = None,
+    dtype: npt.DTypeLike | None = None,
+    order: Order | None = None,
+    offset: int | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Description:
+    """Where the bytes of one array are in an existing file.
+
+    The format is recognised by the file's first bytes, never by its name, unless `format` says it. `shape` and `dtype`
+    (with `order`, "C", and `offset`, 0) make any file a raw file.
+
+    Raises ArgumentError for arguments that do not go together or a `variable` that is not there (listing what is),
+    FormatError for an unknown format, a header that cannot be true or a file that is too short, UnsupportedError for
+    elements that are not plain bytes, and StoreError, or NotFoundError, where the system refuses.
+    """
+    name = _path(path)
+    known = _known_format(format)
+    described_by_caller = [
+        key
+        for key, given in (("shape", shape), ("dtype", dtype), ("order", order), ("offset", offset))
+        if given is not None
+    ]
+    if known == "raw" or (known is None and shape is not None and dtype is not None):
+        if variable is not None:
+            raise ArgumentError(f"{name}: a raw file holds one array without a name; leave out variable={variable!r}")
+        if shape is None or dtype is None:
+            raise ArgumentError(f"{name}: a raw file does not say what it holds: give both shape= and dtype=")
+        return raw.describe(name, shape, dtype, order, offset)
+    if described_by_caller:
+        raise ArgumentError(
+            f"{name}: {', '.join(described_by_caller)} describe a raw file, for which both shape and dtype are needed; "
+            "other formats say it themselves"
+        )
+    return FORMATS[known or _detected(name)].describe(name, variable)
+
+
+def variables(path: Path) -> list[Summary]:
+    """What an existing file holds, also what Swath cannot read. Raises as `describe` does."""
+    name = _path(path)
+    return FORMATS[_detected(name)].variables(name)
+
+
+def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
+    """The format that `create` makes: `format` where it is given, else by the suffix of `path`, else "raw"."""
+    if format is not None:
+        _known_format(format)
+        return format
+    suffix = pathlib.Path(_path(path)).suffix.lower()
+    if suffix in _NOT_RAW:
+        raise ArgumentError(f"{path}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
+    return _SUFFIXES.get(suffix, "raw")
+
+
+def create(
+    path: Path,
+    shape: int | Sequence[int],
+    dtype: npt.DTypeLike,
+    *,
+    format: str | None = None,  # noqa: A002
+    order: Order = "C",
+    fill: Any = None,
+    variable: str | None = None,
+    dimensions: Sequence[str] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+) -> Description:
+    """Make a new file for one array, in its final size, without writing its elements.
+
+    The data are a hole in the file, which reads as zeros: elements that the caller never writes do not have the value
+    `description.fill` unless that is all zero bytes, or the caller writes it. With `fill` None, that is zero, and for
+    netCDF classic its default fill value. `format` is "raw", "npy", "hdf5", "netcdf-classic" or, for one of its
+    versions, "netcdf-classic:cdf1" (or cdf2, cdf5); None takes it from the suffix. The stored dtype may differ from
+    `dtype` in byte order: netCDF classic is big-endian. Names and attributes are for netCDF and HDF5 only.
+
+    Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
+    where the system refuses. No file is left behind then.
+    """
+    name = _path(path)
+    kind, _, flavour = format_for(name, format).partition(":")
+    lengths, stored = checked_shape(shape), checked_dtype(dtype)
+    names = None if dimensions is None else tuple(dimensions)
+    if names is not None and (len(names) != len(lengths) or len(dict(zip(names, lengths, strict=True))) != len(names)):
+        raise ArgumentError(f"dimensions {names} must be different names, one for each length of {lengths}")
+    new = NewArray(
+        shape=lengths,
+        dtype=stored,
+        order=checked_order(order, len(lengths)),
+        fill=checked_fill(fill, stored),
+        variable=variable,
+        dimensions=names,
+        attributes=dict(attributes or {}),
+        flavour=flavour or None,
+    )
+    made = raw.create(name, new) if kind == "raw" else FORMATS[kind].create(name, new)
+    if new.fill is None:
+        return made
+    return dataclasses.replace(made, fill=new.fill.astype(made.dtype).tobytes())
+
+
+def allocate(description: Description) -> Description:
+    """Give parts of the array that have no place in the file yet a place; returns where everything is now.
+
+    Only HDF5 has such parts. Call it on one rank, before writing, while nobody else has the file open.
+    """
+    return hdf5.allocate(description) if description.format == "hdf5" else description
+
+
+def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
+    """The selected elements through the format's own library: the way for a LibraryLayout, correct but slower.
+
+    `index` has one slice or integer for each dimension. The result has the stored dtype, in C order.
+    """
+    _needs_library(description)
+    return hdf5.library_read(description, index)
+
+
+def library_write(description: Description, index: tuple[slice | int, ...], values: npt.ArrayLike) -> None:
+    """Replace the selected elements through the format's own library. One process at a time."""
+    _needs_library(description)
+    hdf5.library_write(description, index, np.asarray(values))
+
+
+def _needs_library(description: Description) -> None:
+    if description.format != "hdf5":
+        raise ArgumentError(f"{description.name}: {description.format} files have no library path; use their layout")
+
+
+def _path(path: Path) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise ArgumentError(f"path must be a string or a path, not {path!r}") from None
+
+
+def _known_format(name: str | None) -> str | None:
+    """The format without its version; ArgumentError for one that is not known."""
+    if name is None:
+        return None
+    kind, colon, flavour = name.partition(":")
+    flavours = netcdf_classic.FLAVOURS if kind == "netcdf-classic" else {}
+    if (kind != "raw" and kind not in FORMATS) or (colon and flavour not in flavours):
+        versions = [f"netcdf-classic:{f}" for f in netcdf_classic.FLAVOURS]
+        raise ArgumentError(f"format {name!r} is unknown; expected one of {', '.join(['raw', *FORMATS, *versions])}")
+    return kind
+
+
+def _detected(path: str) -> str:
+    with opened(path) as (file, size):
+        for name, module in FORMATS.items():
+            file.seek(0)
+            if module.matches(file, size):
+                return name
+        file.seek(0)
+        start = file.read(8)
+    raise FormatError(f"{path}: no known format begins with {start!r} (the file has {size} bytes). {_KNOWN}")

@@ -1,0 +1,47 @@
+"""Which variable of a file is meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from swath.errors import ArgumentError
+from swath.formats.description import Summary
+
+LISTED = 20
+"""How many names a message lists before it says how many more there are."""
+
+
+def choose(path: str, summaries: list[Summary], variable: str | None) -> str:
+    """The name of the variable that `variable` means; None means the only one that holds numbers of its own.
+
+    Raises ArgumentError, listing what there is with similar names first, where that is none or more than one.
+    """
+    names = [s.name for s in summaries if s.name is not None]
+    if variable is not None:
+        wanted = variable.strip("/")
+        if wanted in names:
+            return wanted
+        close = difflib.get_close_matches(wanted, names, cutoff=0.4)
+        rest = [n for n in names if n not in close]
+        raise ArgumentError(f"{path}: there is no variable {variable!r}; there {_are(close + rest)}")
+    own = [s.name for s in summaries if s.name is not None and not s.coordinate] or names
+    if len(own) == 1:
+        return own[0]
+    raise ArgumentError(f"{path}: name one of its variables with variable=; there {_are(own)}")
+
+
+def describes_others(attributes: Iterable[dict[str, Any]]) -> set[str]:
+    """The names of the variables that exist to describe others, by the CF conventions on these attributes."""
+    references = ("coordinates", "bounds", "climatology", "grid_mapping", "ancillary_variables", "cell_measures")
+    return {
+        word for one in attributes for key in references if isinstance(one.get(key), str) for word in one[key].split()
+    }
+
+
+def _are(names: list[str]) -> str:
+    if not names:
+        return "are none"
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"{'is' if len(names) == 1 else 'are'} {', '.join(names[:LISTED])}{more}"

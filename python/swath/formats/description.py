@@ -1,0 +1,241 @@
+"""What a format says about an array in a file: the words that all formats share."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.errors import ArgumentError, UnsupportedError
+
+Order: TypeAlias = "str | Sequence[int]"
+"""How elements follow each other in a file: "C", "F", or the dimensions from slowest to fastest, e.g. (2, 0, 1)."""
+
+OFFSET_LIMIT = 2**63
+"""File offsets and byte strides are signed 64-bit numbers in the core and in the system's calls."""
+
+
+@dataclass(frozen=True)
+class StridedLayout:
+    """Element (i, j, …) lies at byte `offset + i * strides[0] + j * strides[1] + …` of the file."""
+
+    offset: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedLayout:
+    """C-ordered chunks of `chunk_shape` elements, each one contiguous range; a chunk at the edge is stored whole.
+
+    `offsets` (int64, one for every chunk of the grid) holds where each chunk begins, -1 where it is not allocated:
+    its elements read as the fill value. Worked example: shape (5, 7) in chunks of (2, 3) has offsets of shape
+    (3, 3), and element (4, 6) is element (0, 0) of chunk (2, 2).
+    """
+
+    chunk_shape: tuple[int, ...]
+    offsets: npt.NDArray[np.int64]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ChunkedLayout)
+            and self.chunk_shape == other.chunk_shape
+            and np.array_equal(self.offsets, other.offsets)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class LibraryLayout:
+    """Bytes that only the format's own library can reach; `reason` says why, e.g. "chunks are compressed (gzip)"."""
+
+    reason: str
+
+
+Layout: TypeAlias = StridedLayout | ChunkedLayout | LibraryLayout
+
+
+@dataclass(frozen=True)
+class Description:
+    """Everything about one array in a file that a rank needs to tell the others (it pickles).
+
+    Attributes:
+        path: the file.
+        format: "raw", "npy", "netcdf-classic" or "hdf5" (which netCDF-4 is, too).
+        variable: its name in the file, "group/name" in a group; None where the format holds one array.
+        shape: in elements.
+        dtype: as stored, byte order included.
+        layout: which byte holds which element.
+        fill: `dtype.itemsize` bytes, what an element reads as that was never stored.
+        attributes: names to plain Python values (str, int, float, list, …).
+        end: how many bytes long the file must be to hold the layout's bytes; 0 where nothing is stored.
+    """
+
+    path: str
+    format: str
+    variable: str | None
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    layout: Layout
+    fill: bytes
+    attributes: dict[str, Any] = field(default_factory=dict)
+    end: int = 0
+
+    @property
+    def name(self) -> str:
+        """How messages call the array: its path, and its variable behind a colon."""
+        return self.path if self.variable is None else f"{self.path}:{self.variable}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One line of `swath info`: an array that a file holds, also one that Swath cannot read (`layout` says why)."""
+
+    name: str | None
+    shape: tuple[int, ...]
+    dtype: str
+    dimensions: tuple[str, ...]
+    layout: str
+    attributes: dict[str, Any]
+    coordinate: bool = False
+    """Describes other variables (a netCDF coordinate, a bound, a grid mapping) or holds no numbers."""
+
+
+@dataclass(frozen=True)
+class NewArray:
+    """What `create` is asked to make, with its arguments checked; `order` is a permutation, slowest dimension first."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    order: tuple[int, ...]
+    fill: npt.NDArray[Any] | None
+    variable: str | None
+    dimensions: tuple[str, ...] | None
+    attributes: Mapping[str, Any]
+    flavour: str | None
+    """What follows the colon of a format, e.g. "cdf5" of "netcdf-classic:cdf5"."""
+
+    @property
+    def nbytes(self) -> int:
+        """Of all elements."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def needs_c_order(self, format_name: str) -> None:
+        """Raise ArgumentError unless the elements follow each other in C order."""
+        if strides_of(self.shape, 1, self.order) != strides_of(self.shape, 1, tuple(range(len(self.shape)))):
+            raise ArgumentError(
+                f"{format_name} stores arrays in C order only, not with dimensions {self.order} from slowest to "
+                "fastest; create a raw file, or a .npy file for order F, or transpose the shape"
+            )
+
+
+def checked_shape(shape: Any) -> tuple[int, ...]:
+    """`shape` (an int or a sequence of them) as a tuple of non-negative ints; else ArgumentError."""
+    try:
+        items = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        lengths = tuple(operator.index(n) for n in items)
+    except TypeError:
+        raise ArgumentError(f"shape must be one or more integers, not {shape!r}") from None
+    if any(n < 0 for n in lengths):
+        raise ArgumentError(f"shape {lengths} has a negative length")
+    return lengths
+
+
+def checked_dtype(dtype: Any) -> np.dtype[Any]:
+    """`dtype` as a NumPy dtype whose elements are plain bytes; else ArgumentError."""
+    try:
+        checked: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError) as error:
+        raise ArgumentError(f"not a NumPy dtype: {dtype!r} ({error})") from None
+    if checked.hasobject or checked.itemsize == 0 or checked.subdtype is not None:
+        raise ArgumentError(
+            f"dtype {checked} has no fixed number of bytes for an element; expected numbers, bool, "
+            "fixed-length strings such as 'S8', or a structure of these"
+        )
+    return checked
+
+
+def checked_order(order: Order | None, ndim: int) -> tuple[int, ...]:
+    """`order` as the dimensions from slowest to fastest; None is "C". Else ArgumentError."""
+    if order is None or order == "C":
+        return tuple(range(ndim))
+    if order == "F":
+        return tuple(reversed(range(ndim)))
+    try:
+        permutation = tuple(operator.index(d) for d in order)  # type: ignore[arg-type]
+    except TypeError:
+        permutation = (-1,)
+    if sorted(permutation) != list(range(ndim)):
+        raise ArgumentError(
+            f'order must be "C", "F", or the {ndim} dimensions 0 to {ndim - 1} from slowest to fastest, not {order!r}'
+        )
+    return permutation
+
+
+def strides_of(shape: Sequence[int], itemsize: int, order: Sequence[int]) -> tuple[int, ...]:
+    """Byte strides of a dense array whose dimensions vary in `order`, slowest first.
+
+    Shape (2, 3, 4) of 8 bytes in order (2, 0, 1): dimension 1 is fastest, so the strides are (24, 8, 48).
+    """
+    strides = [0] * len(shape)
+    step = itemsize
+    for dimension in reversed(order):
+        strides[dimension] = step
+        step *= max(shape[dimension], 1)
+    if step >= OFFSET_LIMIT:
+        raise ArgumentError(f"an array of shape {tuple(shape)} and {itemsize}-byte elements is beyond 64-bit offsets")
+    return tuple(strides)
+
+
+def checked_fill(fill: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    """`fill` as a 0-d array of `dtype`, None for none; ArgumentError when the dtype cannot hold it."""
+    if fill is None:
+        return None
+    try:
+        value = np.array(fill, dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentError(f"fill {fill!r} is not a value of dtype {dtype} ({error})") from None
+    if value.shape != ():
+        raise ArgumentError(f"fill must be one value, not an array of shape {value.shape}")
+    return value
+
+
+def refuse_names(new: NewArray, format_name: str) -> None:
+    """Raise ArgumentError where `new` has names or attributes: raw and .npy files have nowhere to keep them."""
+    for argument, given in (("variable", new.variable), ("dimensions", new.dimensions), ("attributes", new.attributes)):
+        if given:
+            raise ArgumentError(f"a {format_name} file stores no {argument}; leave it out, or create .nc or .h5")
+
+
+def plain(value: Any) -> Any:
+    """An attribute's value as plain Python: text for bytes, a number for one element, a list for more."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.item() if value.size == 1 else value.tolist()
+    if isinstance(value, bytes):
+        return text(value)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def text(raw: bytes) -> str:
+    """Attribute text: UTF-8 as the formats ask for, Latin-1 as old files have it; without the C string's end."""
+    raw = raw.rstrip(b"\0")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def refuse_objects(dtype: np.dtype[Any], name: str) -> None:
+    """Raise UnsupportedError where elements are not plain bytes at a place."""
+    if dtype.hasobject or dtype.itemsize == 0 or dtype.subdtype is not None:
+        raise UnsupportedError(
+            f"{name}: elements of dtype {dtype} are not a fixed number of bytes (variable-length, object, reference "
+            "or array elements); read it with the format's own library"
+        )

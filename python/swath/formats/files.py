@@ -1,0 +1,65 @@
+"""Opening, sizing and creating the files of any format, with errors that name the path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from swath.errors import Error, FormatError, store_error
+from swath.formats.description import Description
+
+
+@contextmanager
+def store_errors(path: str, doing: str) -> Iterator[None]:
+    """Turn the system's refusals (OSError) inside the `with` into a StoreError that names `path`."""
+    try:
+        yield
+    except Error:
+        raise
+    except OSError as error:
+        raise store_error(f"{path}: cannot {doing}: {error.strerror or error}", error.errno) from None
+
+
+@contextmanager
+def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
+    """The file open for reading, and its size in bytes."""
+    with store_errors(path, "open"):
+        file = open(path, "rb")  # noqa: SIM115
+    with file, store_errors(path, "read"):
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        yield file, size
+
+
+@contextmanager
+def fresh(path: str) -> Iterator[None]:
+    """An empty file that was not there before (else ExistsError), removed again if the `with` raises."""
+    with store_errors(path, "create"):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+    try:
+        with store_errors(path, "create"):
+            yield
+    except BaseException:
+        os.unlink(path)
+        raise
+
+
+def extend(path: str, size: int) -> None:
+    """Make the file at least `size` bytes long, without writing: what is new is a hole that reads as zeros."""
+    with store_errors(path, f"extend to {size} bytes"):
+        if os.stat(path).st_size < size:
+            os.truncate(path, size)
+
+
+def whole(description: Description) -> Description:
+    """`description`, after checking that the file is long enough for it; else FormatError with both numbers."""
+    if description.end > 0:
+        with opened(description.path) as (_, size):
+            if size < description.end:
+                raise FormatError(
+                    f"{description.name}: the format places data up to byte {description.end}, but the file has "
+                    f"{size} bytes: {description.end - size} are missing; the file is truncated or its header is wrong"
+                )
+    return description

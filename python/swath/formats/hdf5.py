@@ -1,0 +1,384 @@
+"""HDF5 datasets, which netCDF-4 variables are too: where their bytes are, by h5py's chunk and offset queries.
+
+No HDF5 handle is open when a function here returns, because HDF5 overwrites at close what others wrote behind a cached
+chunk. Files are opened with `locking="best-effort"`: a file that another process has open for writing is refused
+(its metadata may not be on disk yet), a file system without locks is accepted; the environment variable
+HDF5_USE_FILE_LOCKING overrules it. A handle that this process itself has open for writing cannot be detected: flush
+and close it before.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.errors import ArgumentError, Error, FormatError, StoreError, UnsupportedError, store_error
+from swath.formats.choose import choose, describes_others
+from swath.formats.description import (
+    ChunkedLayout,
+    Description,
+    Layout,
+    LibraryLayout,
+    NewArray,
+    StridedLayout,
+    Summary,
+    plain,
+    refuse_objects,
+    strides_of,
+)
+from swath.formats.files import extend, fresh, whole
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+_HOUSEKEEPING = {
+    *("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"),
+    *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict"),
+}
+"""Attributes by which HDF5's dimension scales and netCDF-4 keep their own books."""
+
+_DIMENSION_ONLY = b"This is a netCDF dimension but not a netCDF variable"
+"""NAME of the datasets that netCDF-4 makes for dimensions without a coordinate variable."""
+
+
+def matches(file: BinaryIO, size: int) -> bool:
+    """Whether HDF5's signature is at byte 0 or, behind a user block, at 512, 1024, 2048 and so on."""
+    at = 0
+    while at + len(SIGNATURE) <= size:
+        file.seek(at)
+        if file.read(len(SIGNATURE)) == SIGNATURE:
+            return True
+        at = max(512, 2 * at)
+    return False
+
+
+def describe(path: str, variable: str | None = None) -> Description:
+    """One dataset, "group/name" in a group; None stands for the only one that holds numbers of its own.
+
+    Raises ArgumentError, listing what there is, where `variable` names no dataset or None is not enough;
+    UnsupportedError for variable-length elements and the like; FormatError for a damaged or truncated file;
+    StoreError where the system refuses, also because another process has the file open for writing.
+    """
+    with _opened(path, "r") as file:
+        return whole(_describe(path, _dataset(path, file, variable)))
+
+
+def variables(path: str) -> list[Summary]:
+    """Every dataset of the file and its groups."""
+    with _opened(path, "r") as file:
+        return _summaries(file)
+
+
+def create(path: str, new: NewArray) -> Description:
+    """A file with one contiguous dataset whose space is allocated, all its bytes holes.
+
+    `new.fill` becomes the dataset's fill value; nobody writes it here. Raises ArgumentError for a dtype that HDF5
+    has no type for.
+    """
+    new.needs_c_order("HDF5")
+    h5py = _h5py()
+    name = (new.variable or "data").strip("/")
+    try:
+        stored = h5py.h5t.py_create(new.dtype, logical=True)
+    except TypeError as error:
+        raise ArgumentError(
+            f"HDF5 cannot store dtype {new.dtype} ({error}); it stores integers, floats, complex numbers, bool, "
+            "fixed-length byte strings, and structures of these"
+        ) from None
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_layout(h5py.h5d.CONTIGUOUS)
+    plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)  # else the library would write every element before us
+    if new.fill is not None:
+        plist.set_fill_value(new.fill)
+    links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+    links.set_create_intermediate_group(True)
+    space = h5py.h5s.create_simple(new.shape) if new.shape else h5py.h5s.create(h5py.h5s.SCALAR)
+    with fresh(path):
+        with _opened(path, "w") as file:
+            dataset = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), stored, space, plist, links))
+            for i, dimension in enumerate(new.dimensions or ()):
+                dataset.dims[i].label = dimension
+            try:
+                dataset.attrs.update(new.attributes)
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(f"HDF5 cannot store the attributes {new.attributes} ({error})") from None
+        with _opened(path, "r") as file:
+            description = _describe(path, file[name])
+        extend(path, description.end)
+        return whole(description)
+
+
+def allocate(description: Description) -> Description:
+    """Give every part of the dataset its place in the file, filled with the fill value; returns where that is.
+
+    Call it on one rank before bytes are written, while nobody else has the file open. HDF5 writes the fill value over
+    what it allocates (a contiguous dataset as a whole), which is one sequential pass.
+    """
+    layout = description.layout
+    if not isinstance(layout, ChunkedLayout) or not (layout.offsets < 0).any():
+        return description
+    with _opened(description.path, "r+") as file:
+        dataset = file[description.variable]
+        fill = np.frombuffer(description.fill, description.dtype)
+        if dataset.chunks is None:
+            one = (slice(0, 1),) * len(description.shape)
+            dataset[one] = np.array(fill.reshape((1,) * len(description.shape)), dtype=dataset.dtype)
+        else:
+            chunk = fill.repeat(math.prod(layout.chunk_shape)).tobytes()
+            for place in np.argwhere(layout.offsets < 0):
+                dataset.id.write_direct_chunk(tuple(map(int, place * dataset.chunks)), chunk)
+    return describe(description.path, description.variable)
+
+
+def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
+    """The selected elements through h5py, in the stored dtype. Integers drop their dimension."""
+    forward, flips, _ = _forward(index, description)
+    with _opened(description.path, "r") as file:
+        values = np.asarray(file[description.variable][forward])
+    return np.ascontiguousarray(values.astype(description.dtype, copy=False)[flips]).reshape(values.shape)
+
+
+def library_write(description: Description, index: tuple[slice | int, ...], values: npt.ArrayLike) -> None:
+    """Replace the selected elements by `values`, which may be broadcast, through h5py. One process at a time."""
+    forward, flips, shape = _forward(index, description)
+    try:
+        whole_values = np.broadcast_to(np.asarray(values), shape)[flips]
+    except ValueError:
+        raise ArgumentError(
+            f"{description.name}: values of shape {np.shape(values)} do not fit the selection's {shape}"
+        ) from None
+    with _opened(description.path, "r+") as file:
+        dataset = file[description.variable]
+        dataset[forward] = np.array(whole_values, dtype=dataset.dtype)
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise UnsupportedError("HDF5 and netCDF-4 files need h5py: pip install h5py") from None
+    return h5py
+
+
+@contextmanager
+def _opened(path: str, mode: str) -> Iterator[Any]:
+    """The file as h5py.File, with h5py's many exceptions turned into ours."""
+    h5py = _h5py()
+    doing = {"r": "read", "r+": "change", "w": "create"}[mode]
+    try:
+        with h5py.File(path, mode, locking="best-effort") as file:
+            yield file
+    except Error:
+        raise
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+        code = getattr(error, "errno", None)
+        if code in (errno.EAGAIN, errno.EACCES) and "lock" in str(error):
+            raise StoreError(f"{path}: another program has this HDF5 file open: {error}", code) from None
+        if code is not None:
+            raise store_error(f"{path}: HDF5 cannot {doing} it: {error}", code) from None
+        if mode == "r" and "already open" not in str(error) and "locking" not in str(error):
+            raise FormatError(f"{path}: not a readable HDF5 file: {error}") from None
+        raise StoreError(f"{path}: HDF5 cannot {doing} it: {error}") from None
+
+
+def _dataset(path: str, file: Any, variable: str | None) -> Any:
+    h5py = _h5py()
+    found = file.get(variable) if variable is not None else None
+    if isinstance(found, h5py.Group):
+        inside = [f"{variable.strip('/')}/{name}" for name in found] if variable else []
+        raise ArgumentError(f"{path}: {variable!r} is a group; name a dataset in it: {', '.join(inside[:20])}")
+    if not isinstance(found, h5py.Dataset):
+        found = file[choose(path, _summaries(file), variable)]
+    if found.file.filename != file.filename:
+        raise UnsupportedError(f"{path}: {variable!r} is a link into {found.file.filename}; open that file")
+    return found
+
+
+def _describe(path: str, dataset: Any) -> Description:
+    name = dataset.name.strip("/")
+    dtype = _dtype(path, dataset)
+    layout = _layout(dataset, dtype)
+    end = 0
+    if isinstance(layout, StridedLayout):
+        end = layout.offset + dataset.nbytes
+    elif isinstance(layout, ChunkedLayout) and layout.offsets.size and layout.offsets.max() >= 0:
+        end = int(layout.offsets.max()) + math.prod(layout.chunk_shape) * dtype.itemsize
+    fill = _fill(dataset, dtype)
+    return Description(path, "hdf5", name, dataset.shape, dtype, layout, fill, _attributes(dataset), end)
+
+
+def _dtype(path: str, dataset: Any) -> np.dtype[Any]:
+    """The NumPy dtype of the stored elements, without h5py's metadata; UnsupportedError where there is none."""
+    name = f"{path}:{dataset.name.strip('/')}"
+    if dataset.shape is None:
+        raise UnsupportedError(f"{name}: the dataset has no elements at all (a null dataspace)")
+    try:
+        dtype: np.dtype[Any] = np.dtype(dataset.dtype)
+    except (TypeError, ValueError) as error:
+        raise UnsupportedError(f"{name}: its elements have a type that NumPy has not ({error})") from None
+    refuse_objects(dtype, name)
+    return dtype if dtype.names else np.dtype(dtype.str)
+
+
+def _layout(dataset: Any, dtype: np.dtype[Any]) -> Layout:
+    h5py = _h5py()
+    plist = dataset.id.get_create_plist()
+    reason = _library_reason(h5py, dataset, plist)
+    if reason is not None:
+        return LibraryLayout(reason)
+    if 0 in dataset.shape:
+        return StridedLayout(0, strides_of(dataset.shape, dtype.itemsize, range(dataset.ndim)))
+    if dataset.chunks is not None:
+        return ChunkedLayout(dataset.chunks, _chunk_offsets(dataset))
+    offset = dataset.id.get_offset()
+    if offset is None:  # not allocated yet: one chunk that is nowhere
+        return ChunkedLayout(dataset.shape, np.full((1,) * dataset.ndim, -1, np.int64))
+    return StridedLayout(int(offset), strides_of(dataset.shape, dtype.itemsize, range(dataset.ndim)))
+
+
+def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
+    """Why the bytes of the dataset cannot be moved by offset; None where they can."""
+    kind = plist.get_layout()
+    if kind == h5py.h5d.VIRTUAL:
+        return "virtual dataset: its elements are those of other datasets"
+    if kind == h5py.h5d.COMPACT:
+        return "compact dataset: its elements lie inside the metadata"
+    if plist.get_external_count():
+        return "external storage: its elements lie in other files"
+    if plist.get_nfilters():
+        codes = [plist.get_filter(i) for i in range(plist.get_nfilters())]
+        names = ["gzip" if code == h5py.h5z.FILTER_DEFLATE else name.decode() for code, _, _, name in codes]
+        verb = "compressed" if any(code != h5py.h5z.FILTER_FLETCHER32 for code, *_ in codes) else "filtered"
+        return f"chunks are {verb} ({', '.join(names)})"
+    try:
+        same = h5py.h5t.py_create(dataset.dtype, logical=True) == dataset.id.get_type()
+    except TypeError:
+        same = False
+    if not same:
+        return "elements are stored in a way that NumPy has no dtype for; HDF5 converts them"
+    if dataset.chunks is not None and dataset.file.userblock_size and h5py.version.hdf5_version_tuple < (1, 14, 5):
+        # https://github.com/HDFGroup/hdf5/issues/3003
+        return "this version of HDF5 misreports where chunks are in a file with a user block"
+    return None
+
+
+def _chunk_offsets(dataset: Any) -> npt.NDArray[np.int64]:
+    """The byte at which each chunk of the grid begins, -1 where it is not allocated."""
+    chunks = dataset.chunks
+    offsets = np.full([-(-n // c) for n, c in zip(dataset.shape, chunks, strict=True)], -1, np.int64)
+
+    def record(info: Any) -> None:
+        place = tuple(at // c for at, c in zip(info.chunk_offset, chunks, strict=True))
+        offsets[place] = info.byte_offset
+
+    dataset.id.chunk_iter(record)
+    return offsets
+
+
+def _fill(dataset: Any, dtype: np.dtype[Any]) -> bytes:
+    """What HDF5 reads where nothing is stored: the fill value, or zeros where it is told never to fill."""
+    h5py = _h5py()
+    plist = dataset.id.get_create_plist()
+    defined = plist.fill_value_defined() != h5py.h5d.FILL_VALUE_UNDEFINED
+    if plist.get_fill_time() == h5py.h5d.FILL_TIME_NEVER or not defined:
+        return bytes(dtype.itemsize)
+    return np.array(dataset.fillvalue, dtype).tobytes()
+
+
+def _attributes(holder: Any) -> dict[str, Any]:
+    """The attributes as plain values, without housekeeping and what h5py cannot read."""
+    h5py = _h5py()
+    found: dict[str, Any] = {}
+    for name in holder.attrs:
+        if name in _HOUSEKEEPING:
+            continue
+        try:
+            value = holder.attrs[name]
+        except (OSError, RuntimeError, TypeError, ValueError, KeyError):
+            continue
+        if isinstance(value, h5py.Empty):
+            value = None
+        found[name] = plain(value)
+    return found
+
+
+def _summaries(file: Any) -> list[Summary]:
+    h5py = _h5py()
+    datasets: list[Any] = []
+
+    def collect(_: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            name = item.attrs.get("NAME")
+            if not (isinstance(name, bytes) and name.startswith(_DIMENSION_ONLY)):
+                datasets.append(item)
+
+    file.visititems(collect)
+    attributes = [_attributes(d) for d in datasets]
+    named = describes_others(attributes)
+    return [_summary(d, a, named) for d, a in zip(datasets, attributes, strict=True)]
+
+
+def _summary(dataset: Any, attributes: dict[str, Any], named: set[str]) -> Summary:
+    name = dataset.name.strip("/")
+    coordinate = dataset.is_scale or name.rpartition("/")[2] in named
+    try:
+        dtype = _dtype(dataset.file.filename, dataset)
+    except UnsupportedError as error:
+        why = str(error).rpartition(f":{name}: ")[2]
+        return Summary(name, dataset.shape or (), "?", (), f"unsupported: {why}", attributes, True)
+    coordinate = coordinate or dtype.kind not in "biufc"
+    return Summary(name, dataset.shape, str(dtype), _dimensions(dataset), _words(dataset), attributes, coordinate)
+
+
+def _dimensions(dataset: Any) -> tuple[str, ...]:
+    if dataset.is_scale and dataset.ndim == 1:
+        return (dataset.name.rpartition("/")[2],)
+    names = [dim[0].name.rpartition("/")[2] if len(dim) else dim.label for dim in dataset.dims]
+    return tuple(names) if any(names) else ()
+
+
+def _words(dataset: Any) -> str:
+    h5py = _h5py()
+    reason = _library_reason(h5py, dataset, dataset.id.get_create_plist())
+    if reason is not None:
+        return f"through the HDF5 library: {reason}"
+    if dataset.chunks is not None:
+        grid = math.prod(-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))
+        edges = " by ".join(map(str, dataset.chunks))
+        return f"chunks of {edges}, {dataset.id.get_num_chunks()} of {grid} stored"
+    offset = dataset.id.get_offset()
+    return "C order, not stored yet" if offset is None else f"C order from byte {offset}"
+
+
+def _forward(
+    index: tuple[slice | int, ...], description: Description
+) -> tuple[tuple[slice | int, ...], tuple[slice, ...], tuple[int, ...]]:
+    """`index` for h5py, which steps forward only; the slices that turn its result round; the selection's shape.
+
+    Length 10 and [8:2:-3], which is 8, 5: h5py reads 5, 8 by [5:9:3], and [::-1] turns it round.
+    """
+    if len(index) != len(description.shape):
+        raise ArgumentError(f"{description.name}: {len(index)} indices for {len(description.shape)} dimensions")
+    forward: list[slice | int] = []
+    flips: list[slice] = []
+    shape: list[int] = []
+    for i, (item, length) in enumerate(zip(index, description.shape, strict=True)):
+        if not isinstance(item, slice):
+            at = operator.index(item)
+            if not -length <= at < length:
+                raise ArgumentError(f"{description.name}: index {at} of dimension {i} is outside its length {length}")
+            forward.append(at % length)
+            continue
+        places = range(*item.indices(length))
+        flips.append(slice(None, None, -1 if places.step < 0 else None))
+        places = places[::-1] if places.step < 0 else places
+        forward.append(slice(places[0], places[-1] + 1, places.step) if len(places) else slice(0, 0))
+        shape.append(len(places))
+    return tuple(forward), tuple(flips), tuple(shape)

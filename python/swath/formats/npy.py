@@ -1,0 +1,108 @@
+"""NumPy's .npy files: one array in C or Fortran order behind a short header (versions 1.0, 2.0 and 3.0).
+
+The header is read and written by `numpy.lib.format`.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.lib.format as npy
+
+from swath.errors import ArgumentError, FormatError
+from swath.formats.description import (
+    Description,
+    NewArray,
+    StridedLayout,
+    Summary,
+    checked_order,
+    refuse_names,
+    refuse_objects,
+    strides_of,
+)
+from swath.formats.files import fresh, opened, whole
+
+MAGIC = b"\x93NUMPY"
+
+
+def matches(file: BinaryIO, size: int) -> bool:
+    """Whether the file begins as a .npy file does."""
+    del size
+    return file.read(len(MAGIC)) == MAGIC
+
+
+def describe(path: str, variable: str | None = None) -> Description:
+    """The one array of a .npy file.
+
+    Raises ArgumentError for a variable (there are no names), FormatError for a header that is damaged or promises
+    more data than there is, UnsupportedError for Python objects.
+    """
+    if variable is not None:
+        raise ArgumentError(f"{path}: a .npy file holds one array without a name; leave out variable={variable!r}")
+    with opened(path) as (file, size):
+        shape, fortran, dtype = _header(file, path, size)
+        offset = file.tell()
+    refuse_objects(dtype, path)
+    if any(n < 0 for n in shape):
+        raise FormatError(f"{path}: the header gives the impossible shape {shape}")
+    try:
+        strides = strides_of(shape, dtype.itemsize, checked_order("F" if fortran else "C", len(shape)))
+    except ArgumentError as error:
+        raise FormatError(f"{path}: the header cannot be true: {error}") from None
+    nbytes = math.prod(shape) * dtype.itemsize
+    layout = StridedLayout(offset, strides)
+    return whole(
+        Description(
+            path, "npy", None, shape, dtype, layout, bytes(dtype.itemsize), {}, offset + nbytes if nbytes else 0
+        )
+    )
+
+
+def variables(path: str) -> list[Summary]:
+    """The one array, which has no name."""
+    array = describe(path)
+    assert isinstance(array.layout, StridedLayout)
+    ordered = strides_of(array.shape, array.dtype.itemsize, range(len(array.shape))) == array.layout.strides
+    words = f"{'C' if ordered else 'F'} order from byte {array.layout.offset}"
+    return [Summary(None, array.shape, str(array.dtype), (), words, {})]
+
+
+def create(path: str, new: NewArray) -> Description:
+    """A .npy file of the full size: NumPy's header, then holes. ArgumentError for an order other than C or F."""
+    refuse_names(new, ".npy")
+    strides = strides_of(new.shape, new.dtype.itemsize, new.order)
+    orders = [o for o in "CF" if strides == strides_of(new.shape, new.dtype.itemsize, checked_order(o, len(new.shape)))]
+    if not orders:
+        raise ArgumentError(f".npy stores order C or F, not dimensions {new.order}; create a raw file instead")
+    with fresh(path):
+        # open_memmap picks the oldest version that holds the header, which NumPy's public writers do not.
+        npy.open_memmap(path, "w+", new.dtype, new.shape, fortran_order=orders[0] == "F")
+        return describe(path)
+
+
+def _header(file: BinaryIO, path: str, size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        version = npy.read_magic(file)
+        if version == (1, 0):
+            return npy.read_array_header_1_0(file)
+        if version in ((2, 0), (3, 0)):
+            return npy.read_array_header_2_0(_as_ascii(file, size, "latin-1" if version == (2, 0) else "utf-8"))
+    except Exception as error:  # noqa: BLE001  NumPy's parser lets many kinds escape from a damaged header
+        raise FormatError(f"{path}: not a readable .npy header ({error})") from None
+    raise FormatError(f"{path}: .npy version {version[0]}.{version[1]} is unknown; expected 1.0, 2.0 or 3.0")
+
+
+def _as_ascii(file: BinaryIO, size: int, encoding: str) -> BinaryIO:
+    r"""The header of version 2.0 (Latin-1) or 3.0 (UTF-8, no public reader in NumPy) as version 2.0 in ASCII.
+
+    A header is a Python literal, in which escapes mean the same: [('é', '<f4')] becomes [('\xe9', '<f4')].
+    """
+    (length,) = struct.unpack("<I", file.read(4))
+    if length > size - file.tell():
+        raise ValueError(f"it claims {length} bytes, {size - file.tell()} are left")
+    escaped = file.read(length).decode(encoding).encode("ascii", "backslashreplace")
+    return io.BytesIO(struct.pack("<I", len(escaped)) + escaped)

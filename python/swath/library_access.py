@@ -1,0 +1,85 @@
+"""Reading and writing through the format's own library, where Swath's engines cannot reach the bytes.
+
+Correct, and slower: compressed chunks, compact, external and virtual datasets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from swath import formats
+from swath.formats import Description
+from swath.ranks import Ranks
+
+if TYPE_CHECKING:
+    from swath.array import Operation
+
+SLAB_BYTES_MAX = 64 << 20
+Part = npt.NDArray[Any]
+
+
+def carry_out(operation: Operation, parts: list[Part], description: Description, ranks: Ranks) -> None:
+    """Collective. Every rank reads on its own; ranks write one after another, for the library writes alone."""
+    jobs = list(zip(operation.local_indices(), parts))
+    if operation.direction == "read":
+        ranks.together(operation.asked, lambda: [_read(description, indices, part) for indices, part in jobs])
+        return
+    for rank in range(ranks.size):
+        mine = jobs if rank == ranks.rank else []
+        ranks.together(f"{operation.asked}: rank {rank}", lambda: [_write(description, i, p) for i, p in mine])  # noqa: B023
+
+
+def _read(description: Description, indices: list[npt.NDArray[np.int64]], part: Part) -> None:
+    full = part.reshape([len(i) for i in indices]) if part.ndim != len(indices) else part
+    if full.size == 0:
+        return
+    for rows, box, picked in _slabs(description, indices):
+        values = np.asarray(formats.library_read(description, box), dtype=description.dtype)
+        _placed(full, part, rows)[...] = values[picked]
+    if full is not part and not np.shares_memory(full, part):
+        part[...] = full.reshape(part.shape)
+
+
+def _write(description: Description, indices: list[npt.NDArray[np.int64]], part: Part) -> None:
+    full = part.reshape([len(i) for i in indices])
+    if full.size == 0:
+        return
+    for rows, box, picked in _slabs(description, indices):
+        values = np.array(formats.library_read(description, box), dtype=description.dtype)
+        values[picked] = full[rows] if rows is not None else full
+        formats.library_write(description, box, values)
+
+
+def _placed(full: Part, part: Part, rows: slice | None) -> Part:
+    return full[rows] if rows is not None else full
+
+
+def _slabs(description: Description, indices: list[npt.NDArray[np.int64]]) -> Any:
+    """(rows of the part, box of the array as slices, what to pick from the box), each box of a bounded size.
+
+    The box is the bounding box of the indices, cut along dimension 0.
+    """
+    if not indices:
+        yield None, (), ()
+        return
+    inner = [slice(int(i.min()), int(i.max()) + 1) for i in indices[1:]]
+    row_bytes = description.dtype.itemsize
+    for s in inner:
+        row_bytes *= s.stop - s.start
+    rows_max = max(SLAB_BYTES_MAX // max(row_bytes, 1), 1)
+    begin = 0
+    while begin < len(indices[0]):
+        end = begin + 1
+        low = high = int(indices[0][begin])
+        while end < len(indices[0]):
+            index = int(indices[0][end])
+            if max(high, index) - min(low, index) >= rows_max:
+                break
+            low, high, end = min(low, index), max(high, index), end + 1
+        box = (slice(low, high + 1), *inner)
+        picked = np.ix_(indices[0][begin:end] - low, *(i - s.start for i, s in zip(indices[1:], inner)))
+        yield slice(begin, end), box, picked
+        begin = end

@@ -1,0 +1,127 @@
+"""What `explain` returns: a plan that prints as text and converts to plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from swath import _core
+
+
+class Plan:
+    """How a request will be carried out and what it will cost, by every method. `str()` is the text.
+
+    Counts are R_dist and S_dist of table 1 of the two-phase paper (1993); `requests_with_stripes` is its equation 1.
+    """
+
+    def __init__(self, core: _core.Plan, title: str) -> None:
+        self._core = core
+        self._title = title
+
+    @property
+    def method(self) -> str:
+        """The method that will be used: "direct", "sieve", "list" or "two-phase"."""
+        return str(self._core.method)
+
+    @property
+    def reason(self) -> str:
+        """Why this method."""
+        return str(self._core.reason)
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks take part."""
+        return int(self._core.ranks)
+
+    def cost(self, method: str, rank: int) -> dict[str, Any]:
+        """What `method` would cost one rank: requests, bytes read, written and exchanged, locks, bytes of buffers.
+
+        `exact` is False where there are too many windows to count one by one.
+        """
+        return dict(self._core.cost(method, rank))
+
+    def requests_with_stripes(self, stripe_bytes: int) -> int:
+        """R_trans of equation 1: requests of direct access when the file is striped in units of `stripe_bytes`."""
+        return int(self._core.requests_with_stripes(stripe_bytes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain data, for JSON; sizes in bytes."""
+        core = self._core
+        ranks = [
+            {
+                "rank": rank,
+                "bytes": core.local_bytes(rank),
+                "methods": {method: self.cost(method, rank) for method in ("direct", "sieve", "list", "two-phase")},
+            }
+            for rank in range(self.ranks)
+        ]
+        return {
+            "array": self._title,
+            "direction": core.direction,
+            "distribution": core.sharing,
+            "layout": core.layout,
+            "ranks": self.ranks,
+            "bytes": core.bytes,
+            "runs": core.runs,
+            "run_bytes_max": core.run_bytes_max,
+            "method": self.method,
+            "reason": self.reason,
+            "methods": core.candidates(),
+            "file_domains": [{"rank": r, "begin": b, "end": e} for r, b, e in core.domains],
+            "each_rank": ranks,
+        }
+
+    def __str__(self) -> str:
+        return str(self._core.text(self._title))
+
+    def __repr__(self) -> str:
+        return f"<Plan: {self.method} ({self.reason})>"
+
+
+class LibraryPlan(Plan):
+    """The plan for bytes that only the format's own library can reach."""
+
+    def __init__(self, title: str, direction: str, ranks: int, reason: str) -> None:
+        self._title = title
+        self._direction = direction
+        self._ranks = ranks
+        self._reason = reason
+
+    @property
+    def method(self) -> str:
+        """Always "library"."""
+        return "library"
+
+    @property
+    def reason(self) -> str:
+        """Why Swath's engines cannot move the bytes."""
+        return self._reason
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks take part."""
+        return self._ranks
+
+    def cost(self, method: str, rank: int) -> dict[str, Any]:
+        """Unknown: the library decides. Empty."""
+        return {}
+
+    def requests_with_stripes(self, stripe_bytes: int) -> int:
+        """Unknown: 0."""
+        return 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "array": self._title,
+            "direction": self._direction,
+            "ranks": self._ranks,
+            "method": self.method,
+            "reason": self._reason,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self._direction} {self._title}\n  method        library: {self._reason}\n"
+            "  Swath's engines cannot reach these bytes: each rank goes through the format's own library, correct but "
+            "slower;\n  ranks write one after another.\n"
+        )

@@ -1,0 +1,80 @@
+"""The ranks of an operation, and how they come to agree."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from swath import _core
+from swath.errors import ArgumentError, DisagreementError, Error, to_core
+
+T = TypeVar("T")
+
+
+class Ranks:
+    """The ranks that carry out collective operations together: a thin face of the core's Comm."""
+
+    def __init__(self, comm: _core.Comm) -> None:
+        self.comm = comm
+        self.rank: int = comm.rank
+        self.size: int = comm.size
+
+    def agree(self, asked: str, error: BaseException | None = None) -> None:
+        """Collective. Raises the same error on every rank if any brings one, or if they ask for different things."""
+        kind, message, os_error = (0, "", 0) if error is None else to_core(error)
+        try:
+            self.comm.agree_same(asked, kind, message, os_error)
+        except Error as agreed:
+            agreed.agreed = True  # type: ignore[attr-defined]
+            raise agreed from error
+
+    def together(self, asked: str, work: Callable[[], T]) -> T:
+        """Collective. Carries out each rank's own `work`, then lets all agree that it went well."""
+        result: Any = None
+        error: Exception | None = None
+        try:
+            result = work()
+        except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+            error = raised
+        self.agree(asked, error)
+        return result  # type: ignore[no-any-return]
+
+    def on_first(self, asked: str, work: Callable[[], T]) -> T:
+        """Collective. Rank 0 does `work`; all get its (pickled) result, or its error."""
+        result = self.together(asked, work if self.rank == 0 else lambda: None)
+        if self.size == 1:
+            return result  # type: ignore[return-value]
+        return pickle.loads(self.comm.broadcast(pickle.dumps(result) if self.rank == 0 else b"", 0))  # type: ignore[no-any-return]
+
+    def gather_objects(self, mine: Any) -> list[Any]:
+        """Collective. Every rank's object, on every rank, in the order of the ranks."""
+        data = pickle.dumps(mine)
+        sizes = [int.from_bytes(size, "little") for size in self.comm.allgather(len(data).to_bytes(8, "little"))]
+        padded = self.comm.allgather(data.ljust(max(sizes), b"\0"))
+        return [pickle.loads(part[:size]) for part, size in zip(padded, sizes)]
+
+
+def ranks_of(comm: Any) -> Ranks:
+    """The ranks of `comm`: None (one rank alone), an mpi4py communicator, or a comm of `swath.simulated`.
+
+    Collective over an mpi4py communicator the first time it is given; later calls find it again.
+
+    Raises ArgumentError for anything else.
+    """
+    if comm is None:
+        return Ranks(_core.solo_comm())
+    if isinstance(comm, Ranks):
+        return comm
+    if isinstance(comm, _core.Comm):
+        return Ranks(comm)
+    if type(comm).__module__.partition(".")[0] != "mpi4py":
+        raise ArgumentError(f"comm: expected None or an mpi4py communicator, not {type(comm).__name__}")
+    from swath import mpi
+
+    return Ranks(mpi.comm_of(comm))
+
+
+def was_agreed(error: BaseException | None) -> bool:
+    """Whether every rank raised this error together, so that none waits for this one."""
+    return bool(getattr(error, "agreed", False)) or isinstance(error, DisagreementError)

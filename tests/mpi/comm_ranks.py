@@ -1,0 +1,147 @@
+"""The contract of swath's MPI communicator, as core/comm/comm_contract_test.cc has it for the others.
+
+Run by `mpiexec -n N python tests/mpi/comm_ranks.py`; exits with 0 when every rank found everything right. With
+SWATH_NODES=k in the environment the ranks behave as k nodes, and the way between nodes is tested.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+import traceback
+from collections.abc import Callable
+
+from mpi4py import MPI
+
+from swath import _core, _mpi
+
+WORLD = MPI.COMM_WORLD
+RANK, SIZE = WORLD.rank, WORLD.size
+
+
+def raises(error: type[BaseException], words: str, call: Callable[[], object]) -> None:
+    """Fails unless `call` raises `error` with `words` in its text."""
+    try:
+        call()
+    except error as raised:
+        assert words in str(raised), f"expected {words!r} in {str(raised)!r}"
+    else:
+        raise AssertionError(f"nothing raised; expected {error.__name__} with {words!r}")
+
+
+def message(size: int, origin: int) -> bytes:
+    """Bytes that tell their origin and their place."""
+    return random.Random(origin).randbytes(min(size, 4096)).ljust(size, bytes([origin % 251 + 1]))
+
+
+def test_ranks_and_nodes_are_those_of_mpi(comm: _core.Comm) -> None:
+    """Rank, size, and with SWATH_NODES=k contiguous blocks of ranks as nodes."""
+    assert (comm.name, comm.rank, comm.size) == ("mpi", RANK, SIZE)
+    nodes = int(os.environ.get("SWATH_NODES", "1"))
+    assert comm.node_count == min(nodes, SIZE)
+    places = [comm.node_of(r) for r in range(SIZE)]
+    assert places == sorted(places)
+    assert places[0] == 0
+
+
+def test_barrier_separates_phases(comm: _core.Comm) -> None:
+    """Nobody leaves a barrier before all have come."""
+    for phase in range(5):
+        if phase % SIZE == RANK:
+            time.sleep(0.05)
+        arrival = time.monotonic()  # one clock for all processes of a machine
+        comm.barrier()
+        departure = time.monotonic()
+        assert WORLD.allreduce(arrival, MPI.MAX) <= WORLD.allreduce(departure, MPI.MIN)
+
+
+def test_allgather_is_in_rank_order(comm: _core.Comm) -> None:
+    """Also of nothing, and of more than any internal buffer."""
+    for size in (0, 1, 8, 4096, 700_001):
+        assert comm.allgather(message(size, RANK)) == [message(size, r) for r in range(SIZE)]
+
+
+def test_broadcast_reaches_all_from_every_root(comm: _core.Comm) -> None:
+    """Also of nothing, and of more than any internal buffer."""
+    for root in range(SIZE):
+        for size in (0, 1, 700_001):
+            assert comm.broadcast(message(size, root) if root == RANK else b"", root) == message(size, root)
+
+
+def test_a_program_that_uses_mpi_meanwhile_does_not_disturb(comm: _core.Comm) -> None:
+    """The communicator is a duplicate: the program's own messages and collectives pass between ours."""
+    for i in range(50):
+        pending = WORLD.isend(i, (RANK + 1) % SIZE, tag=0)
+        assert comm.allgather(bytes([RANK, i])) == [bytes([r, i]) for r in range(SIZE)]
+        assert WORLD.recv(source=(RANK - 1) % SIZE, tag=0) == i
+        pending.wait()
+
+
+def test_ranks_that_ask_for_different_things_all_hear_of_it(comm: _core.Comm) -> None:
+    """An error on every rank, and the communicator goes on."""
+    if SIZE > 1:
+        raises(Exception, "other" if RANK >= 0 else "", lambda: comm.agree_same("other" if RANK == 0 else "this"))
+    assert comm.allgather(b"x") == [b"x"] * SIZE
+
+
+def test_communicators_of_some_ranks_and_of_one(_: _core.Comm) -> None:
+    """A sub-communicator numbers its own ranks, reversed ones too."""
+    half = WORLD.Split(RANK % 2, -RANK)
+    part = _mpi.MpiComm(half.handle)
+    assert (part.rank, part.size) == (half.rank, half.size)
+    assert part.allgather(bytes([RANK])) == [bytes([r]) for r in half.allgather(RANK)]
+    part.close()
+    half.Free()
+    alone = _mpi.MpiComm(MPI.COMM_SELF.handle)
+    assert alone.allgather(b"me") == [b"me"]
+    alone.close()
+
+
+def test_what_cannot_be_a_communicator_is_refused(_: _core.Comm) -> None:
+    """The null communicator, an intercommunicator, a number of nodes that is none, a closed comm."""
+    raises(ValueError, "COMM_NULL", lambda: _mpi.MpiComm(MPI.COMM_NULL.handle))
+    raises(TypeError, "", lambda: _mpi.MpiComm("world"))
+    if SIZE > 1:
+        half = WORLD.Split(RANK % 2, RANK)
+        inter = half.Create_intercomm(0, WORLD, 1 - RANK % 2)
+        raises(ValueError, "intercommunicator", lambda: _mpi.MpiComm(inter.handle))
+        inter.Free()
+        half.Free()
+    before = os.environ.pop("SWATH_NODES", None)
+    os.environ["SWATH_NODES"] = "many" if RANK == 0 else "1"
+    raises(ValueError, "SWATH_NODES on rank 0", lambda: _mpi.MpiComm(WORLD.handle))
+    del os.environ["SWATH_NODES"]
+    if before is not None:
+        os.environ["SWATH_NODES"] = before
+    closed = _mpi.MpiComm(WORLD.handle)
+    closed.close()
+    closed.close()
+    raises(ValueError, "closed", closed.barrier)
+
+
+def test_many_communicators_leave_nothing_behind(_: _core.Comm) -> None:
+    """MPI has about 2,000 communicators in all, and /dev/shm must not keep our segments."""
+    for _i in range(300):
+        _mpi.MpiComm(WORLD.handle).close()
+    WORLD.Barrier()
+    assert not [name for name in os.listdir("/dev/shm") if name.startswith(f"swath-{os.getpid()}-")]
+
+
+def main() -> int:
+    """Runs every test of this file on every rank; 1 where one failed."""
+    comm = _mpi.MpiComm(WORLD.handle)
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            test(comm)
+    comm.close()
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Exception:  # a rank that fails alone would leave the others waiting
+        print(f"rank {RANK}: {traceback.format_exc()}", file=sys.stderr, flush=True)
+        WORLD.Abort(1)
