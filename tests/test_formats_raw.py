@@ -66,6 +66,8 @@ def test_a_short_file_is_refused_with_the_numbers(tmp_path):
         ({"order": "F"}, "both shape and dtype"),
         ({"format": "raw"}, "both shape= and dtype="),
         ({"format": "raw", "variable": "v", "shape": 1, "dtype": "f8"}, "without a name"),
+        ({"format": 3}, "format must be a string"),
+        ({"variable": 3}, "variable must be a string"),
         ({"format": "zip"}, "expected one of raw, npy"),
         ({"format": "npy:2"}, "unknown"),
         ({"format": "npy", "shape": 1, "dtype": "f8"}, "describe a raw file"),

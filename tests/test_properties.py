@@ -43,6 +43,6 @@ def test_every_method_reads_and_writes_what_numpy_does(seed: int, ranks: int) ->
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
 @LONG
-@given(seed=st.integers(0, 2**64), ranks=st.integers(1, 5))
+@given(seed=st.integers(0, 2**63), ranks=st.integers(1, 5))
 def test_every_method_reads_and_writes_what_numpy_does_many_times(seed: int, ranks: int) -> None:
     check_case(seed, ranks)

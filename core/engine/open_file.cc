@@ -26,7 +26,16 @@ int error_of(SystemCall call) {
   return 0;
 }
 
-int injected(Faults* faults, Step step) { return faults == nullptr ? 0 : faults->error_at(step); }
+// The same, each attempt subject to `faults` (may be null).
+template <typename SystemCall>
+int error_of(Faults* faults, Step step, SystemCall call) {
+  return error_of([&] {
+    const int injected = faults == nullptr ? 0 : faults->error_at(step);
+    if (injected == 0) return call();
+    errno = injected;
+    return -1;
+  });
+}
 
 [[noreturn]] void fail_store(const std::string& what, int error, const std::string& advice = "") {
   throw Error(ErrorKind::kStore, what + ": " + system_message(error) + advice, error);
@@ -114,14 +123,12 @@ bool OpenFile::cached(int64_t offset, int64_t bytes) const {
 void OpenFile::resize(int64_t bytes) {
   const std::string what = "resize " + path_ + " to " + std::to_string(bytes) + " bytes";
   if (bytes < 0) fail_argument(what + ": expected a size >= 0");
-  int error = injected(faults_.get(), Step::kResize);
-  if (error == 0) error = error_of([&] { return ::ftruncate(descriptor_, bytes); });
+  const int error = error_of(faults_.get(), Step::kResize, [&] { return ::ftruncate(descriptor_, bytes); });
   if (error != 0) fail_store(what, error);
 }
 
 void OpenFile::sync() {
-  int error = injected(faults_.get(), Step::kSync);
-  if (error == 0) error = error_of([&] { return ::fsync(descriptor_); });
+  const int error = error_of(faults_.get(), Step::kSync, [&] { return ::fsync(descriptor_); });
   if (error != 0) {
     fail_store("sync " + path_, error, " (what was written may not be on the medium: write it again elsewhere)");
   }
@@ -130,10 +137,8 @@ void OpenFile::sync() {
 std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
   const std::string what = "lock " + path_ + " [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
   if (begin < 0 || begin >= end) fail_argument(what + ": expected 0 <= begin < end");
-  int error = injected(faults_.get(), Step::kLock);
-  if (error == 0) {
-    error = error_of([&] { return set_lock(descriptor_, F_OFD_SETLKW, F_WRLCK, begin, end); });
-  }
+  const int error = error_of(faults_.get(), Step::kLock,
+                             [&] { return set_lock(descriptor_, F_OFD_SETLKW, F_WRLCK, begin, end); });
   if (error == EBADF) fail_store(what, error, " (a file opened for reading only cannot be locked for writing)");
   if (error != 0) {
     fail_store(what, error, " (use method=\"two-phase\", or a file system with open-file-description locks)");

@@ -30,6 +30,10 @@ class OwnWindows {
  public:
   OwnWindows(const Job& job, const Access& together, int64_t capacity)
       : job_(job), together_(together), capacity_(capacity) {}
+  OwnWindows(const OwnWindows&) = delete;
+  OwnWindows& operator=(const OwnWindows&) = delete;
+  // Left by an exception, of the exchange say, the window must not go while the engine still moves its bytes.
+  ~OwnWindows() { finish(); }
 
   // `overlap`: there is an exchange to hide the transfer behind.
   void start_read(const Window& window, std::byte* buffer, bool overlap) {

@@ -185,6 +185,8 @@ swath::Method method_named(const std::string& name) { return swath::parse_method
 
 NB_MODULE(_core, m) {
   m.doc() = "Swath's C++ core. Use the package `swath`; this module may change without notice.";
+  // Arrays and comms that a script leaves to the end of the process are not leaks that its user should read about.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
 
   nb::class_<Comm>(m, "Comm", "The ranks of an operation.")

@@ -13,7 +13,9 @@
 
 #include <mpi.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -22,8 +24,11 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -171,6 +176,7 @@ Settings settings_of_rank_0(MPI_Comm communicator) {
 class MpiComm final : public Comm {
  public:
   explicit MpiComm(MPI_Comm parent);
+  ~MpiComm() override;
 
   std::string name() const override { return "mpi"; }
   int rank() const override { return rank_; }
@@ -187,6 +193,8 @@ class MpiComm final : public Comm {
 
   // Collective. Frees the duplicated communicator and the windows; every later call is kArgument.
   void close();
+  // Not collective: lets the ranks of the node hear that this one comes no more. Every later call is kArgument.
+  void leave();
 
  private:
   void find_nodes(int nodes_per_machine);
@@ -203,7 +211,18 @@ class MpiComm final : public Comm {
   bool windows_allowed_ = true;
   int64_t window_bytes_ = 0;  // that every node has
   std::string refusal_;
+  bool is_open_ = true;
 };
+
+// Those alive. A script that ends by an exception goes on to wait in MPI_Finalize for ranks that wait for it in a call
+// of ours; at exit, which Python comes to first, those are let go.
+std::mutex all_comms_mutex;
+std::set<MpiComm*> all_comms;
+
+void leave_all() {
+  const std::lock_guard lock(all_comms_mutex);
+  for (MpiComm* comm : all_comms) comm->leave();
+}
 
 MpiComm::MpiComm(MPI_Comm parent) {
   require_running_mpi();
@@ -222,6 +241,13 @@ MpiComm::MpiComm(MPI_Comm parent) {
     windows_allowed_ = false;
     refusal_ = "SWATH_SHARED_MEMORY=0 in the environment";
   }
+  const std::lock_guard lock(all_comms_mutex);
+  all_comms.insert(this);
+}
+
+MpiComm::~MpiComm() {
+  const std::lock_guard lock(all_comms_mutex);
+  all_comms.erase(this);
 }
 
 // A node is the ranks of a machine, or a k-th of them: with 5 ranks and SWATH_NODES=2, ranks 0-2 and 3-4.
@@ -266,12 +292,16 @@ void MpiComm::attach_node() {
 }
 
 void MpiComm::require_open() const {
-  if (world_.get() == MPI_COMM_NULL) swath::fail_argument("the communicator has been closed");
+  if (!is_open_) swath::fail_argument("the communicator has been closed");
+}
+
+void MpiComm::leave() {
+  is_open_ = false;
+  node_.reset();
 }
 
 void MpiComm::close() {
-  node_.reset();
-  window_bytes_ = 0;
+  leave();
   node_members_.release();
   world_.release();
 }
@@ -432,11 +462,42 @@ std::vector<std::span<std::byte>> MpiComm::shared_windows(int64_t bytes) {
   return windows;
 }
 
+std::vector<nb::bytes> exchange(MpiComm& comm, const std::vector<std::pair<int, nb::bytes>>& out,
+                                const std::vector<std::pair<int, size_t>>& in) {
+  std::vector<SendMessage> sends;
+  for (const auto& [to, data] : out) sends.push_back({to, {static_cast<const std::byte*>(data.data()), data.size()}});
+  std::vector<std::vector<std::byte>> received;
+  for (const auto& [from, size] : in) received.emplace_back(size);
+  std::vector<ReceiveMessage> receives;
+  for (size_t i = 0; i < in.size(); ++i) receives.push_back({in[i].first, received[i]});
+  {
+    const nb::gil_scoped_release release;
+    comm.exchange(sends, receives);
+  }
+  std::vector<nb::bytes> messages;
+  for (const auto& data : received) messages.emplace_back(data.data(), data.size());
+  return messages;
+}
+
+std::vector<std::pair<uintptr_t, size_t>> shared_windows(MpiComm& comm, int64_t bytes) {
+  std::vector<std::span<std::byte>> windows;
+  {
+    const nb::gil_scoped_release release;
+    windows = comm.shared_windows(bytes);
+  }
+  std::vector<std::pair<uintptr_t, size_t>> places;
+  for (const auto& window : windows) places.emplace_back(reinterpret_cast<uintptr_t>(window.data()), window.size());
+  return places;
+}
+
 }  // namespace
 
 NB_MODULE(_mpi, m) {
   m.doc() = "The ranks of an MPI communicator. Use the package `swath`; this module may change without notice.";
   nb::module_::import_("swath._core");  // the base class, and the exceptions
+  // No leak: an attribute of a communicator, or the traceback of an uncaught exception, keeps an MpiComm to the end.
+  nb::set_leak_warnings(false);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&leave_all));
 
   nb::class_<MpiComm, Comm>(m, "MpiComm", "The ranks of an mpi4py communicator, on a duplicate of it.")
       .def(
@@ -446,6 +507,11 @@ NB_MODULE(_mpi, m) {
             new (self) MpiComm((MPI_Comm)handle);  // an int or a pointer: only a C cast does both
           },
           "handle"_a, "Collective. `handle` is the `handle` of an mpi4py intracommunicator.")
+      .def("node_barrier", &MpiComm::node_barrier, nb::call_guard<nb::gil_scoped_release>())
+      .def("exchange", &exchange, "sends"_a, "receives"_a,
+           "Collective. [(to, bytes)] and [(from, size)] to the bytes received, in the order of `receives`.")
+      .def("shared_windows", &shared_windows, "bytes"_a,
+           "Collective. (address, size) of every rank's window, no list where they cannot be had.")
       .def("close", &MpiComm::close, nb::call_guard<nb::gil_scoped_release>(),
            "Collective. Gives the duplicate and the shared memory back.");
 }

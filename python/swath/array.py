@@ -17,7 +17,7 @@ from swath.errors import ArgumentError, Error, StoreError
 from swath.formats import ChunkedLayout, Description, LibraryLayout, StridedLayout
 from swath.local_memory import checked_out, checked_values, memory_tuples
 from swath.plan import LibraryPlan, Plan
-from swath.ranks import Ranks, ranks_of, was_agreed
+from swath.ranks import Ranks, ranks_of
 from swath.space import Boxes, Distribution, Selection, Shape, normalise_selection, selected_shape
 
 Array1 = npt.NDArray[Any]
@@ -151,7 +151,12 @@ def create(
             )
 
     description = ranks.on_first(f"create {path}: header", make)
-    return ranks.together(f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, aside=aside))
+    try:
+        return ranks.together(f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, aside=aside))
+    except BaseException:
+        if ranks.rank == 0:
+            aside.remove()
+        raise
 
 
 class Array:
@@ -390,8 +395,8 @@ class Array:
         if self._closed:
             return
         try:
-            if was_agreed(error):
-                raise error  # type: ignore[misc]  # every rank is leaving with it: nobody waits
+            if error is not None and self._ranks.all_raise(error):
+                raise error  # every rank is leaving with it: nobody waits
             self._ranks.agree(f"close {self.path}", error)
             if self._aside is not None:
                 if self._unfilled:
@@ -462,7 +467,7 @@ class Array:
                     plan, ranks.comm, self._engine, memory_tuples(parts), self._description.fill, watched
                 )
             except Error as error:
-                error.agreed = True  # type: ignore[attr-defined]
+                ranks.have_agreed(error)
                 raise
         self.counters = Counters(method=plan.method, **counted)
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import subprocess
+import sys
+import sysconfig
 from typing import Any
 
 from swath.errors import UnsupportedError
@@ -33,33 +38,58 @@ def comm_of(communicator: Any) -> Any:
             ) from None
         comm = _mpi.MpiComm(communicator.handle)
         communicator.Set_attr(_keyval, comm)
+        # COMM_WORLD would let go of it in MPI_Finalize, after the interpreter is gone.
+        atexit.register(_let_go, communicator)
     return comm
 
 
-def library_version() -> str:
-    """The MPI library in use, in its own words, e.g. "MPICH Version: 5.0.2"."""
+def _let_go(communicator: Any) -> None:
     from mpi4py import MPI
 
-    return str(MPI.Get_library_version()).splitlines()[0].strip().rstrip("\0")
+    if not MPI.Is_finalized() and communicator != MPI.COMM_NULL and communicator.Get_attr(_keyval) is not None:
+        communicator.Delete_attr(_keyval)
+
+
+def library_version() -> str:
+    """The MPI library that mpi4py uses, in its own words, e.g. "MPICH Version: 5.0.2"; MPI is not started for it.
+
+    Raises UnsupportedError where mpi4py is not installed or cannot be loaded.
+    """
+    if "mpi4py.MPI" in sys.modules:
+        said = str(sys.modules["mpi4py.MPI"].Get_library_version())
+    else:
+        ask = "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())"
+        answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
+        if answer.returncode != 0:
+            why = (answer.stderr.strip().splitlines() or [f"exit status {answer.returncode}"])[-1]
+            raise UnsupportedError(f"mpi4py cannot be loaded ({why}): pip install 'swath[mpi]'")
+        said = answer.stdout
+    return " ".join(said.splitlines()[0].rstrip("\0").split())
 
 
 def foreign_launcher() -> str | None:
     """What is wrong where another MPI's mpiexec started this process; None where nothing is.
 
     One process holds one MPI. Under another one's mpiexec every process believes that it is alone, and all of them
-    would do the whole work, into one file.
+    would do the whole work, into one file; or MPI_Init aborts (MPICH 5 under Open MPI 5), so the library is asked for
+    its name before MPI is started.
     """
     started_by, ranks = launcher()
     if ranks <= 1 or started_by is None:
         return None
-    from mpi4py import MPI
+    started = f"this process was started by {started_by}'s mpiexec as one of {ranks}, but "
+    try:
+        library = library_version()
+    except UnsupportedError as error:
+        return f"{started}every one of them is alone: {error}"
+    if _family(library) in (None, started_by):
+        from mpi4py import MPI
 
-    if MPI.COMM_WORLD.Get_size() == ranks:
-        return None
+        if MPI.COMM_WORLD.Get_size() == ranks:
+            return None
     return (
-        f"this process was started by {started_by}'s mpiexec as one of {ranks}, but mpi4py uses {library_version()}, in "
-        f"which it is alone. Start it with that library's mpiexec (in the same environment: python -m mpi4py, or "
-        f"{_own_mpiexec()}), or install mpi4py for {started_by}"
+        f"{started}mpi4py uses {library}, in which it is alone. Start it with that library's mpiexec "
+        f"({own_mpiexec() or 'there is none beside this Python'}), or install an mpi4py that uses {started_by}"
     )
 
 
@@ -72,17 +102,30 @@ def check_launcher() -> None:
 
 def launcher() -> tuple[str | None, int]:
     """Which MPI's mpiexec started this process, as its environment tells, and with how many ranks."""
-    environment = os.environ
-    if "OMPI_COMM_WORLD_SIZE" in environment:
-        return "Open MPI", int(environment["OMPI_COMM_WORLD_SIZE"])
-    if "PMI_SIZE" in environment:
-        return "MPICH", int(environment["PMI_SIZE"])
+    for name, variable in (("Open MPI", "OMPI_COMM_WORLD_SIZE"), ("MPICH", "PMI_SIZE")):
+        ranks = os.environ.get(variable, "")
+        if ranks.isdigit():
+            return name, int(ranks)
     return None, 1
 
 
-def _own_mpiexec() -> str:
-    import shutil
-    import sysconfig
+def launched_rank() -> int:
+    """The rank that the mpiexec gave this process, as its environment tells; 0 without one. Starts no MPI."""
+    for variable in ("OMPI_COMM_WORLD_RANK", "PMI_RANK"):
+        rank = os.environ.get(variable, "")
+        if rank.isdigit():
+            return int(rank)
+    return 0
 
+
+def own_mpiexec() -> str | None:
+    """The mpiexec beside this Python, which belongs to the MPI installed with it; else the first in PATH, else None."""
     beside = os.path.join(sysconfig.get_path("scripts"), "mpiexec")
-    return beside if os.path.exists(beside) else shutil.which("mpiexec") or "mpiexec"
+    return beside if os.path.exists(beside) else shutil.which("mpiexec")
+
+
+def _family(library: str) -> str | None:
+    """Whose mpiexec the library goes with; None for one that is not known."""
+    if "Open MPI" in library:
+        return "Open MPI"
+    return "MPICH" if any(name in library for name in ("MPICH", "Intel(R) MPI", "MVAPICH")) else None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from swath import _core
-from swath.errors import ArgumentError, DisagreementError, Error, to_core
+from swath.errors import ArgumentError, Error, to_core
 
 T = TypeVar("T")
 
@@ -26,8 +26,21 @@ class Ranks:
         try:
             self.comm.agree_same(asked, kind, message, os_error)
         except Error as agreed:
-            agreed.agreed = True  # type: ignore[attr-defined]
+            self.have_agreed(agreed)
+            if error is not None:
+                self.have_agreed(error)
             raise agreed from error
+
+    def have_agreed(self, error: BaseException) -> None:
+        """Note on an error that all these ranks raise it, or the same one, together."""
+        error.agreed_by = [*getattr(error, "agreed_by", []), self.comm]  # type: ignore[attr-defined]
+
+    def all_raise(self, error: BaseException | None) -> bool:
+        """Whether every one of these ranks knows of this error, so that none waits for this one.
+
+        An error that fewer ranks agreed on (of another communicator, or this rank alone in `a[...]`) is still to be told.
+        """
+        return any(comm is self.comm for comm in getattr(error, "agreed_by", []))
 
     def together(self, asked: str, work: Callable[[], T]) -> T:
         """Collective. Carries out each rank's own `work`, then lets all agree that it went well."""
@@ -73,8 +86,3 @@ def ranks_of(comm: Any) -> Ranks:
     from swath import mpi
 
     return Ranks(mpi.comm_of(comm))
-
-
-def was_agreed(error: BaseException | None) -> bool:
-    """Whether every rank raised this error together, so that none waits for this one."""
-    return bool(getattr(error, "agreed", False)) or isinstance(error, DisagreementError)

@@ -88,6 +88,6 @@ def redistribute(
                 watched,
             )
         except Error as error:
-            error.agreed = True  # type: ignore[attr-defined]
+            ranks.have_agreed(error)
             raise
     return result  # type: ignore[no-any-return]

@@ -99,6 +99,7 @@ def describe(
     elements that are not plain bytes, and StoreError, or NotFoundError, where the system refuses.
     """
     name = _path(path)
+    _check_text(variable=variable, format=format)
     known = _known_format(format)
     described_by_caller = [
         key
@@ -160,6 +161,7 @@ def create(
     where the system refuses. No file is left behind then.
     """
     name = _path(path)
+    _check_text(variable=variable, format=format)
     kind, _, flavour = format_for(name, format).partition(":")
     lengths, stored = checked_shape(shape), checked_dtype(dtype)
     names = None if dimensions is None else tuple(dimensions)
@@ -214,6 +216,12 @@ def _path(path: Path) -> str:
         return os.fsdecode(path)
     except TypeError:
         raise ArgumentError(f"path must be a string or a path, not {path!r}") from None
+
+
+def _check_text(**arguments: Any) -> None:
+    for key, value in arguments.items():
+        if value is not None and not isinstance(value, str):
+            raise ArgumentError(f"{key} must be a string, not {value!r}")
 
 
 def _known_format(name: str | None) -> str | None:

@@ -121,6 +121,11 @@ class NewArray:
     """What follows the colon of a format, e.g. "cdf5" of "netcdf-classic:cdf5"."""
 
     @property
+    def name(self) -> str:
+        """The variable's name, by default "data"."""
+        return "data" if self.variable is None else self.variable
+
+    @property
     def nbytes(self) -> int:
         """Of all elements."""
         return math.prod(self.shape) * self.dtype.itemsize
@@ -221,6 +226,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return value
+
+
+def is_plain(value: Any) -> bool:
+    """Whether `value` is text, numbers, None, or lists of these, which every process can be sent."""
+    if isinstance(value, list):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, str | bool | int | float | complex)
 
 
 def text(raw: bytes) -> str:

@@ -3,7 +3,7 @@
 No HDF5 handle is open when a function here returns, because HDF5 overwrites at close what others wrote behind a cached
 chunk. Files are opened with `locking="best-effort"`: a file that another process has open for writing is refused
 (its metadata may not be on disk yet), a file system without locks is accepted; the environment variable
-HDF5_USE_FILE_LOCKING overrules it. A handle that this process itself has open for writing cannot be detected: flush
+HDF5_USE_FILE_LOCKING overrules it. A handle that this process itself has open for writing is not noticed: flush
 and close it before.
 """
 
@@ -29,6 +29,7 @@ from swath.formats.description import (
     NewArray,
     StridedLayout,
     Summary,
+    is_plain,
     plain,
     refuse_objects,
     strides_of,
@@ -83,7 +84,9 @@ def create(path: str, new: NewArray) -> Description:
     """
     new.needs_c_order("HDF5")
     h5py = _h5py()
-    name = (new.variable or "data").strip("/")
+    name = new.name.strip("/")
+    if not _is_name(name):
+        raise ArgumentError(f"HDF5 allows no name {new.name!r}; expected a name, or group/name")
     try:
         stored = h5py.h5t.py_create(new.dtype, logical=True)
     except TypeError as error:
@@ -142,7 +145,8 @@ def library_read(description: Description, index: tuple[slice | int, ...]) -> np
     forward, flips, _ = _forward(index, description)
     with _opened(description.path, "r") as file:
         values = np.asarray(file[description.variable][forward])
-    return np.ascontiguousarray(values.astype(description.dtype, copy=False)[flips]).reshape(values.shape)
+    forwards = values.astype(description.dtype, copy=False)
+    return np.ascontiguousarray(forwards[(..., *flips)]).reshape(values.shape)  # "..." keeps 0 dimensions an array
 
 
 def library_write(description: Description, index: tuple[slice | int, ...], values: npt.ArrayLike) -> None:
@@ -190,15 +194,23 @@ def _opened(path: str, mode: str) -> Iterator[Any]:
 
 def _dataset(path: str, file: Any, variable: str | None) -> Any:
     h5py = _h5py()
-    found = file.get(variable) if variable is not None else None
+    found = file.get(variable) if variable is not None and _is_name(variable) else None
     if isinstance(found, h5py.Group):
-        inside = [f"{variable.strip('/')}/{name}" for name in found] if variable else []
+        inside = [f"{found.name.strip('/')}/{name}" for name in found]
         raise ArgumentError(f"{path}: {variable!r} is a group; name a dataset in it: {', '.join(inside[:20])}")
     if not isinstance(found, h5py.Dataset):
         found = file[choose(path, _summaries(file), variable)]
     if found.file.filename != file.filename:
         raise UnsupportedError(f"{path}: {variable!r} is a link into {found.file.filename}; open that file")
     return found
+
+
+def _is_name(name: str) -> bool:
+    """Whether HDF5 can have a dataset of that name, which may be a path through groups."""
+    parts = name.strip("/").split("/")
+    return (
+        "" not in parts and "." not in parts and "\0" not in name and name.encode("utf-8", "replace").decode() == name
+    )
 
 
 def _describe(path: str, dataset: Any) -> Description:
@@ -293,7 +305,7 @@ def _fill(dataset: Any, dtype: np.dtype[Any]) -> bytes:
 
 
 def _attributes(holder: Any) -> dict[str, Any]:
-    """The attributes as plain values, without housekeeping and what h5py cannot read."""
+    """The attributes as plain values, without housekeeping, references, and what h5py cannot read."""
     h5py = _h5py()
     found: dict[str, Any] = {}
     for name in holder.attrs:
@@ -303,9 +315,9 @@ def _attributes(holder: Any) -> dict[str, Any]:
             value = holder.attrs[name]
         except (OSError, RuntimeError, TypeError, ValueError, KeyError):
             continue
-        if isinstance(value, h5py.Empty):
-            value = None
-        found[name] = plain(value)
+        value = None if isinstance(value, h5py.Empty) else plain(value)
+        if is_plain(value):
+            found[name] = value
     return found
 
 

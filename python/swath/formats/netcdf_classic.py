@@ -290,7 +290,7 @@ def create(path: str, new: NewArray) -> Description:
         with open(path, "r+b") as file:
             file.write(header)
         extend(path, len(header) + _padded(new.nbytes))
-        return describe(path, new.variable or "data")
+        return describe(path, new.name)
 
 
 class _Writer:
@@ -370,7 +370,7 @@ def _header(new: NewArray, version: int) -> bytes:
         out.count(length)
     out.list_length(_ATTRIBUTE, 0)
     out.list_length(_VARIABLE, 1)
-    out.name(new.variable or "data")
+    out.name(new.name)
     out.count(len(names))
     for i in range(len(names)):
         out.count(i)

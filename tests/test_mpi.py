@@ -1,0 +1,38 @@
+"""The same properties under real MPI, at 1 to 4 ranks, by shared memory and by messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpi_runs import run_well
+
+WAYS = {
+    "shared memory": {},
+    "two nodes": {"SWATH_NODES": "2"},
+    "messages only": {"SWATH_SHARED_MEMORY": "0"},
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_the_comm_does_what_its_contract_says(ranks: int) -> None:
+    run_well(ranks, "comm_ranks.py")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_every_method_reads_and_writes_what_numpy_does(ranks: int) -> None:
+    assert "all right" in run_well(ranks, "property_ranks.py", 1000 * ranks, 25)
+
+
+@pytest.mark.parametrize("way", ["two nodes", "messages only"])
+def test_ranks_on_several_nodes_exchange_messages(way: str) -> None:
+    assert "all right" in run_well(3, "property_ranks.py", 77, 25, environment=WAYS[way])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_every_method_reads_and_writes_what_numpy_does_many_times(ranks: int, way: str) -> None:
+    assert "all right" in run_well(
+        ranks, "property_ranks.py", 5000 * ranks, 400, environment=WAYS[way], seconds_max=800
+    )
