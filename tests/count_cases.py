@@ -86,7 +86,7 @@ def carry_out(case: Case, opened: dict[str, Any], engine: str, marks: Any, first
         with swath.open(**opened, mode="r+", comm=comm, engine=engine) as a:
             assert a.engine == engine
             for number, (write, method) in enumerate(operations, start=first):
-                parts = share(case, case.values(), comm.rank)
+                parts = [np.array(part, order="C") for part in share(case, case.values(), comm.rank)]
                 if case.strided_memory:
                     views = [strided_like(part, random.Random(case.seed)) for part in parts]
                     for view, part in zip(views, parts):

@@ -38,7 +38,7 @@ def test_what_numpy_saves_is_found(tmp_path, dtype, order, shape):
     description = describe(tmp_path / "a.npy")
     assert description.shape == shape
     assert description.dtype == values.dtype
-    assert placed(description).tobytes() == values.tobytes()
+    np.testing.assert_array_equal(placed(description), values)  # not the padding of structures: NumPy does not copy it
 
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])

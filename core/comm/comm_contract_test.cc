@@ -56,7 +56,8 @@ INSTANTIATE_TEST_SUITE_P(All, CommContract, testing::ValuesIn(implementations())
 // Bytes that tell who made them, for whom, and where they are in the message.
 std::vector<std::byte> message(int64_t bytes, int from, int to) {
   std::vector<std::byte> data(bytes);
-  for (int64_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(i * 7 + (i >> 12) + from * 31 + to * 101 + 1);
+  for (int64_t i = 0; i < bytes; ++i)
+    data[i] = static_cast<std::byte>(i * 7 + (i >> 12) + int64_t{31} * from + int64_t{101} * to + 1);
   return data;
 }
 

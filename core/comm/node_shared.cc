@@ -394,7 +394,7 @@ Overlap overlap(int64_t first, int64_t first_bytes, int64_t second, int64_t seco
 class ExchangeSizes {
  public:
   ExchangeSizes(int size, std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives)
-      : size_(size), mine_(2 * size), all_(int64_t{2} * size * size) {
+      : size_(size), mine_(size_t{2} * size), all_(int64_t{2} * size * size) {
     for (const SendMessage& message : sends) mine_[message.to] = std::ssize(message.data);
     for (const ReceiveMessage& message : receives) mine_[size + message.from] = std::ssize(message.data);
   }

@@ -2,11 +2,11 @@
 
 #include <dirent.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <string>
 #include <vector>
 

@@ -86,7 +86,7 @@ const Faults::Rule* Faults::rule_for_next(Step step) {
   return nullptr;
 }
 
-int64_t Faults::admit(Direction direction, Request& request) {
+int64_t Faults::admit(Direction direction, FileRequest& request) {
   const Rule* rule = rule_for_next(direction == Direction::kRead ? Step::kRead : Step::kWrite);
   if (request.injected_error != 0) return -std::exchange(request.injected_error, 0);
   if (rule == nullptr) return request.bytes_left();

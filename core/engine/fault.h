@@ -38,7 +38,7 @@ class Faults {
 
   // Before each attempt of a request: how many of its bytes may be moved, or a negative errno that takes the place of
   // the attempt's result. Any thread may ask.
-  int64_t admit(Direction direction, Request& request);
+  int64_t admit(Direction direction, FileRequest& request);
 
   // Before each attempt of another step: 0, or the errno value that it fails with.
   int error_at(Step step);

@@ -20,7 +20,7 @@ NullEngine::NullEngine(const std::string& path, OpenMode mode, int64_t request_b
 
 void NullEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   check_batch(batch);
-  Request request;
+  FileRequest request;
   for (RequestCutter cutter(batch, request_bytes_max_); !cutter.exhausted();) {
     cutter.next(request);
     if (direction == Direction::kRead) {

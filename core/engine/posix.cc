@@ -34,14 +34,14 @@ void PosixEngine::wait(Counters& counters) {
 }
 
 void PosixEngine::carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters) const {
-  Request request;
+  FileRequest request;
   for (RequestCutter cutter(batch, request_bytes_max_); !cutter.exhausted();) {
     cutter.next(request);
     while (!request.complete()) settle(*file_, direction, request, attempt(direction, request), counters);
   }
 }
 
-int64_t PosixEngine::attempt(Direction direction, Request& request) const {
+int64_t PosixEngine::attempt(Direction direction, FileRequest& request) const {
   if (Faults* faults = file_->faults(); faults != nullptr) {
     const int64_t admitted = faults->admit(direction, request);
     if (admitted < 0) return admitted;
@@ -50,7 +50,7 @@ int64_t PosixEngine::attempt(Direction direction, Request& request) const {
   return call(direction, request);
 }
 
-int64_t PosixEngine::call(Direction direction, const Request& request) const {
+int64_t PosixEngine::call(Direction direction, const FileRequest& request) const {
   const std::span<const iovec> pieces = request.pieces_left();
   const int descriptor = file_->descriptor();
   const int64_t offset = request.next_offset();

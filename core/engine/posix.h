@@ -25,8 +25,8 @@ class PosixEngine : public FileEngine {
 
  private:
   void carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
-  int64_t attempt(Direction direction, Request& request) const;
-  int64_t call(Direction direction, const Request& request) const;
+  int64_t attempt(Direction direction, FileRequest& request) const;
+  int64_t call(Direction direction, const FileRequest& request) const;
 
   std::vector<Transfer> started_batch_;
   Counters started_counters_;

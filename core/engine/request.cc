@@ -13,7 +13,7 @@
 
 namespace swath {
 
-void Request::advance(int64_t bytes_moved) {
+void FileRequest::advance(int64_t bytes_moved) {
   moved += bytes_moved;
   while (bytes_moved > 0) {
     iovec& piece = pieces[first];
@@ -25,8 +25,8 @@ void Request::advance(int64_t bytes_moved) {
   }
 }
 
-Request Request::head(int64_t bytes_max) const {
-  Request part;
+FileRequest FileRequest::head(int64_t bytes_max) const {
+  FileRequest part;
   part.offset = next_offset();
   for (const iovec& piece : pieces_left()) {
     const size_t length = std::min(piece.iov_len, static_cast<size_t>(bytes_max - part.bytes));
@@ -59,7 +59,7 @@ void RequestCutter::skip_empty() {
   }
 }
 
-void RequestCutter::next(Request& request) {
+void RequestCutter::next(FileRequest& request) {
   request.offset = batch_[index_].offset + taken_;
   request.bytes = 0;
   request.moved = 0;
@@ -77,6 +77,13 @@ void RequestCutter::next(Request& request) {
   }
 }
 
+int64_t count_requests(std::span<const Transfer> batch, int64_t request_bytes_max) {
+  FileRequest request;
+  int64_t requests = 0;
+  for (RequestCutter cutter(batch, request_bytes_max); !cutter.exhausted(); ++requests) cutter.next(request);
+  return requests;
+}
+
 namespace {
 
 void count(Direction direction, int64_t result, Counters& counters) {
@@ -90,7 +97,7 @@ void count(Direction direction, int64_t result, Counters& counters) {
   }
 }
 
-[[noreturn]] void fail_transfer(const OpenFile& file, Direction direction, const Request& request, int error) {
+[[noreturn]] void fail_transfer(const OpenFile& file, Direction direction, const FileRequest& request, int error) {
   const bool reading = direction == Direction::kRead;
   std::string reason;
   if (error != 0) {
@@ -109,7 +116,7 @@ void count(Direction direction, int64_t result, Counters& counters) {
 
 }  // namespace
 
-void settle(const OpenFile& file, Direction direction, Request& request, int64_t result, Counters& counters) {
+void settle(const OpenFile& file, Direction direction, FileRequest& request, int64_t result, Counters& counters) {
   count(direction, result, counters);
   if (result > 0) {
     request.advance(result);

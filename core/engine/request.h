@@ -16,7 +16,7 @@ namespace swath {
 class OpenFile;
 
 // One contiguous range of the file, any pieces of memory; remembers how far it has come.
-struct Request {
+struct FileRequest {
   int64_t offset = 0;
   int64_t bytes = 0;
   int64_t moved = 0;
@@ -31,7 +31,7 @@ struct Request {
 
   void advance(int64_t bytes_moved);
   // The first `bytes_max` of the bytes left, as a request of its own over the same memory.
-  Request head(int64_t bytes_max) const;
+  FileRequest head(int64_t bytes_max) const;
 };
 
 // Throws Error{kArgument} where a transfer is no range of a file; nothing has been touched then.
@@ -47,7 +47,7 @@ class RequestCutter {
 
   bool exhausted() const { return index_ == batch_.size(); }
   // The next request into `request`, whose memory is used again. Only where not exhausted().
-  void next(Request& request);
+  void next(FileRequest& request);
 
  private:
   void skip_empty();
@@ -58,8 +58,11 @@ class RequestCutter {
   int64_t taken_ = 0;  // bytes of batch_[index_] that earlier requests have
 };
 
+// How many requests a batch is cut into.
+int64_t count_requests(std::span<const Transfer> batch, int64_t request_bytes_max);
+
 // What follows from one attempt: `result` is the bytes moved, or a negative errno. Counts it, and goes on, lets the
 // caller try again (EINTR; EAGAIN after a pause), or throws the Error.
-void settle(const OpenFile& file, Direction direction, Request& request, int64_t result, Counters& counters);
+void settle(const OpenFile& file, Direction direction, FileRequest& request, int64_t result, Counters& counters);
 
 }  // namespace swath

@@ -38,8 +38,8 @@ struct UringBatch {
 // One request in flight. What the kernel reads or writes through stays here, unmoved, until its completion is seen.
 struct Slot {
   UringBatch* batch = nullptr;
-  Request request;
-  Request cut;  // fault.h: the part of `request` that may be moved
+  FileRequest request;
+  FileRequest cut;  // fault.h: the part of `request` that may be moved
 };
 
 class UringEngine : public FileEngine {
@@ -130,7 +130,7 @@ class UringEngine : public FileEngine {
   }
 
   void attempt(Slot& slot) {
-    const Request* request = &slot.request;
+    const FileRequest* request = &slot.request;
     if (Faults* faults = file_->faults(); faults != nullptr) {
       const int64_t admitted = faults->admit(slot.batch->direction, slot.request);
       if (admitted < 0) return complete(slot, admitted);
@@ -142,7 +142,7 @@ class UringEngine : public FileEngine {
     enter(slot, *request);
   }
 
-  void enter(Slot& slot, const Request& request) {
+  void enter(Slot& slot, const FileRequest& request) {
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);  // never null: there are at least as many entries as slots
     const std::span<const iovec> pieces = request.pieces_left();
     const unsigned count = static_cast<unsigned>(pieces.size());

@@ -85,7 +85,7 @@ Layout Layout::ordered(const Shape& shape, int64_t element_bytes, int64_t offset
 
 Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, std::vector<int64_t> offsets) {
   if (element_bytes < 1) fail_argument("layout: an element of " + std::to_string(element_bytes) + " bytes");
-  if (chunk_shape.size() != shape.size() || shape.empty()) fail_format("layout: one chunk extent a dimension is needed");
+  if (chunk_shape.size() != shape.size()) fail_format("layout: one chunk extent a dimension is needed");
   check_extents(shape);
   int64_t chunks = 1;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -100,6 +100,7 @@ Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, st
   Layout layout;
   layout.shape_ = std::move(shape);
   layout.element_bytes_ = element_bytes;
+  layout.is_chunked_ = true;
   layout.chunk_shape_ = std::move(chunk_shape);
   layout.strides_ = strides_in_order(layout.chunk_shape_, element_bytes, c_order(layout.chunk_shape_.size()));
   layout.offsets_ = std::move(offsets);

@@ -33,7 +33,7 @@ class Layout {
 
   const Shape& shape() const { return shape_; }
   int64_t element_bytes() const { return element_bytes_; }
-  bool is_chunked() const { return !chunk_shape_.empty(); }
+  bool is_chunked() const { return is_chunked_; }
   bool has_absent_chunks() const { return by_offset_.size() < offsets_.size(); }
   int64_t chunk_bytes() const;  // 0 unless chunked
 
@@ -58,6 +58,7 @@ class Layout {
   int64_t element_bytes_ = 1;
   int64_t offset_ = 0;
   std::vector<int64_t> strides_;
+  bool is_chunked_ = false;  // an array of no dimensions has one chunk, too
   Shape chunk_shape_;
   std::vector<int64_t> offsets_;    // of every chunk
   std::vector<int64_t> by_offset_;  // the chunks in the file, sorted by offset

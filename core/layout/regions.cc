@@ -109,6 +109,22 @@ int64_t Regions::pieces(int64_t first, int64_t last) const {
   return last - first - (joins_before(last - 1, dense_level_) - joins_before(first, dense_level_));
 }
 
+int64_t Regions::longest_run() const {
+  if (solid_level_ == 0) return bytes();
+  // A distance between indices that no step has, where the stride is no divisor of the bytes.
+  const auto touching_step = [&](size_t d) {
+    return touching_[d] % dimensions_[d].file_stride == 0 ? touching_[d] / dimensions_[d].file_stride : 0;
+  };
+  const size_t level = solid_level_ - 1;
+  const RunLengths lengths = dimensions_[level].indices.run_lengths(touching_step(level));
+  int64_t longest = lengths.longest;
+  for (size_t d = 0; d < level; ++d) {
+    const IndexSet& slower = dimensions_[d].indices;
+    if (slower.steps_of(touching_step(d), slower.count()) > 0) longest = std::max(longest, lengths.last + lengths.first);
+  }
+  return longest * solid_ * element_bytes_;
+}
+
 int64_t Regions::widest_hole() const {
   int64_t widest = 0;
   for (size_t d = 0; d < dimensions_.size(); ++d) {

@@ -66,6 +66,11 @@ class Regions {
   // The same where a run also ends at every multiple of dense_positions(): the pieces of list I/O, each contiguous in
   // memory too.
   int64_t pieces(int64_t first, int64_t last) const;
+  // Bytes of the longest run.
+  //
+  // Theorem: it lies inside one index of the level above the solid ones, or goes from the last run of one such index to
+  // the first run of the next where these touch. Never further: an index of that level has at least two runs.
+  int64_t longest_run() const;
   // The widest hole between two successive elements, 0 where there is none.
   int64_t widest_hole() const;
 

@@ -110,6 +110,27 @@ TEST(Regions, ElementsBeforeCountsFirstBytes) {
   });
 }
 
+TEST(Regions, LongestRunIsTheLongestOfAll) {
+  for_random_regions(26, 4000, [](const Regions& regions, const std::vector<Element>& list, Random&) {
+    const int64_t bytes = regions.element_bytes();
+    int64_t longest = 0;
+    int64_t run = 0;
+    for (size_t p = 0; p < list.size(); ++p) {
+      run = p > 0 && list[p].offset == list[p - 1].offset + bytes ? run + bytes : bytes;
+      longest = std::max(longest, run);
+    }
+    EXPECT_EQ(regions.longest_run(), longest);
+  });
+}
+
+// The last block of a row meets the first of the next, after more runs than anyone would look at one by one.
+TEST(Regions, LongestRunMayGoFromOneRowToTheNext) {
+  const auto columns = [](int64_t n) { return IndexSet(0, 2, 1, 4, 0, n); };  // 0 1 | 4 5 | 8 9 | ...
+  const int64_t n = 4'000'002;                                                // ... | 8'000'000 8'000'001
+  EXPECT_EQ(Regions(0, 0, 8, {{IndexSet::range(0, 3), 8 * 8'000'002, 8 * n}, {columns(n), 8, 8}}).longest_run(), 32);
+  EXPECT_EQ(Regions(0, 0, 8, {{IndexSet::range(0, 3), 8 * 8'000'003, 8 * n}, {columns(n), 8, 8}}).longest_run(), 16);
+}
+
 TEST(Regions, RunsAndPiecesOfEveryClippedRange) {
   for_random_regions(23, 2500, [](const Regions& regions, const std::vector<Element>& list, Random& random) {
     for_ranges(regions.count(), random, [&](int64_t first, int64_t last) {

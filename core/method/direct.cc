@@ -1,4 +1,4 @@
-#include <vector>
+#include <memory>
 
 #include "layout/copy.h"
 #include "method/run.h"
@@ -10,7 +10,8 @@ namespace swath {
 void run_direct(const Job& job) {
   const Direction direction = job.plan.request.direction;
   const Tuning& tuning = job.plan.request.tuning;
-  std::vector<std::byte> bounce;
+  std::unique_ptr<std::byte[]> bounce;
+  int64_t bounce_bytes = 0;
   job.mine.visit_all([&](const Slice& slice) {
     const Regions& regions = slice.regions;
     std::byte* memory = job.memory.addresses[slice.part];
@@ -21,20 +22,24 @@ void run_direct(const Job& job) {
         transfer.data = memory + regions.memory_of(run.position);
         job.engine.transfer(direction, {&transfer, 1}, job.counters);
       } else {
-        if (static_cast<int64_t>(bounce.size()) < run.bytes) bounce.resize(static_cast<size_t>(run.bytes));
-        transfer.data = bounce.data();
+        if (bounce_bytes < run.bytes) {
+          bounce.reset();  // never two at once
+          bounce = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(run.bytes));
+          bounce_bytes = run.bytes;
+        }
+        transfer.data = bounce.get();
         if (direction == Direction::kWrite) {
-          scatter_to_window(regions, run.position, end, bounce.data(), run.offset, memory);
+          scatter_to_window(regions, run.position, end, bounce.get(), run.offset, memory);
         }
         job.engine.transfer(direction, {&transfer, 1}, job.counters);
         if (direction == Direction::kRead) {
-          gather_from_window(regions, run.position, end, bounce.data(), run.offset, memory);
+          gather_from_window(regions, run.position, end, bounce.get(), run.offset, memory);
         }
       }
       job.progress.bytes_done += run.bytes;
     });
   });
-  job.counters.buffer_bytes = static_cast<int64_t>(bounce.size());
+  job.counters.buffer_bytes = bounce_bytes;
 }
 
 }  // namespace swath

@@ -43,8 +43,10 @@ Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& me
   } catch (const std::bad_alloc&) {
     failure = Error(ErrorKind::kStore, "out of memory for the buffers of method " + to_string(plan.method), ENOMEM);
   }
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  if (plan.method != Method::kTwoPhase) counters.transfer_seconds = seconds();
   agree(comm, failure);
-  counters.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  counters.total_seconds = seconds();
   return counters;
 }
 

@@ -1,9 +1,10 @@
 #include "method/sieve.h"
 
-#include <vector>
+#include <memory>
 
 #include "layout/copy.h"
 #include "method/run.h"
+#include "plan/file_domains.h"
 
 namespace swath {
 
@@ -21,10 +22,10 @@ void write_sieved(Engine& engine, const Window& window, bool has_holes, std::byt
 void run_sieve(const Job& job) {
   const int64_t window_bytes = job.plan.request.tuning.sieve_bytes;
   if (job.mine.empty()) return;
-  std::vector<std::byte> buffer;
+  const int64_t capacity = window_capacity(job.mine, window_bytes);
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(capacity));
   int64_t cursor = 0;
   while (const auto window = job.mine.next_window(cursor, INT64_MAX, window_bytes)) {
-    if (static_cast<int64_t>(buffer.size()) < window->bytes()) buffer.resize(static_cast<size_t>(window->bytes()));
     const auto copy_all = [&](const auto& copy_slice) {
       job.mine.visit(window->begin, window->limit, [&](const Slice& slice) {
         copy_slice(slice, job.memory.addresses[slice.part]);
@@ -32,15 +33,15 @@ void run_sieve(const Job& job) {
       });
     };
     if (job.plan.request.direction == Direction::kRead) {
-      const Transfer whole{window->begin, buffer.data(), window->bytes()};
+      const Transfer whole{window->begin, buffer.get(), window->bytes()};
       job.engine.transfer(Direction::kRead, {&whole, 1}, job.counters);
       copy_all([&](const Slice& slice, std::byte* memory) {
-        gather_from_window(slice.regions, slice.first, slice.last, buffer.data(), window->begin, memory);
+        gather_from_window(slice.regions, slice.first, slice.last, buffer.get(), window->begin, memory);
       });
     } else {
       const bool holes = job.mine.bytes_in(window->begin, window->limit) < window->bytes();
       write_sieved(
-          job.engine, *window, holes, buffer.data(),
+          job.engine, *window, holes, buffer.get(),
           [&](std::byte* filled) {
             copy_all([&](const Slice& slice, const std::byte* memory) {
               scatter_to_window(slice.regions, slice.first, slice.last, filled, window->begin, memory);
@@ -50,7 +51,7 @@ void run_sieve(const Job& job) {
     }
     cursor = window->limit;
   }
-  job.counters.buffer_bytes = static_cast<int64_t>(buffer.size());
+  job.counters.buffer_bytes = capacity;
 }
 
 }  // namespace swath

@@ -17,6 +17,7 @@
 #include "method/sieve.h"
 #include "method/window_exchange.h"
 #include "plan/file_domains.h"
+#include "plan/steps.h"
 
 namespace swath {
 namespace {
@@ -56,7 +57,7 @@ class OwnWindows {
           write({{window.begin, buffer, window.bytes()}});
           break;
         case WindowWrite::kRuns:
-          write(runs_of_window(window, buffer));
+          write(window_runs(together_, window, buffer));
           break;
         case WindowWrite::kSieve:
           write_filled_in(window, buffer);
@@ -103,18 +104,6 @@ class OwnWindows {
     store_is_slow_ = written < kMemoryBytesPerSecond * seconds_since(begin);
   }
 
-  std::vector<Transfer> runs_of_window(const Window& window, std::byte* buffer) const {
-    std::vector<Transfer> transfers;
-    together_.visit(window.begin, window.limit, [&](const Slice& slice) {
-      for (int64_t position = slice.first; position < slice.last;) {
-        const Run run = slice.regions.run_at(position, slice.last);
-        transfers.push_back({run.offset, buffer + (run.offset - window.begin), run.bytes});
-        position += run.bytes / slice.regions.element_bytes();
-      }
-    });
-    return transfers;
-  }
-
   // The holes of the exchange window hold nothing: the elements are copied into the window as it is in the file. The
   // lock is taken after the exchange and released before the next, so that no rank ever waits for another while it
   // holds one.
@@ -150,7 +139,7 @@ void run_two_phase(const Job& job) {
   const Access together(layout, request.sharing.together(layout.element_bytes()));
   const auto& domains = job.plan.domains;
   if (domains.empty()) return;
-  const int64_t capacity = window_capacity(layout, request.tuning.window_bytes);
+  const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
   const ExchangeSide side{request.sharing, job.mine, job.memory};
   WindowExchange exchange(job.comm, layout, domains, capacity, job.counters, job.progress);
   WindowRounds rounds(together, domains, request.tuning.window_bytes);
@@ -203,7 +192,7 @@ Counters redistribute(const Shape& shape, int64_t element_bytes, const Sharing& 
   const auto domains = file_domains(together, comm.size(), tuning);
   progress.bytes_done = 0;
   progress.bytes_total = mine_before.bytes() + mine_after.bytes();
-  WindowExchange exchange(comm, image, domains, window_capacity(image, tuning.window_bytes), counters, progress);
+  WindowExchange exchange(comm, image, domains, window_capacity(together, tuning.window_bytes), counters, progress);
   WindowRounds rounds(together, domains, tuning.window_bytes);
   RoundWindows windows;
   for (int parity = 0; rounds.next(windows); parity = 1 - parity) {

@@ -16,7 +16,7 @@ WindowExchange::WindowExchange(Comm& comm, const Layout& layout, const std::vect
     : comm_(comm),
       layout_(layout),
       domains_(domains),
-      capacity_((window_bytes_max + 4095) / 4096 * 4096),
+      capacity_(window_bytes_max),
       counters_(counters),
       progress_(progress) {
   for (size_t i = 0; i < domains.size(); ++i) {

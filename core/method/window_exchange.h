@@ -25,7 +25,8 @@ using RoundWindows = std::vector<std::optional<Window>>;  // one a domain
 
 class WindowExchange {
  public:
-  // Collective. `window_bytes_max` is what one window can fill; there are two (`parity` 0 and 1) an aggregator.
+  // Collective. `window_bytes_max` is what one window can fill (window_capacity); there are two (`parity` 0 and 1) an
+  // aggregator.
   WindowExchange(Comm& comm, const Layout& layout, const std::vector<FileDomain>& domains, int64_t window_bytes_max,
                  Counters& counters, Progress& progress);
 

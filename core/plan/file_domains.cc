@@ -57,6 +57,11 @@ WindowWrite window_write(const Access& together, const Window& window, const Tun
   return bytes / runs >= tuning.runs_bytes_min ? WindowWrite::kRuns : WindowWrite::kSieve;
 }
 
-int64_t window_capacity(const Layout& layout, int64_t window_bytes) { return window_bytes + layout.element_bytes() - 1; }
+int64_t window_capacity(const Access& access, int64_t window_bytes) {
+  constexpr int64_t kPageBytes = 4096;
+  if (access.empty()) return 0;
+  const int64_t span = *access.last_end(INT64_MAX) - *access.next_start(0);
+  return ceil_div(std::min(window_bytes + access.layout().element_bytes() - 1, span), kPageBytes) * kPageBytes;
+}
 
 }  // namespace swath

@@ -45,7 +45,7 @@ enum class WindowWrite {
 };
 WindowWrite window_write(const Access& together, const Window& window, const Tuning& tuning);
 
-// The most bytes that a window can fill: an element that starts in it may end after it.
-int64_t window_capacity(const Layout& layout, int64_t window_bytes);
+// The most bytes that a window can fill, in whole pages: an element that starts in it may end after it.
+int64_t window_capacity(const Access& access, int64_t window_bytes);
 
 }  // namespace swath

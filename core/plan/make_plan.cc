@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "engine/request.h"
 #include "plan/steps.h"
 
 namespace swath {
@@ -37,8 +38,8 @@ Cost direct_cost(const Request& request, const Access& access) {
     const Regions& regions = slice.regions;
     int64_t requests = regions.runs(slice.first, slice.last);
     const bool bounces = regions.dense_positions() < regions.count();
-    if (bounces) cost.buffer_bytes = request.tuning.bounce_bytes;
-    if (regions.bytes() > (bounces ? request.tuning.bounce_bytes : request.tuning.request_bytes_max)) {
+    if (bounces) cost.buffer_bytes = std::max(request.tuning.bounce_bytes, regions.element_bytes());
+    if (regions.longest_run() > (bounces ? request.tuning.bounce_bytes : request.tuning.request_bytes_max)) {
       cost.exact = cost.exact && requests <= kCountedMax;
       if (requests <= kCountedMax) {
         requests = 0;
@@ -53,19 +54,31 @@ Cost direct_cost(const Request& request, const Access& access) {
 
 Cost list_cost(const Request& request, const Access& access) {
   Cost cost;
-  access.visit_all([&](const Slice& slice) {
-    const Regions& regions = slice.regions;
-    int64_t requests = regions.runs(slice.first, slice.last);
-    const int64_t pieces = regions.pieces(slice.first, slice.last);
-    if (pieces > requests) {  // a run may have more pieces than one vectored call takes
-      cost.exact = false;
-      requests = std::max(requests, ceil_div(pieces, request.tuning.list_pieces));
-    }
-    add_requests(cost, request.direction, requests, (slice.last - slice.first) * regions.element_bytes());
-  });
-  // Neighbouring chunks may join in one vectored call.
-  cost.exact = cost.exact && !access.layout().is_chunked();
   cost.buffer_bytes = request.tuning.list_pieces * static_cast<int64_t>(sizeof(Transfer));
+  int64_t pieces = 0;
+  int64_t runs = 0;
+  int64_t slices = 0;
+  int64_t longest = 0;
+  access.visit_all([&](const Slice& slice) {
+    pieces += slice.regions.pieces(slice.first, slice.last);
+    runs += slice.regions.runs(slice.first, slice.last);
+    longest = std::max(longest, (slice.last - slice.first) * slice.regions.element_bytes());
+    ++slices;
+  });
+  int64_t requests = runs;
+  // Runs of neighbouring chunks or boxes may join in one vectored call; a run may be too long, or have more pieces than
+  // one call takes.
+  const bool is_runs = slices <= 1 && pieces == runs && longest <= request.tuning.request_bytes_max;
+  if (!is_runs && pieces <= kCountedMax) {
+    requests = 0;
+    for_each_list_batch(access, {}, request.tuning, [&](std::span<const Transfer> batch) {
+      requests += count_requests(batch, request.tuning.request_bytes_max);
+    });
+  } else if (!is_runs) {
+    cost.exact = false;
+    requests = std::max(runs, ceil_div(pieces, request.tuning.list_pieces));
+  }
+  add_requests(cost, request.direction, requests, access.bytes());
   return cost;
 }
 
@@ -73,14 +86,15 @@ Cost sieve_cost(const Request& request, const Access& access) {
   Cost cost;
   if (access.empty()) return cost;
   const int64_t window_bytes = request.tuning.sieve_bytes;
-  cost.buffer_bytes = window_capacity(*request.layout, window_bytes);
+  cost.buffer_bytes = window_capacity(access, window_bytes);
   const int64_t begin = *access.next_start(0);
   const int64_t end = *access.last_end(INT64_MAX);
   const int64_t span = end - begin;
   if (span / window_bytes > kCountedMax) {
     cost.exact = false;
+    // As if the holes were all equal: every window but the last ends before one of them.
     const int64_t windows = std::min(span / window_bytes + 1, access.runs());
-    const int64_t bytes = std::min(span, access.bytes() / access.runs() * window_bytes);
+    const int64_t bytes = span - windows * ((span - access.bytes()) / access.runs());
     add_requests(cost, Direction::kRead, windows, bytes);
     if (request.direction == Direction::kWrite) {
       add_requests(cost, Direction::kWrite, windows, bytes);
@@ -111,7 +125,9 @@ void add_window(Cost& cost, const Request& request, const Access& together, cons
       add_requests(cost, Direction::kWrite, 1, window.bytes());
       break;
     case WindowWrite::kRuns:
-      add_requests(cost, Direction::kWrite, together.runs_in(window.begin, window.limit),
+      // Runs of neighbouring chunks or boxes may abut: the engine joins them.
+      add_requests(cost, Direction::kWrite,
+                   count_requests(window_runs(together, window, nullptr), request.tuning.request_bytes_max),
                    together.bytes_in(window.begin, window.limit));
       break;
     case WindowWrite::kSieve:
@@ -125,7 +141,7 @@ void add_window(Cost& cost, const Request& request, const Access& together, cons
 Cost two_phase_cost(const Request& request, const Access& together, const std::vector<FileDomain>& domains, int rank) {
   Cost cost;
   if (domains.empty()) return cost;
-  const int64_t capacity = window_capacity(*request.layout, request.tuning.window_bytes);
+  const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
   cost.buffer_bytes = 2 * capacity;  // the parts of a shared window are the same on every rank
   const Access mine = access_of(request, rank);
   cost.exchanged_bytes = mine.bytes();
@@ -213,15 +229,9 @@ Cost& Cost::operator+=(const Cost& other) {
 Runs runs_of(const Access& access) {
   Runs runs;
   runs.bytes = access.bytes();
-  int64_t looked_at = 0;
   access.visit_all([&](const Slice& slice) {
-    runs.count += slice.regions.runs(slice.first, slice.last);
-    // A pattern repeats itself: its first runs show the longest.
-    for (int64_t position = slice.first; position < slice.last && looked_at < 1000; ++looked_at) {
-      const Run run = slice.regions.run_at(position, slice.last);
-      runs.bytes_max = std::max(runs.bytes_max, run.bytes);
-      position += run.bytes / slice.regions.element_bytes();
-    }
+    runs.count += slice.regions.runs();
+    runs.bytes_max = std::max(runs.bytes_max, slice.regions.longest_run());
   });
   return runs;
 }

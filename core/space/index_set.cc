@@ -49,6 +49,19 @@ int64_t IndexSet::steps_of(int64_t distance, int64_t position) const {
   return found;
 }
 
+RunLengths IndexSet::run_lengths(int64_t distance) const {
+  const bool inside = distance == step_;
+  const int64_t head = rest_of_block(0);
+  if (head == count_) return inside ? RunLengths{count_, count_, count_} : RunLengths{1, 1, 1};
+  const bool between = distance == period_ - (block_ - 1) * step_;
+  const int64_t tail = (first_ + count_ - 1) % block_ + 1;
+  if (inside && between) return {count_, count_, count_};
+  if (inside) return {head, head + tail < count_ ? block_ : std::max(head, tail), tail};
+  // Blocks that nearly meet, as 0 2 | 3 5 | 6 8: the last of one and the first of the next.
+  if (between) return {head == 1 ? 2 : 1, 2, tail == 1 ? 2 : 1};
+  return {1, 1, 1};
+}
+
 int64_t IndexSet::widest_step() const {
   if (count_ < 2) return 0;
   if (first_ + count_ <= block_) return step_;

@@ -28,6 +28,12 @@ struct StridedPiece {
   int64_t inner_step;
 };
 
+struct RunLengths {
+  int64_t first;
+  int64_t longest;
+  int64_t last;
+};
+
 class IndexSet {
  public:
   // Empty.
@@ -56,6 +62,9 @@ class IndexSet {
   int64_t count_below(int64_t index) const;
   // How many of the steps p -> p + 1 with p < position have at(p + 1) - at(p) == distance.
   int64_t steps_of(int64_t distance, int64_t position) const;
+  // The first, the longest and the last run of elements that follow each other at `distance`, in elements. Requires
+  // count() > 0.
+  RunLengths run_lengths(int64_t distance) const;
   // The largest at(p + 1) - at(p), 0 where there are fewer than two elements.
   int64_t widest_step() const;
 

@@ -29,7 +29,7 @@ def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: b
         _check_dtype(where, part, dtype)
         if not part.flags.writeable:
             raise ArgumentError(f"{where}: the array is read-only")
-        if any(stride == 0 and n > 1 for stride, n in zip(part.strides, part.shape)):
+        if part.size > 0 and any(stride == 0 and n > 1 for stride, n in zip(part.strides, part.shape)):
             raise ArgumentError(f"{where}: several elements share one place in memory (a broadcast view)")
     return parts
 

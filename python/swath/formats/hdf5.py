@@ -146,7 +146,7 @@ def library_read(description: Description, index: tuple[slice | int, ...]) -> np
     with _opened(description.path, "r") as file:
         values = np.asarray(file[description.variable][forward])
     forwards = values.astype(description.dtype, copy=False)
-    return np.ascontiguousarray(forwards[(..., *flips)]).reshape(values.shape)  # "..." keeps 0 dimensions an array
+    return np.ascontiguousarray(forwards[flips]).reshape(values.shape)
 
 
 def library_write(description: Description, index: tuple[slice | int, ...], values: npt.ArrayLike) -> None:
@@ -371,7 +371,7 @@ def _words(dataset: Any) -> str:
 
 def _forward(
     index: tuple[slice | int, ...], description: Description
-) -> tuple[tuple[slice | int, ...], tuple[slice, ...], tuple[int, ...]]:
+) -> tuple[tuple[slice | int, ...], tuple[Any, ...], tuple[int, ...]]:
     """`index` for h5py, which steps forward only; the slices that turn its result round; the selection's shape.
 
     Length 10 and [8:2:-3], which is 8, 5: h5py reads 5, 8 by [5:9:3], and [::-1] turns it round.
@@ -379,7 +379,7 @@ def _forward(
     if len(index) != len(description.shape):
         raise ArgumentError(f"{description.name}: {len(index)} indices for {len(description.shape)} dimensions")
     forward: list[slice | int] = []
-    flips: list[slice] = []
+    flips: list[Any] = [...]  # which keeps an array of 0 dimensions an array
     shape: list[int] = []
     for i, (item, length) in enumerate(zip(index, description.shape, strict=True)):
         if not isinstance(item, slice):

@@ -1,0 +1,92 @@
+"""The command `swath`: what is in a file, how a request would be carried out, a demo, and a doctor.
+
+This module parses, and turns errors into one line and an exit status; what a subcommand does is in `commands/`, one
+module each: `add_parser` says how it is asked for, `run` carries it out and returns the exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import swath
+from swath import mpi, progress
+from swath.commands import demo, doctor, explain, info
+from swath.errors import Error
+
+COMMANDS = {"info": info, "explain": explain, "demo": demo, "doctor": doctor}
+
+EXIT_WRONG = 1
+"""Something is wrong here: another MPI's mpiexec, a demo whose check failed, a finding of `swath doctor`."""
+EXIT_ERROR = 2
+"""The request could not be carried out; argparse uses the same status for wrong arguments."""
+
+DESCRIPTION = """\
+Swath reads and writes large multi-dimensional arrays, in parallel, whichever way
+the program cuts them up and whichever way the file lays them out.
+"""
+
+EPILOG = """\
+examples:
+  swath info sst.nc                        what is in the file
+  swath info sst.nc:surface_temperature    one variable: where its bytes are
+  swath explain sst.nc:surface_temperature --dist "*,block,cyclic(4)" --ranks 4
+                                           how four ranks would read it, what it costs, and why so
+  swath demo                               see it work on real data, with four ranks, in a minute
+  swath doctor                             is this installation in order?
+
+The command moves no data of yours: a program does, in Python:
+  with swath.open("a.npy", comm=MPI.COMM_WORLD) as a:
+      mine = a.read(swath.Distribution((swath.Block(), swath.Cyclic(4)), grid=(2, 2)))
+
+exit status: 0 done; 1 something is wrong here; 2 the request could not be carried out.
+
+read next: swath demo, then README.md (using it from Python) and `swath explain --help`.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="swath", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    top.add_argument("--version", action="version", version=f"swath {swath.__version__}")
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        own = command.add_parser(subparsers, name)
+        own.add_argument("--traceback", action="store_true", help="for developers: show where an error was raised")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status. Under mpiexec rank 0 alone does it, and prints."""
+    options = parser().parse_args(arguments)
+    first = mpi.launched_rank() == 0
+    try:
+        wrong = mpi.foreign_launcher()
+        if wrong is not None and first:
+            print(f"swath: {wrong}", file=sys.stderr)
+        if not first or (wrong is not None and options.command != "doctor"):
+            return EXIT_OK if wrong is None else EXIT_WRONG
+        progress.show_bars()
+        return COMMANDS[options.command].run(options)
+    except Error as error:
+        if options.traceback:
+            raise
+        print(f"swath: {' '.join(str(error).split())}", file=sys.stderr)
+        return EXIT_ERROR
+    except BrokenPipeError:  # `swath info ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except KeyboardInterrupt:
+        print("swath: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+EXIT_OK = 0
+EXIT_INTERRUPTED = 130
+
+if __name__ == "__main__":
+    sys.exit(main())

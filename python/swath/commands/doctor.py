@@ -1,0 +1,224 @@
+"""`swath doctor`: is this installation in order, and if not, what to do.
+
+Everything is tried, not guessed: a ring is opened, MPI is started, ranks are started with each mpiexec and asked how
+many they are. What may crash or hang is tried in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from rich.text import Text
+
+import swath
+from swath import _core, mpi
+from swath.commands import output
+from swath.errors import UnsupportedError
+
+DESCRIPTION = """\
+Check this installation: versions, io_uring, shared memory, MPI, and whether the
+mpiexec that you would type belongs to the MPI that Swath uses. Says what is
+wrong and what to do. Exit status 1 when something is wrong.
+"""
+
+EPILOG = """\
+examples:
+  swath doctor
+  swath doctor --json            for a bug report
+  mpiexec -n 2 swath doctor      does this mpiexec belong to Swath's MPI?
+
+"-" marks what is missing and can be done without: Swath works without MPI,
+without io_uring and without HDF5, each with less.
+
+read next: swath demo
+"""
+
+SHARED_BYTES_MIN = 64 << 20
+"""Below this /dev/shm holds no windows for a handful of ranks; 64 MiB is what containers get."""
+TRIED_RANKS = 2
+TRY_SECONDS_MAX = 30
+
+_LAUNCHER_PREFIXES = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPI_LOCAL")
+_TRY_MPI = "from mpi4py import MPI; from swath import _mpi; _mpi.MpiComm(MPI.COMM_SELF.handle)"
+_TRY_RANKS = "from mpi4py import MPI; print('ranks', MPI.COMM_WORLD.Get_size(), flush=True)"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one look found: "ok", "without" (missing, can be done without) or "wrong", and what to do."""
+
+    name: str
+    state: Literal["ok", "without", "wrong"]
+    found: str
+    advice: str = ""
+
+
+def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
+    """`swath doctor`."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help="is this installation in order?",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look at everything; status 1 if anything is wrong."""
+    findings = [*_versions(), _io_uring(), _shared_memory(), *_mpi(), _launcher()]
+    wrong = any(finding.state == "wrong" for finding in findings)
+    if options.json:
+        output.print_json({"ok": not wrong, "findings": [asdict(finding) for finding in findings]})
+    else:
+        _print(findings)
+    return 1 if wrong else 0
+
+
+def _print(findings: list[Finding]) -> None:
+    marks = {"ok": Text("ok", "green"), "without": Text("-", "dim"), "wrong": Text("WRONG", "bold red")}
+    table = output.table("", "", "")
+    table.show_header = False
+    for finding in findings:
+        table.add_row(marks[finding.state], Text(finding.name), Text(finding.found))
+        if finding.advice:
+            table.add_row("", "", Text(f"-> {finding.advice}", "bold"))
+    console = output.console()
+    console.print(table)
+    wrong = [finding.name for finding in findings if finding.state == "wrong"]
+    console.print(Text(f"\nWrong: {', '.join(wrong)}." if wrong else "\nNothing is wrong. Next: swath demo"))
+
+
+def _versions() -> Iterator[Finding]:
+    yield Finding("swath", "ok", f"{swath.__version__}, in {os.path.dirname(swath.__file__)}")
+    yield Finding("Python", "ok", f"{platform.python_version()}, {sys.executable}, on {platform.platform()}")
+    yield Finding("NumPy", "ok", importlib.metadata.version("numpy"))
+    for package, extra, use in (("h5py", "hdf5", "HDF5 and netCDF-4 files"), ("netCDF4", "netcdf", "new netCDF files")):
+        try:
+            yield Finding(package, "ok", importlib.metadata.version(package))
+        except importlib.metadata.PackageNotFoundError:
+            yield Finding(package, "without", f"not installed: no {use}", f"pip install 'swath[{extra}]'")
+
+
+def _io_uring() -> Finding:
+    with tempfile.NamedTemporaryFile() as file:
+        engine, reason = _core.open_engine(file.name, "r", "uring")
+        if engine.name == "uring":
+            return Finding("io_uring", "ok", "the kernel gives a ring")
+    return Finding("io_uring", "without", reason)
+
+
+def _shared_memory() -> Finding:
+    try:
+        room = os.statvfs("/dev/shm")
+    except OSError as error:
+        return Finding("shared memory", "without", f"/dev/shm: {error.strerror}: ranks of a node send messages instead")
+    total, free = room.f_blocks * room.f_frsize, room.f_bavail * room.f_frsize
+    found = f"/dev/shm: {output.in_bytes(free)} free of {output.in_bytes(total)}"
+    if free >= SHARED_BYTES_MIN or total == 0:
+        return Finding("shared memory", "ok", found)
+    return Finding(
+        "shared memory",
+        "without",
+        f"{found}: too little for windows, ranks of a node send messages instead",
+        "remove stale files there, or start the container with --shm-size=1g",
+    )
+
+
+def _mpi() -> Iterator[Finding]:
+    try:
+        version = importlib.metadata.version("mpi4py")
+    except importlib.metadata.PackageNotFoundError:
+        advice = "for parallel work: pip install 'swath[mpi]'"
+        yield Finding("mpi4py", "without", "not installed: work of one process only", advice)
+        return
+    try:
+        library = mpi.library_version()
+    except UnsupportedError as error:
+        advice = "install an MPI and an mpi4py that go together: pip install 'swath[mpi]'"
+        yield Finding("mpi4py", "wrong", f"{version}: {error}", advice)
+        return
+    yield Finding("mpi4py", "ok", f"{version}, with {library}")
+    status, said = _try([sys.executable, "-c", _TRY_MPI])
+    if status != 0:
+        advice = f"build Swath for {library}: pip install --force-reinstall swath, in this environment"
+        yield Finding("swath._mpi", "wrong", f"cannot work with {library}: {_last_line(said)}", advice)
+        return
+    yield Finding("swath._mpi", "ok", f"works with {library}")
+    yield from _launchers(library)
+
+
+def _launchers(library: str) -> Iterator[Finding]:
+    own, in_path = mpi.own_mpiexec(), shutil.which("mpiexec")
+    if own is None:
+        advice = f"install the mpiexec of {library}; for the wheel of MPICH: pip install mpich"
+        yield Finding("mpiexec", "wrong", "none beside this Python, and none in PATH", advice)
+        return
+    yield _tried_launcher("mpiexec of this Python", own, library, own)
+    if in_path is None:
+        yield Finding("mpiexec in PATH", "without", "none", f"type {own}, or put its folder into PATH")
+    elif os.path.realpath(in_path) != os.path.realpath(own):
+        yield _tried_launcher("mpiexec in PATH", in_path, library, own)
+    else:
+        yield Finding("mpiexec in PATH", "ok", f"{in_path}, the same")
+
+
+def _tried_launcher(name: str, mpiexec: str, library: str, own: str) -> Finding:
+    """Starts two ranks with `mpiexec`: each must see two."""
+    status, said = _try([mpiexec, "-n", str(TRIED_RANKS), sys.executable, "-c", _TRY_RANKS])
+    seen = [line.split()[1] for line in said.splitlines() if line.startswith("ranks ")]
+    if status == 0 and seen == [str(TRIED_RANKS)] * TRIED_RANKS:
+        return Finding(name, "ok", f"{mpiexec}: {TRIED_RANKS} ranks start, and find each other")
+    other = f"ranks of {library} do not find each other" if seen else f"it starts no ranks of {library}"
+    if mpiexec != own:
+        return Finding(name, "wrong", f"{mpiexec}: {other}: it belongs to another MPI", f"type {own} instead")
+    advice = "where there is no ssh: export HYDRA_LAUNCHER=fork; in a container as root, see the message above"
+    return Finding(name, "wrong", f"{mpiexec}: {other}: {_last_line(said) or f'exit status {status}'}", advice)
+
+
+def _launcher() -> Finding:
+    started_by, ranks = mpi.launcher()
+    if started_by is None:
+        return Finding("started by", "ok", "no mpiexec: this process is alone")
+    wrong = mpi.foreign_launcher()
+    if wrong is None:
+        return Finding("started by", "ok", f"{started_by}'s mpiexec, with {ranks} ranks")
+    return Finding("started by", "wrong", wrong, f"use {mpi.own_mpiexec() or 'the mpiexec of the MPI that mpi4py uses'}")
+
+
+def _try(command: list[str]) -> tuple[int, str]:
+    """Exit status and all that `command` printed; it is not told that it runs under an mpiexec."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(_LAUNCHER_PREFIXES)}
+    try:
+        tried = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=TRY_SECONDS_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return -1, f"no answer after {TRY_SECONDS_MAX} s"
+    except OSError as error:
+        return -1, str(error)
+    return tried.returncode, tried.stdout
+
+
+def _last_line(said: str) -> str:
+    return next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")

@@ -1,0 +1,110 @@
+"""`swath explain`: how a request would be carried out, what it would cost, and why so."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+from swath.array import Array, Operation
+from swath.commands import arguments, output
+from swath.errors import ArgumentError
+from swath.plan import Plan
+from swath.space import Distribution, balanced_grid
+
+DESCRIPTION = """\
+Say how so many ranks would read (or write) an array that is divided among them,
+before anything is moved: which method, how many requests of which size, bytes
+read, written and exchanged, memory, and why. Needs no MPI.
+"""
+
+EPILOG = f"""\
+distribution (--dist), one rule for each dimension, in HPF's terms:
+  {arguments.GRAMMAR}
+  block      one contiguous block a process; block(k): of k elements
+  cyclic(k)  blocks of k elements dealt out in turn (k = 1 where not given)
+  *, whole   the dimension is not divided
+processes are arranged in a grid, as square as can be unless --grid says it.
+
+methods: direct (one request a contiguous run), sieve (read a window, pick),
+  list (batches of runs), two-phase (large requests in file order, then an
+  exchange between ranks), auto (choose, and say why).
+
+examples:
+  swath explain sst.nc:surface_temperature --dist "*,block,cyclic(4)" --ranks 4
+  swath explain a.npy --dist "block,block" --ranks 6 --grid 3,2 --write
+  swath explain a.npy --dist "cyclic,*" --ranks 16 --select "10:20,::4" --json
+  swath explain dump.bin --shape 5000,5000 --dtype f8 --order F \\
+      --dist "*,cyclic" --ranks 16 --stripe 4096
+
+R_dist and S_dist are the number of runs and the size of the longest (table 1 of
+del Rosario, Bordawekar and Choudhary, "Improved Parallel I/O via a Two-phase
+Run-time Access Strategy", 1993); R_trans (--stripe) is their equation 1, the
+requests where the file lies in stripes of so many bytes.
+
+read next: in Python, array.explain(distribution) prints the same;
+  `swath demo` shows plan and measurement side by side.
+"""
+
+
+def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
+    """`swath explain FILE[:VARIABLE] --dist RULES --ranks N`."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help="how a request would be carried out, and why",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    arguments.add_file(parser)
+    parser.add_argument("--dist", metavar="RULES", required=True, help='distribution: "block,cyclic(4)"')
+    parser.add_argument("--ranks", metavar="N", help="how many; by default the processes of --grid")
+    parser.add_argument("--grid", metavar="P,Q,...", help="processes along each dimension")
+    parser.add_argument("--select", metavar="SLICES", help='divide only this part of the array: "10:20,::4,7"')
+    parser.add_argument("--method", default="auto", help="auto (default), direct, sieve, list, two-phase")
+    parser.add_argument("--write", action="store_true", help="explain a write instead of a read")
+    parser.add_argument("--stripe", metavar="BYTES", help="also print R_trans for stripes of this size")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan, and print the plan."""
+    stripe_bytes = None if options.stripe is None else _stripe_bytes(options.stripe)
+    with arguments.open_array(options) as a:
+        plan = _plan(a, options)
+    r_trans = None if stripe_bytes is None else plan.requests_with_stripes(stripe_bytes)
+    if options.json:
+        striped = {} if stripe_bytes is None else {"stripe_bytes": stripe_bytes, "requests_with_stripes": r_trans}
+        output.print_json({**plan.to_dict(), **striped})
+        return 0
+    print(plan, end="")
+    if stripe_bytes is not None:
+        print(f"\nR_trans = {r_trans:,} requests of direct access in stripes of {stripe_bytes:,} bytes (equation 1)")
+    return 0
+
+
+def _plan(a: Array, options: argparse.Namespace) -> Plan:
+    rules = arguments.rules(options.dist)
+    if options.ranks is None and options.grid is None:
+        raise ArgumentError("explain: say how many ranks there are: --ranks 4, or --grid 2,2")
+    ranks = None if options.ranks is None else arguments.whole_number("--ranks", options.ranks)
+    if ranks is not None and ranks < 1:
+        raise ArgumentError(f"--ranks {ranks}: expected at least 1")
+    grid = balanced_grid(rules, ranks or 1) if options.grid is None else arguments.integers("--grid", options.grid)
+    distribution = Distribution(rules, grid)
+    ranks = ranks or distribution.size
+    if distribution.size > ranks:
+        raise ArgumentError(
+            f"--grid {options.grid}: a grid of {math.prod(distribution.grid)} processes is too large for --ranks {ranks}"
+        )
+    direction = "write" if options.write else "read"
+    selection = arguments.selection(options.select)
+    return Operation(a, direction, distribution, selection, options.method, None, None, ranks).plan()
+
+
+def _stripe_bytes(text: str) -> int:
+    stripe_bytes = arguments.whole_number("--stripe", text)
+    if stripe_bytes < 1:
+        raise ArgumentError(f"--stripe {stripe_bytes}: expected at least 1 byte")
+    return stripe_bytes

@@ -1,0 +1,61 @@
+"""How subcommands print: tables for people, one JSON value for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+BYTES_IN_UNIT = 1024
+
+
+def console() -> Console:
+    """Standard output: as wide as the terminal, 100 columns where it is none."""
+    printed = Console(highlight=False, soft_wrap=False)
+    return printed if printed.is_terminal else Console(highlight=False, width=100)
+
+
+def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
+    """A plain table; the columns named in `right` hold numbers."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return made
+
+
+def print_json(value: Any) -> None:
+    """`value` as JSON that any parser takes: NaN and infinity, which JSON has not, become their names."""
+    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def in_bytes(count: int) -> str:
+    """1536 as "1.5 KiB"."""
+    value, unit = float(count), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):  # noqa: B007 - the last one is used
+        if value < BYTES_IN_UNIT or unit == "PiB":
+            break
+        value /= BYTES_IN_UNIT
+    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def in_seconds(seconds: float) -> str:
+    """0.0123 as "12.3 ms"."""
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def by(shape: tuple[int, ...]) -> str:
+    """(54, 18, 432) as "54 × 18 × 432"; the shape of a single value as "scalar"."""
+    return " × ".join(f"{extent:,}" for extent in shape) or "scalar"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if isinstance(value, (str, int, bool, type(None))) else str(value)

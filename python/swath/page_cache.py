@@ -1,0 +1,39 @@
+"""The kernel's page cache, for honest measurements: drop a file from it, and see what of a file is in it."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+
+import numpy as np
+
+
+def evict(path: str) -> None:
+    """Ask the kernel to forget the file's pages, after they are on the medium. It may keep some: see `cached_fraction`.
+
+    Raises OSError as the system calls do.
+    """
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)  # pages that are not yet written stay
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(fd)
+
+
+def cached_fraction(path: str) -> float:
+    """How much of the file is in memory, 0 to 1, as mincore(2) says: for files that this process may write.
+
+    Raises OSError as the system calls do.
+    """
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        seen = np.frombuffer(mapped, dtype=np.uint8)
+        pages = np.zeros(-(-len(mapped) // mmap.PAGESIZE), dtype=np.uint8)
+        mincore = ctypes.CDLL(None, use_errno=True).mincore
+        mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+        refused = mincore(seen.ctypes.data, len(mapped), pages.ctypes.data)
+        del seen  # a mapping that is looked at cannot be closed
+        if refused:
+            raise OSError(ctypes.get_errno(), f"mincore: {os.strerror(ctypes.get_errno())}", path)
+        return float(np.mean(pages & 1))
