@@ -91,7 +91,8 @@ def strace_events(log: str) -> Iterator[Event]:
         thread, _, rest = line.partition(" ")
         if call := re.match(r"\s*(p(?:read|write)\w*)\(\d+<([^>]*)>", rest):
             begun[thread] = (call[1], call[2])
-        if result := re.search(r"\) += (-?\d+)", rest):
+        # Calls younger than strace itself are shown whatever one asks for.
+        if thread in begun and (result := re.search(r"\) += (-?\d+)", rest)):
             name, path = begun.pop(thread)
             yield ("r" if name.startswith("pread") else "w", int(result[1]), path)
 
@@ -102,6 +103,7 @@ def test_an_interrupted_line_of_strace_is_one_call() -> None:
         '13 pwritev(6</d/b>, [{iov_base=""..., iov_len=8}, {iov_base=""..., iov_len=8}], 2, 96) = 16\n'
         '12 <... pread64 resumed>""..., 64, 128) = 64\n'
         '12 pread64(5</d/a>, ""..., 64, 128)      = -1 EIO (Input/output error)\n'
+        "12 syscall_0x1c3(0x3, 0x7f0b46bfe1c0, 0x7f0b46bfe1d0, 0, 0, 0x101) = 0\n"
         "12 +++ exited with 0 +++\n"
     )
     assert list(strace_events(log)) == [("w", 16, "/d/b"), ("r", 64, "/d/a"), ("r", -1, "/d/a")]

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <type_traits>
 
 namespace swath {
 namespace {
@@ -11,20 +12,36 @@ namespace {
 // A block whose size the compiler knows is one load and one store.
 template <int64_t kBytes>
 struct FixedBlock {
+  static constexpr int64_t kSize = kBytes;
   static void copy(std::byte* target, const std::byte* source, int64_t) { std::memcpy(target, source, kBytes); }
 };
 struct AnyBlock {
+  static constexpr int64_t kSize = 0;
   static void copy(std::byte* target, const std::byte* source, int64_t bytes) {
     std::memcpy(target, source, static_cast<size_t>(bytes));
   }
 };
 
+// Strides by value, because a store through std::byte* may change anything that is read through a reference.
+template <typename Block, typename TargetStride, typename SourceStride>
+void copy_blocks(std::byte* target, const std::byte* source, int64_t bytes, int64_t count, TargetStride target_stride,
+                 SourceStride source_stride) {
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < count; ++i) {
+    Block::copy(target + i * target_stride, source + i * source_stride, bytes);
+  }
+}
+
+// Where one side is packed its stride is a constant too: the row of a gather, of a scatter.
 template <typename Block>
 void copy_row(std::byte* target, const std::byte* source, int64_t bytes, const CopyLevel& level) {
-  for (int64_t i = 0; i < level.count; ++i) {
-    Block::copy(target, source, bytes);
-    target += level.target_stride;
-    source += level.source_stride;
+  using Packed = std::integral_constant<int64_t, Block::kSize>;
+  if (level.target_stride == Packed()) {
+    copy_blocks<Block>(target, source, bytes, level.count, Packed(), level.source_stride);
+  } else if (level.source_stride == Packed()) {
+    copy_blocks<Block>(target, source, bytes, level.count, level.target_stride, Packed());
+  } else {
+    copy_blocks<Block>(target, source, bytes, level.count, level.target_stride, level.source_stride);
   }
 }
 
@@ -94,6 +111,8 @@ NestFunction nest_for(int64_t bytes) {
       return copy_nest<FixedBlock<8>>;
     case 16:
       return copy_nest<FixedBlock<16>>;
+    case 24:
+      return copy_nest<FixedBlock<24>>;
     case 32:
       return copy_nest<FixedBlock<32>>;
     case 64:

@@ -62,7 +62,7 @@ Cost list_cost(const Request& request, const Access& access) {
   access.visit_all([&](const Slice& slice) {
     pieces += slice.regions.pieces(slice.first, slice.last);
     runs += slice.regions.runs(slice.first, slice.last);
-    longest = std::max(longest, (slice.last - slice.first) * slice.regions.element_bytes());
+    longest = std::max(longest, slice.regions.longest_run());
     ++slices;
   });
   int64_t requests = runs;
@@ -145,8 +145,13 @@ Cost two_phase_cost(const Request& request, const Access& together, const std::v
   cost.buffer_bytes = 2 * capacity;  // the parts of a shared window are the same on every rank
   const Access mine = access_of(request, rank);
   cost.exchanged_bytes = mine.bytes();
+  // The packets of one round: at most this rank's share of every window, ...
+  if (request.messages) cost.buffer_bytes += std::min(mine.bytes(), std::ssize(domains) * capacity);
   for (const auto& domain : domains) {
     if (domain.rank != rank) continue;
+    // ... and what the others hold of its own one, of which boxes that are read may overlap.
+    const bool overlaps = request.sharing.is_boxes() && request.direction == Direction::kRead;
+    if (request.messages) cost.buffer_bytes += (overlaps ? request.sharing.ranks() - 1 : 1) * capacity;
     cost.exchanged_bytes -= mine.bytes_in(domain.begin, domain.end);
     if ((domain.end - domain.begin) / request.tuning.window_bytes > kCountedMax) {
       // Every window is like the first.

@@ -76,6 +76,7 @@ struct Request {
   Sharing sharing;
   Method method = Method::kAuto;
   Tuning tuning;
+  bool messages = false;  // not every rank shares memory with every other: two-phase packs what it sends
 };
 
 }  // namespace swath

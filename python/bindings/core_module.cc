@@ -1,6 +1,7 @@
 // The Python face of the core: names, conversions and the release of the interpreter's lock; no logic of its own.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -84,6 +85,17 @@ swath::Distribution make_distribution(const std::vector<std::pair<std::string, i
     parsed.push_back({rule_kind, size});
   }
   return swath::Distribution(std::move(parsed), std::move(grid), std::move(ranks));
+}
+
+using IndexArray = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
+
+IndexArray index_array(const swath::IndexSet& set) {
+  auto indices = std::make_unique<std::vector<int64_t>>(static_cast<size_t>(set.count()));
+  for (size_t p = 0; p < indices->size(); ++p) (*indices)[p] = set.at(static_cast<int64_t>(p));
+  int64_t* data = indices->data();
+  const size_t count = indices->size();
+  nb::capsule owner(indices.release(), [](void* owned) noexcept { delete static_cast<std::vector<int64_t>*>(owned); });
+  return IndexArray(data, {count}, owner);
 }
 
 // (start, step, count, dropped) of every dimension.
@@ -228,12 +240,9 @@ NB_MODULE(_core, m) {
       .def("local_shape", &swath::Distribution::local_shape)
       .def("indices",
            [](const swath::Distribution& self, const swath::Shape& shape, int rank) {
-             std::vector<std::vector<int64_t>> indices;
-             for (const auto& set : self.local_sets(shape, rank)) {
-               auto& list = indices.emplace_back(static_cast<size_t>(set.count()));
-               for (size_t p = 0; p < list.size(); ++p) list[p] = set.at(static_cast<int64_t>(p));
-             }
-             return indices;
+             std::vector<IndexArray> arrays;
+             for (const auto& set : self.local_sets(shape, rank)) arrays.push_back(index_array(set));
+             return arrays;
            })
       .def("__str__", &swath::Distribution::to_string);
 
@@ -310,16 +319,18 @@ NB_MODULE(_core, m) {
   m.def(
       "make_plan",
       [](bool write, std::shared_ptr<swath::Layout> layout, const swath::Sharing& sharing, const std::string& method,
-         const nb::dict& tuning) {
+         const nb::dict& tuning, bool messages) {
         swath::Request request;
         request.direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
         request.layout = std::move(layout);
         request.sharing = sharing;
         request.method = method_named(method);
         set_tuning(request.tuning, tuning);
+        request.messages = messages;
         return swath::make_plan(std::move(request));
       },
-      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = nb::dict());
+      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = nb::dict(),
+      "messages"_a = false);
 
   nb::class_<swath::Engine>(m, "Engine", "One open file and one way of moving its bytes.")
       .def_prop_ro("name", &swath::Engine::name)

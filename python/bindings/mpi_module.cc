@@ -19,6 +19,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +29,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -137,11 +139,21 @@ void allgather_over(MPI_Comm communicator, std::span<const std::byte> mine, std:
   complete(request, "MPI_Iallgather");
 }
 
+struct Place {
+  int rank = 0;
+  int size = 0;
+};
+
+Place place_in(MPI_Comm communicator) {
+  Place place;
+  check(MPI_Comm_rank(communicator, &place.rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(communicator, &place.size), "MPI_Comm_size");
+  return place;
+}
+
 template <typename T>
 std::vector<T> gather_values(MPI_Comm communicator, const T& mine) {
-  int size = 0;
-  check(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
-  std::vector<T> all(size);
+  std::vector<T> all(place_in(communicator).size);
   allgather_over(communicator, std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
   return all;
 }
@@ -158,6 +170,13 @@ std::string first_text(MPI_Comm communicator, const std::string& mine) {
   return "";
 }
 
+// A number of nodes, 0 where the text is none.
+int node_number(const char* text) {
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  return *end == '\0' && number >= 1 && number <= INT_MAX ? static_cast<int>(number) : 0;
+}
+
 struct Settings {
   int nodes = 0;  // 0 where SWATH_NODES is no number of nodes
   int shared_memory = 1;
@@ -166,7 +185,7 @@ struct Settings {
 Settings settings_of_rank_0(MPI_Comm communicator) {
   const char* const nodes = std::getenv("SWATH_NODES");
   const char* const shared_memory = std::getenv("SWATH_SHARED_MEMORY");
-  Settings settings{.nodes = nodes == nullptr ? 1 : std::max(0, std::atoi(nodes)),
+  Settings settings{.nodes = nodes == nullptr ? 1 : node_number(nodes),
                     .shared_memory = shared_memory == nullptr || std::strcmp(shared_memory, "0") != 0};
   settings = gather_values(communicator, settings).front();
   if (settings.nodes == 0) swath::fail_argument("SWATH_NODES on rank 0: expected a number of nodes, 1 or more");
@@ -232,8 +251,8 @@ MpiComm::MpiComm(MPI_Comm parent) {
   if (is_inter) swath::fail_argument("communicator: an intercommunicator has two groups of ranks; expected one");
 
   world_.make([&](MPI_Comm* made) { return MPI_Comm_dup(parent, made); }, "MPI_Comm_dup");
-  check(MPI_Comm_rank(world_.get(), &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(world_.get(), &size_), "MPI_Comm_size");
+  rank_ = place_in(world_.get()).rank;
+  size_ = place_in(world_.get()).size;
   const Settings settings = settings_of_rank_0(world_.get());
   find_nodes(settings.nodes);
   attach_node();
@@ -258,10 +277,8 @@ void MpiComm::find_nodes(int nodes_per_machine) {
         return MPI_Comm_split_type(world_.get(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, made);
       },
       "MPI_Comm_split_type");
-  int place = 0, ranks = 0;
-  check(MPI_Comm_rank(machine.get(), &place), "MPI_Comm_rank");
-  check(MPI_Comm_size(machine.get(), &ranks), "MPI_Comm_size");
-  const int block = static_cast<int>(int64_t{place} * nodes_per_machine / ranks);
+  const Place place = place_in(machine.get());
+  const int block = static_cast<int>(int64_t{place.rank} * nodes_per_machine / place.size);
   node_members_.make([&](MPI_Comm* made) { return MPI_Comm_split(machine.get(), block, rank_, made); },
                      "MPI_Comm_split");
 
@@ -272,17 +289,15 @@ void MpiComm::find_nodes(int nodes_per_machine) {
 }
 
 void MpiComm::attach_node() {
-  int place = 0, ranks = 0;
-  check(MPI_Comm_rank(node_members_.get(), &place), "MPI_Comm_rank");
-  check(MPI_Comm_size(node_members_.get(), &ranks), "MPI_Comm_size");
+  const Place place = place_in(node_members_.get());
   std::string refusal;
-  if (ranks == 1) {
+  if (place.size == 1) {
     node_ = swath::make_solo_comm();
   } else {
     const auto bootstrap = [this](std::span<const std::byte> mine, std::span<std::byte> all) {
       allgather_over(node_members_.get(), mine, all);
     };
-    node_ = swath::NodeShared::attach(place, ranks, bootstrap, refusal);
+    node_ = swath::NodeShared::attach(place.rank, place.size, bootstrap, refusal);
   }
   refusal_ = first_text(world_.get(), refusal);
   if (!refusal_.empty()) {
@@ -462,6 +477,16 @@ std::vector<std::span<std::byte>> MpiComm::shared_windows(int64_t bytes) {
   return windows;
 }
 
+// MPI_Comm is a number in one MPI and a pointer in another.
+template <typename Communicator>
+Communicator communicator_of(uintptr_t handle) {
+  if constexpr (std::is_pointer_v<Communicator>) {
+    return reinterpret_cast<Communicator>(handle);
+  } else {
+    return static_cast<Communicator>(handle);
+  }
+}
+
 std::vector<nb::bytes> exchange(MpiComm& comm, const std::vector<std::pair<int, nb::bytes>>& out,
                                 const std::vector<std::pair<int, size_t>>& in) {
   std::vector<SendMessage> sends;
@@ -504,7 +529,7 @@ NB_MODULE(_mpi, m) {
           "__init__",
           [](MpiComm* self, uintptr_t handle) {
             nb::gil_scoped_release release;
-            new (self) MpiComm((MPI_Comm)handle);  // an int or a pointer: only a C cast does both
+            new (self) MpiComm(communicator_of<MPI_Comm>(handle));
           },
           "handle"_a, "Collective. `handle` is the `handle` of an mpi4py intracommunicator.")
       .def("node_barrier", &MpiComm::node_barrier, nb::call_guard<nb::gil_scoped_release>())

@@ -331,8 +331,9 @@ class Array:
         if isinstance(distribution, Boxes):
             return self._operation("write" if write else "read", distribution, selection, method, rank, tuning).plan()
         ranks = self._ranks.size
-        if ranks == 1 and rank is None and distribution is not None:
-            ranks = distribution.size  # planning needs no ranks: explain what so many would do
+        if ranks == 1 and rank is None and isinstance(distribution, Distribution):
+            # Planning needs no ranks: explain what so many would do.
+            ranks = max(distribution.ranks) + 1 if distribution.ranks else distribution.size
         operation = Operation(self, "write" if write else "read", distribution, selection, method, rank, tuning, ranks)
         return operation.plan()
 
@@ -362,7 +363,7 @@ class Array:
 
         One rank of each node syncs the file, after all ranks have finished writing.
         """
-        self._ranks.agree(f"sync {self.path}")
+        self._ranks.together(f"sync {self.path}", lambda: self._refuse_closed("sync"))
         first_of_node = all(
             self._ranks.comm.node_of(r) != self._ranks.comm.node_of(self._ranks.rank) for r in range(self._ranks.rank)
         )
@@ -411,6 +412,10 @@ class Array:
             self._closed = True
             self._engine = None
 
+    def _refuse_closed(self, doing: str) -> None:
+        if self._closed:
+            raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
+
     def _title(self) -> str:
         name = self.path if self.variable is None else f"{self.path}:{self.variable}"
         return f"{self.dtype} {self.shape} in {name}"
@@ -440,8 +445,7 @@ class Array:
         asked = f"{direction} {self.path} distribution={shared} selection={selection} method={method} tuning={tuning}"
 
         def work() -> Operation:
-            if self._closed:
-                raise ArgumentError(f"{direction} {self.path}: the array is closed")
+            self._refuse_closed(direction)
             return Operation(self, direction, distribution, selection, method, rank, tuning, self._ranks.size)
 
         operation = self._ranks.together(asked, work)
@@ -453,8 +457,7 @@ class Array:
 
     def _carry_out(self, operation: Operation, parts: list[Array1], ranks: Ranks | None = None) -> None:
         ranks = ranks or self._ranks
-        if self._closed:
-            raise ArgumentError(f"{operation.direction} {self.path}: the array is closed")
+        self._refuse_closed(operation.direction)
         if isinstance(self._description.layout, LibraryLayout):
             library_access.carry_out(operation, parts, self._description, ranks)
             self.counters = Counters(method="library")
@@ -513,12 +516,14 @@ class Operation:
         self.rank = array._ranks.rank if rank is None else rank
         self.method = method
         self._array = array
-        self._tuning = dict(tuning or {})
+        self._tuning = _checked_tuning(tuning)
         self._boxes: list[Any] | None = None
         self._core_plan: _core.Plan | None = None
         self.selection: Selection = normalise_selection(selection, array.shape)
         self.sharing: Any = None
         where = f"{direction} {array.path}"
+        if not isinstance(method, str):
+            raise ArgumentError(f'{where}: method: expected the name of one, such as "auto", not {method!r}')
         if rank is not None and array._ranks.size > 1:
             raise ArgumentError(f"{where}: rank={rank} is for arrays opened without a communicator; each rank has its own")
         if isinstance(distribution, Distribution):
@@ -601,7 +606,10 @@ class Operation:
         """The core's plan, made once."""
         if self._core_plan is None:
             write = self.direction == "write"
-            self._core_plan = _core.make_plan(write, self._array._layout, self.sharing, self.method, self._tuning)
+            messages = self._array._ranks.exchange_messages
+            self._core_plan = _core.make_plan(
+                write, self._array._layout, self.sharing, self.method, self._tuning, messages
+            )
         return self._core_plan
 
     def plan(self) -> Plan:
@@ -611,3 +619,14 @@ class Operation:
         if isinstance(layout, LibraryLayout):
             return LibraryPlan(title, self.direction, self.sharing.ranks, layout.reason)
         return Plan(self.core_plan(), title)
+
+
+def _checked_tuning(tuning: Any) -> dict[str, int]:
+    if tuning is None:
+        return {}
+    if not isinstance(tuning, Mapping):
+        raise ArgumentError(f'tuning: expected sizes by name, such as {{"window_bytes": 1 << 22}}, not {tuning!r}')
+    for name, value in tuning.items():
+        if not isinstance(value, (int, np.integer)) or value >= 1 << 62:
+            raise ArgumentError(f"tuning: {name}: expected an integer below 2**62, not {value!r}")
+    return {str(name): int(value) for name, value in tuning.items()}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from swath.errors import ExistsError, StoreError, store_error
+from swath.errors import ArgumentError, ExistsError, NotFoundError, StoreError, store_error
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,13 @@ class Aside:
 
         Raises ExistsError where the file exists and may not be replaced, StoreError where it cannot be.
         """
+        if not isinstance(path, (str, os.PathLike)):
+            raise ArgumentError(f"create: path must be a string or a path, not {path!r}")
         final = os.path.abspath(os.fspath(path))
         if os.path.isdir(final):
             raise StoreError(f"create {path}: it is a directory", 21)
+        if not os.path.isdir(os.path.dirname(os.path.realpath(final))):
+            raise NotFoundError(f"create {path}: there is no folder {os.path.dirname(os.path.realpath(final))}", 2)
         if os.path.lexists(final) and not overwrite:
             raise ExistsError(f"create {path}: the file exists; give overwrite=True to replace it", 17)
         if not atomic:

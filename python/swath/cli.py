@@ -10,18 +10,32 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import swath
 from swath import mpi, progress
 from swath.commands import demo, doctor, explain, info
 from swath.errors import Error
 
-COMMANDS = {"info": info, "explain": explain, "demo": demo, "doctor": doctor}
 
+class Command(Protocol):
+    """A module of `commands/`."""
+
+    def add_parser(self, subparsers: Any, name: str) -> argparse.ArgumentParser:
+        """How the subcommand is asked for."""
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Carry it out; returns the exit status."""
+
+
+COMMANDS: dict[str, Command] = {"info": info, "explain": explain, "demo": demo, "doctor": doctor}
+
+EXIT_OK = 0
 EXIT_WRONG = 1
 """Something is wrong here: another MPI's mpiexec, a demo whose check failed, a finding of `swath doctor`."""
 EXIT_ERROR = 2
 """The request could not be carried out; argparse uses the same status for wrong arguments."""
+EXIT_INTERRUPTED = 130
 
 DESCRIPTION = """\
 Swath reads and writes large multi-dimensional arrays, in parallel, whichever way
@@ -62,14 +76,15 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status. Under mpiexec rank 0 alone does it, and prints."""
+    wrong = mpi.foreign_launcher()  # on every rank: it may start MPI, which all ranks do together
+    if mpi.launched_rank() != 0:
+        return EXIT_OK
+    if wrong is not None:
+        print(f"swath: {wrong}", file=sys.stderr, flush=True)
     options = parser().parse_args(arguments)
-    first = mpi.launched_rank() == 0
+    if wrong is not None and options.command != "doctor":
+        return EXIT_WRONG
     try:
-        wrong = mpi.foreign_launcher()
-        if wrong is not None and first:
-            print(f"swath: {wrong}", file=sys.stderr)
-        if not first or (wrong is not None and options.command != "doctor"):
-            return EXIT_OK if wrong is None else EXIT_WRONG
         progress.show_bars()
         return COMMANDS[options.command].run(options)
     except Error as error:
@@ -84,9 +99,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("swath: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
 
-
-EXIT_OK = 0
-EXIT_INTERRUPTED = 130
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -20,6 +20,11 @@ class Ranks:
         self.rank: int = comm.rank
         self.size: int = comm.size
 
+    @property
+    def exchange_messages(self) -> bool:
+        """Whether some ranks share no memory, so that two-phase packs what it sends them."""
+        return self.size > 1 and (self.comm.node_count > 1 or bool(self.comm.shared_refusal))
+
     def agree(self, asked: str, error: BaseException | None = None) -> None:
         """Collective. Raises the same error on every rank if any brings one, or if they ask for different things."""
         kind, message, os_error = (0, "", 0) if error is None else to_core(error)

@@ -81,7 +81,7 @@ class Distribution:
     """
 
     def __init__(self, rules: Sequence[Rule], grid: Sequence[int], ranks: Sequence[int] | None = None) -> None:
-        rules = tuple(rules)
+        rules = tuple(_items("rules", rules))
         for d, rule in enumerate(rules):
             if not isinstance(rule, (Block, Cyclic, Whole)):
                 raise ArgumentError(
@@ -89,6 +89,10 @@ class Distribution:
                 )
         self.rules = rules
         self.ranks = None if ranks is None else tuple(_integers("ranks", ranks))
+        if self.ranks is not None and any(not 0 <= rank < 1 << 31 for rank in self.ranks):
+            raise ArgumentError(f"distribution: ranks {self.ranks}: expected numbers from 0 to {(1 << 31) - 1}")
+        if self.ranks == ():
+            raise ArgumentError("distribution: 0 ranks given; leave out ranks= for the first ones")
         self._core = _core.Distribution([rule._rule() for rule in rules], _integers("grid", grid), list(self.ranks or ()))
 
     @property
@@ -106,15 +110,14 @@ class Distribution:
 
         Raises ArgumentError where the dimensions do not match, or `Block(k)` leaves elements without an owner.
         """
-        return tuple(self._core.local_shape(_integers("shape", shape), _rank(rank)))
+        return tuple(self._core.local_shape(_shape(shape), _rank(rank)))
 
     def indices(self, shape: Sequence[int], rank: int) -> tuple[npt.NDArray[np.int64], ...]:
         """The indices that `rank` owns, one int64 array a dimension: `full[np.ix_(*d.indices(shape, rank))]`.
 
         Raises as `local_shape` does.
         """
-        lists = self._core.indices(_integers("shape", shape), _rank(rank))
-        return tuple(np.asarray(indices, dtype=np.int64) for indices in lists)
+        return tuple(self._core.indices(_shape(shape), _rank(rank)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Distribution):
@@ -158,13 +161,14 @@ def table_1(name: str, ranks: int) -> Distribution:
 
 def balanced_grid(rules: Sequence[Rule], ranks: int) -> Shape:
     """A process grid for `ranks` ranks, as square as `MPI_Dims_create` makes it, 1 along `Whole()` dimensions."""
+    ranks = _positive("balanced_grid: ranks", ranks, "at least 1 rank")
     divided = [d for d, rule in enumerate(rules) if not isinstance(rule, Whole)]
     if not divided and ranks > 1:
         raise ArgumentError(f"a distribution whose dimensions are all Whole() cannot be divided over {ranks} ranks")
     grid = [1] * len(rules)
     factors = []
     rest = ranks
-    for prime in range(2, math.isqrt(max(ranks, 1)) + 1):
+    for prime in range(2, math.isqrt(ranks) + 1):
         while rest % prime == 0:
             factors.append(prime)
             rest //= prime
@@ -190,7 +194,7 @@ class Boxes:
 
     def __init__(self, boxes: Iterable[tuple[Sequence[int], Sequence[int]]]) -> None:
         checked = []
-        for number, box in enumerate(boxes):
+        for number, box in enumerate(_items("boxes", boxes)):
             try:
                 start, stop = box
             except (TypeError, ValueError):
@@ -264,20 +268,37 @@ def selected_shape(selection: Selection) -> Shape:
     return tuple(count for _, _, count, dropped in selection if not dropped)
 
 
+def _items(what: str, values: Any) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise ArgumentError(f"{what}: expected a sequence, not {values!r}") from None
+
+
 def _integers(what: str, values: Any) -> list[int]:
     try:
-        return [operator.index(v) for v in ([values] if isinstance(values, (int, np.integer)) else values)]
+        numbers = [operator.index(v) for v in ([values] if isinstance(values, (int, np.integer)) else values)]
     except TypeError:
         raise ArgumentError(f"{what}: expected integers, not {values!r}") from None
+    if any(not -(1 << 63) <= number < 1 << 63 for number in numbers):
+        raise ArgumentError(f"{what}: expected integers of at most 64 bits, not {values!r}")
+    return numbers
 
 
-def _positive(what: str, value: Any) -> int:
+def _shape(values: Any) -> list[int]:
+    shape = _integers("shape", values)
+    if any(extent < 0 for extent in shape):
+        raise ArgumentError(f"shape {tuple(shape)}: expected lengths that are not negative")
+    return shape
+
+
+def _positive(what: str, value: Any, expected: str = "a block of at least 1 element") -> int:
     try:
         number = operator.index(value)
     except TypeError:
         number = 0
-    if number < 1:
-        raise ArgumentError(f"{what}({value!r}): expected a block of at least 1 element")
+    if not 1 <= number < 1 << 63:
+        raise ArgumentError(f"{what}({value!r}): expected {expected}")
     return number
 
 
@@ -286,6 +307,6 @@ def _rank(rank: Any) -> int:
         number = operator.index(rank)
     except TypeError:
         number = -1
-    if number < 0:
-        raise ArgumentError(f"rank {rank!r}: expected an integer that is not negative")
+    if not 0 <= number < 1 << 31:
+        raise ArgumentError(f"rank {rank!r}: expected an integer from 0 to {(1 << 31) - 1}")
     return number

@@ -98,16 +98,16 @@ def selection(text: str | None) -> Any:
 
 
 def _each(option: str, text: str, convert: Callable[[str], T], expected: str) -> list[T]:
-    converted = []
-    for place, part in enumerate(text.split(",")):
+    def one(place: int, part: str) -> T:
         try:
-            converted.append(convert(part.strip()))
+            return convert(part)
         except ValueError:
             raise ArgumentError(
-                f'{option} "{text}": "{part.strip()}", for dimension {place}, is not: expected {expected} '
+                f'{option} "{text}": "{part}", for dimension {place}, cannot be: expected {expected} '
                 "(one for each dimension, separated by commas)"
             ) from None
-    return converted
+
+    return [one(place, part.strip()) for place, part in enumerate(text.split(","))]
 
 
 def _rule(text: str) -> Rule:

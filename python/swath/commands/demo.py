@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from swath import mpi
 from swath.commands import arguments, output
 from swath.demo import ONE_DIMENSIONAL, real_file
 from swath.errors import ArgumentError, StoreError, UnsupportedError
+from swath.space import Block, Cyclic, Whole, balanced_grid
 
 DESCRIPTION = """\
 See it work, in about a minute, on real data. Ranks of its own (nothing else is
@@ -49,7 +51,11 @@ read next: swath explain --help; docs/ and README.md for using it from Python
 PAPER = 'del Rosario, Bordawekar, Choudhary, "Improved Parallel I/O via a Two-phase Run-time Access Strategy", 1993'
 
 
-class DemoFailed(Exception):
+ENDED_SECONDS_MAX = 5
+"""How long mpiexec may take to end its ranks before it is killed."""
+
+
+class DemoError(Exception):
     """The ranks found something wrong, or did not come to an end."""
 
 
@@ -84,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
                 parts.append(part)
                 if not options.json:
                     _print_part(part)
-        except DemoFailed as failed:
+        except DemoError as failed:
             print(f"swath: the demo failed: {failed}", file=sys.stderr)
             return 1
     seconds = time.monotonic() - begin
@@ -136,7 +142,7 @@ def _command(ranks: int, folder: str, size: int) -> list[str]:
 def _parts(command: list[str], seconds_max: float) -> Iterator[dict[str, Any]]:
     """What the ranks report, part by part, while a line on standard error says what they are doing.
 
-    Raises DemoFailed where they report an error, end badly, or do not end.
+    Raises DemoError where they report an error, end badly, or do not end.
     """
     # All ranks are on this machine: no ssh. A group of their own: ended together.
     environment = {**os.environ, "HYDRA_LAUNCHER": "fork"}
@@ -149,7 +155,7 @@ def _parts(command: list[str], seconds_max: float) -> Iterator[dict[str, Any]]:
 
     timer = threading.Timer(seconds_max, end_late)
     timer.start()
-    doing = "starting ranks"
+    doing, failed = "starting ranks", ""
     try:
         with Console(stderr=True).status(doing) as status:
             for event in _events(job):
@@ -157,7 +163,7 @@ def _parts(command: list[str], seconds_max: float) -> Iterator[dict[str, Any]]:
                     doing = event["text"]
                     status.update(f"{doing} ...")
                 elif event["event"] == "error":
-                    raise DemoFailed(event["message"])
+                    failed = event["message"]
                 else:
                     status.stop()
                     yield event
@@ -166,12 +172,14 @@ def _parts(command: list[str], seconds_max: float) -> Iterator[dict[str, Any]]:
     finally:
         timer.cancel()
         _end(job)
+    if failed:
+        raise DemoError(failed)
     if late.is_set():
-        raise DemoFailed(
+        raise DemoError(
             f"no end after {seconds_max} s, while {doing}: try --size 1000, a longer --timeout, and swath doctor"
         )
     if job.returncode != 0:
-        raise DemoFailed(
+        raise DemoError(
             f"mpiexec ended with status {job.returncode}, while {doing}; what the failing rank said stands above; "
             "then try swath doctor"
         )
@@ -193,11 +201,14 @@ def _events(job: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 
 
 def _end(job: subprocess.Popen[str]) -> None:
-    """End mpiexec and all its ranks, unless they have ended."""
-    if job.poll() is None:
+    """End mpiexec, which ends its ranks, unless they have ended."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        if job.poll() is not None:
+            return
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(job.pid, signal.SIGKILL)
-        job.wait()
+            os.killpg(job.pid, sign)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.wait(ENDED_SECONDS_MAX)
 
 
 def _print_part(part: dict[str, Any]) -> None:
@@ -206,7 +217,8 @@ def _print_part(part: dict[str, Any]) -> None:
     shape = output.by(tuple(part["shape"]))
     console.print()
     console.print(Text(f"{name}: {shape} {part['dtype']}, {part['ranks']} ranks", style="bold"))
-    console.print(Text(f"Layout: {part['layout']}. Distributions of table 1, over the last two dimensions.\n"))
+    last_two = ", over the last two dimensions" if len(part["shape"]) > 2 else ""
+    console.print(Text(f"Layout: {part['layout']}. The distributions of table 1{last_two}:\n"))
     _print_rows(console, part)
     if part["part"] == "real":
         _print_real(console, part)
@@ -215,14 +227,15 @@ def _print_part(part: dict[str, Any]) -> None:
 
 
 def _print_rows(console: Console, part: dict[str, Any]) -> None:
-    numbers = ("requests direct", "two-phase", "time direct", "two-phase ", "redistribute")
-    table = output.table("distribution", "method: why", *numbers, right=numbers)
+    numbers = ("requests\ndirect", "requests\ntwo-phase", "time\ndirect", "time\ntwo-phase", "redis-\ntribute")
+    table = output.table("distribution", "method", "why", *numbers, right=numbers)
     for row in part["rows"]:
         about = "≈" if row["direct_sample"] else ""
         redistributed = row["redistribute_seconds"]
         table.add_row(
             row["distribution"],
-            Text(f"{row['method']}: {row['reason'].split(', ')[0]}"),
+            row["method"],
+            Text(_in_short(row["reason"])),
             f"{row['requests']['direct']:,}",
             f"{row['requests']['two-phase']:,}",
             about + output.in_seconds(row["seconds"]["direct"]),
@@ -236,6 +249,11 @@ def _print_rows(console: Console, part: dict[str, Any]) -> None:
             f"{part['conforming']}. Every element of every read was checked, bit by bit."
         )
     )
+
+
+def _in_short(reason: str) -> str:
+    """The first words of a plan's reason: "mean run of 4 bytes (419904 runs), below ..." as "mean run of 4 bytes"."""
+    return re.split(r"[,:(]", reason, maxsplit=1)[0].strip()
 
 
 def _print_real(console: Console, part: dict[str, Any]) -> None:
@@ -263,8 +281,9 @@ def _print_made(console: Console, part: dict[str, Any]) -> None:
     written = part["transposed"]
     console.print(
         Text(
-            f"Created in column-major order in {output.in_seconds(part['created_seconds'])}, and written transposed from "
-            f"{written['distribution']} in {output.in_seconds(written['seconds'])}, both with fsync and checked by NumPy."
+            f"Created in column-major order in {output.in_seconds(part['created_seconds'])}, and written transposed "
+            f"from {written['distribution']} in {output.in_seconds(written['seconds'])}, both with fsync and checked "
+            "by NumPy."
         )
     )
     _print_table_8(console, part)
@@ -305,26 +324,29 @@ def _honest_words(part: dict[str, Any]) -> str:
     if cached < 0.05:
         return (
             f"Before each timed read the file was dropped from the page cache (at most {cached:.0%} of it was left): "
-            "these reads went to the disk, whatever it may cache of its own. The paper's disks sought; ours may not."
+            "these reads went to the disk, whatever that may cache of its own. The paper's disks had to seek: where "
+            "they do not, direct access loses only by many small requests, and a speed-up below 1 is a loss."
         )
     return (
-        f"The file could not be dropped from the page cache (up to {cached:.0%} of it was left): these are times of system "
-        "calls and copies in memory, not of a disk, which would make small requests dearer still."
+        f"The file could not be dropped from the page cache (up to {cached:.0%} of it was left): these are times of "
+        "system calls and copies in memory, not of a disk, which would make small requests dearer still."
     )
 
 
 def _print_end(seconds: float, ranks: int, keep: str | None) -> None:
-    path = real_file()
-    kept = f"The files are in {keep}.\n" if keep else ""
+    path, mpiexec = real_file(), mpi.own_mpiexec()
+    kept = f" The files are in {keep}." if keep else ""
+    grid = balanced_grid((Whole(), Block(), Cyclic(4)), ranks)
     text = f"""
-All of it verified, in {seconds:.0f} s. {kept}
+All of it verified, in {seconds:.0f} s.{kept}
+
 Next, type
   swath info {path}
   swath explain {path}:surface_temperature --dist "*,block,cyclic(4)" --ranks {ranks}
-and in a program of your own, started with {mpi.own_mpiexec()} -n {ranks} python program.py
+and in a program of your own, started with {mpiexec} -n {ranks} python program.py
   import swath
   from mpi4py import MPI
-  with swath.open("{os.path.basename(path)}", variable="surface_temperature", comm=MPI.COMM_WORLD) as a:
-      mine = a.read(swath.Distribution((swath.Whole(), swath.Block(), swath.Cyclic(4)), grid=(1, 2, {ranks // 2})))
+  with swath.open("{path}", variable="surface_temperature", comm=MPI.COMM_WORLD) as a:
+      mine = a.read(swath.Distribution((swath.Whole(), swath.Block(), swath.Cyclic(4)), grid={grid}))
 """
     output.console().print(Text(text), soft_wrap=True, end="")

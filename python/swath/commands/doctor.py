@@ -10,6 +10,7 @@ import argparse
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -50,7 +51,7 @@ TRY_SECONDS_MAX = 30
 
 _LAUNCHER_PREFIXES = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPI_LOCAL")
 _TRY_MPI = "from mpi4py import MPI; from swath import _mpi; _mpi.MpiComm(MPI.COMM_SELF.handle)"
-_TRY_RANKS = "from mpi4py import MPI; print('ranks', MPI.COMM_WORLD.Get_size(), flush=True)"
+_TRY_RANKS = "import os; from mpi4py import MPI; os.write(1, b'ranks=%d\\n' % MPI.COMM_WORLD.Get_size())"
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,18 @@ def _versions() -> Iterator[Finding]:
     yield Finding("Python", "ok", f"{platform.python_version()}, {sys.executable}, on {platform.platform()}")
     yield Finding("NumPy", "ok", importlib.metadata.version("numpy"))
     for package, extra, use in (("h5py", "hdf5", "HDF5 and netCDF-4 files"), ("netCDF4", "netcdf", "new netCDF files")):
-        try:
-            yield Finding(package, "ok", importlib.metadata.version(package))
-        except importlib.metadata.PackageNotFoundError:
+        version = _version(package)
+        if version is None:
             yield Finding(package, "without", f"not installed: no {use}", f"pip install 'swath[{extra}]'")
+        else:
+            yield Finding(package, "ok", version)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _io_uring() -> Finding:
@@ -138,9 +147,8 @@ def _shared_memory() -> Finding:
 
 
 def _mpi() -> Iterator[Finding]:
-    try:
-        version = importlib.metadata.version("mpi4py")
-    except importlib.metadata.PackageNotFoundError:
+    version = _version("mpi4py")
+    if version is None:
         advice = "for parallel work: pip install 'swath[mpi]'"
         yield Finding("mpi4py", "without", "not installed: work of one process only", advice)
         return
@@ -178,13 +186,13 @@ def _launchers(library: str) -> Iterator[Finding]:
 def _tried_launcher(name: str, mpiexec: str, library: str, own: str) -> Finding:
     """Starts two ranks with `mpiexec`: each must see two."""
     status, said = _try([mpiexec, "-n", str(TRIED_RANKS), sys.executable, "-c", _TRY_RANKS])
-    seen = [line.split()[1] for line in said.splitlines() if line.startswith("ranks ")]
+    seen = re.findall(r"ranks=(\d+)", said)
     if status == 0 and seen == [str(TRIED_RANKS)] * TRIED_RANKS:
         return Finding(name, "ok", f"{mpiexec}: {TRIED_RANKS} ranks start, and find each other")
     other = f"ranks of {library} do not find each other" if seen else f"it starts no ranks of {library}"
     if mpiexec != own:
-        return Finding(name, "wrong", f"{mpiexec}: {other}: it belongs to another MPI", f"type {own} instead")
-    advice = "where there is no ssh: export HYDRA_LAUNCHER=fork; in a container as root, see the message above"
+        return Finding(name, "wrong", f"{mpiexec}: {other}; it belongs to another MPI", f"type {own} instead")
+    advice = "where there is no ssh: export HYDRA_LAUNCHER=fork; else install an MPI and an mpi4py that go together"
     return Finding(name, "wrong", f"{mpiexec}: {other}: {_last_line(said) or f'exit status {status}'}", advice)
 
 
@@ -195,7 +203,9 @@ def _launcher() -> Finding:
     wrong = mpi.foreign_launcher()
     if wrong is None:
         return Finding("started by", "ok", f"{started_by}'s mpiexec, with {ranks} ranks")
-    return Finding("started by", "wrong", wrong, f"use {mpi.own_mpiexec() or 'the mpiexec of the MPI that mpi4py uses'}")
+    return Finding(
+        "started by", "wrong", wrong, f"use {mpi.own_mpiexec() or 'the mpiexec of the MPI that mpi4py uses'}"
+    )
 
 
 def _try(command: list[str]) -> tuple[int, str]:

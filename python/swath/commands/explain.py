@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
 from swath.array import Array, Operation
@@ -73,14 +72,16 @@ def run(options: argparse.Namespace) -> int:
     stripe_bytes = None if options.stripe is None else _stripe_bytes(options.stripe)
     with arguments.open_array(options) as a:
         plan = _plan(a, options)
-    r_trans = None if stripe_bytes is None else plan.requests_with_stripes(stripe_bytes)
+    striped: dict[str, int] = {}
+    if stripe_bytes is not None and plan.method != "library":
+        striped = {"stripe_bytes": stripe_bytes, "requests_with_stripes": plan.requests_with_stripes(stripe_bytes)}
     if options.json:
-        striped = {} if stripe_bytes is None else {"stripe_bytes": stripe_bytes, "requests_with_stripes": r_trans}
         output.print_json({**plan.to_dict(), **striped})
         return 0
     print(plan, end="")
-    if stripe_bytes is not None:
-        print(f"\nR_trans = {r_trans:,} requests of direct access in stripes of {stripe_bytes:,} bytes (equation 1)")
+    if striped:
+        requests = striped["requests_with_stripes"]
+        print(f"\nR_trans = {requests:,} requests of direct access in stripes of {stripe_bytes:,} bytes (equation 1)")
     return 0
 
 
@@ -96,7 +97,7 @@ def _plan(a: Array, options: argparse.Namespace) -> Plan:
     ranks = ranks or distribution.size
     if distribution.size > ranks:
         raise ArgumentError(
-            f"--grid {options.grid}: a grid of {math.prod(distribution.grid)} processes is too large for --ranks {ranks}"
+            f"--grid {options.grid}: {distribution.size} processes, which is too many for --ranks {ranks}"
         )
     direction = "write" if options.write else "read"
     selection = arguments.selection(options.select)

@@ -13,14 +13,14 @@ BYTES_IN_UNIT = 1024
 
 
 def console() -> Console:
-    """Standard output: as wide as the terminal, 100 columns where it is none."""
+    """Standard output: as wide as the terminal, 110 columns where it is none."""
     printed = Console(highlight=False, soft_wrap=False)
-    return printed if printed.is_terminal else Console(highlight=False, width=100)
+    return printed if printed.is_terminal else Console(highlight=False, width=110)
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     """A plain table; the columns named in `right` hold numbers."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return made
@@ -33,12 +33,11 @@ def print_json(value: Any) -> None:
 
 def in_bytes(count: int) -> str:
     """1536 as "1.5 KiB"."""
-    value, unit = float(count), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):  # noqa: B007 - the last one is used
-        if value < BYTES_IN_UNIT or unit == "PiB":
-            break
-        value /= BYTES_IN_UNIT
-    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+    units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+    power = 0
+    while power + 1 < len(units) and count >= BYTES_IN_UNIT ** (power + 1):
+        power += 1
+    return f"{count} B" if power == 0 else f"{count / BYTES_IN_UNIT**power:.1f} {units[power]}"
 
 
 def in_seconds(seconds: float) -> str:

@@ -1,0 +1,73 @@
+"""Starting ranks: mpiexec beside this Python, and no end without an end of all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from swath import mpi
+from swath.errors import Error, UnsupportedError
+
+SECONDS_TO_END = 5.0
+
+
+class BenchmarkFailedError(Error):
+    """The ranks did not come to an end; what they said stands on standard error."""
+
+    kind = "benchmark"
+
+
+def check_can_start() -> None:
+    """Raises UnsupportedError where no ranks can be started: inside an mpiexec, or without MPI."""
+    if mpi.launcher()[0] is not None:
+        raise UnsupportedError("python -m swath.bench starts its own ranks: call it without mpiexec")
+    missing = [name for name in ("mpi4py", "swath._mpi") if importlib.util.find_spec(name) is None]
+    if missing or mpi.own_mpiexec() is None:
+        needed = ", ".join(missing or ["mpiexec"])
+        raise UnsupportedError(f"python -m swath.bench needs {needed}: pip install 'swath[mpi]', then swath doctor")
+
+
+def run_on_ranks(benchmark: str, options: dict[str, Any], folder: str) -> dict[str, Any]:
+    """What `benchmark` measures on `options["ranks"]` ranks, with its file in `folder`.
+
+    They say on standard error how far they are. Raises BenchmarkFailedError where a rank fails; whatever happens, no
+    rank is left behind.
+    """
+    result = os.path.join(folder, f"{benchmark}.json")
+    # `-m mpi4py` ends all ranks when one fails.
+    rank = [sys.executable, "-m", "mpi4py", "-m", "swath.bench.on_ranks", benchmark, json.dumps(options), folder]
+    command = [str(mpi.own_mpiexec()), "-n", str(options["ranks"]), *rank, result]
+    # All ranks are on this machine: no ssh. What they print goes to standard error: standard output is for results.
+    environment = {**os.environ, "HYDRA_LAUNCHER": "fork"}
+    job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, env=environment, start_new_session=True)
+    try:
+        status = job.wait()
+    finally:
+        _end(job)
+    if status != 0:
+        raise BenchmarkFailedError(
+            f"{benchmark}: mpiexec ended with status {status}; what the failing rank said stands above; "
+            "then try swath doctor"
+        )
+    with open(result, encoding="utf-8") as told:
+        found: dict[str, Any] = json.load(told)
+    return found
+
+
+def _end(job: subprocess.Popen[bytes]) -> None:
+    """Asks mpiexec to end, which ends its ranks; what does not listen is killed."""
+    if job.poll() is not None:
+        return
+    job.terminate()
+    try:
+        job.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(job.pid, signal.SIGKILL)
+        job.wait()

@@ -1,0 +1,44 @@
+"""What the kernel keeps of a file in memory: how much, and how to make it forget."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+
+_CACHESTAT = 451
+"""The number of the system call, the same on all machines but Alpha; since Linux 6.5."""
+
+
+class _Range(ctypes.Structure):
+    _fields_ = (("offset", ctypes.c_uint64), ("bytes", ctypes.c_uint64))
+
+
+class _Pages(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_uint64) for name in ("cached", "dirty", "writeback", "evicted", "recently_evicted")
+    )
+
+
+def cached_bytes(fd: int, size: int) -> int | None:
+    """How much of the first `size` bytes of a file is in the page cache; None where the kernel cannot tell."""
+    pages = _Pages()
+    asked = _Range(0, size)
+    failed = ctypes.CDLL(None).syscall(_CACHESTAT, fd, ctypes.byref(asked), ctypes.byref(pages), 0)
+    return None if failed else min(size, pages.cached * os.sysconf("SC_PAGE_SIZE"))
+
+
+def drop(fd: int) -> None:
+    """Write the file to the medium, then let the kernel forget it."""
+    os.fsync(fd)  # a page that is not yet on the medium is not forgotten
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def device_bytes_read() -> int | None:
+    """How much this process has made devices read, its threads' reads included; None where the kernel does not tell."""
+    try:
+        with open("/proc/self/io", encoding="ascii") as told:
+            found = re.search(r"^read_bytes: (\d+)$", told.read(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) if found else None
