@@ -415,6 +415,12 @@ def test_too_small_a_disk_or_memory_is_told_before_anything_is_written(tmp_path:
         command.check_room("table1", {"disk": 0, "memory": 0}, str(tmp_path / "absent"))
 
 
+def test_a_record_that_cannot_be_written_is_told_before_measuring(tmp_path: Path) -> None:
+    result = bench("--quick", "--json", "absent/record.json", cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr == "swath.bench: --json absent/record.json: No such file or directory\n"
+
+
 def test_it_refuses_to_run_inside_an_mpiexec(tmp_path: Path) -> None:
     result = bench("--quick", cwd=tmp_path, PMI_SIZE="2", PMI_RANK="0")
     assert result.returncode == 2

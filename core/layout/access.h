@@ -49,7 +49,8 @@ class Access {
   // The next window at or after `cursor`, before `end`: from the first element there to the next multiple of
   // `window_bytes`, so that windows of different ranks and rounds meet at the same places. Nothing: no element is left.
   //
-  // Example: window_bytes 100, elements of 8 bytes at 60, 92, 250: windows [60, 100) limit 100, and [250, 258) limit 300.
+  // Example: window_bytes 100, elements of 8 bytes at 60, 92, 250: windows [60, 100) limit 100, and [250, 258) limit
+  // 300.
   std::optional<Window> next_window(int64_t cursor, int64_t end, int64_t window_bytes) const;
   // Offset of the first element that starts at or after `cursor`; nothing if none is left.
   std::optional<int64_t> next_start(int64_t cursor) const;

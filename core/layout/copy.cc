@@ -185,8 +185,8 @@ struct PlacedPiece {
   CopyLevel inner;
 };
 
-// Calls copy(file_offset, memory_offset, levels) for all positions of the box; offsets relative to index 0 / position 0.
-// `memory_follows_file` copies between two windows: both sides have the file's strides.
+// Calls copy(file_offset, memory_offset, levels) for all positions of the box; offsets relative to index 0 / position
+// 0. `memory_follows_file` copies between two windows: both sides have the file's strides.
 template <typename Copy>
 void for_each_strided_box(const std::vector<RegionDimension>& dimensions, const std::vector<int64_t>& low,
                           const std::vector<int64_t>& high, bool memory_follows_file, const Copy& copy) {
@@ -201,8 +201,8 @@ void for_each_strided_box(const std::vector<RegionDimension>& dimensions, const 
       const int64_t inner_file = piece.inner_step * dimension.file_stride;
       const int64_t file_offset = piece.index * dimension.file_stride;
       if (memory_follows_file) {
-        choices[d].push_back({file_offset, file_offset, {piece.outer, outer_file, outer_file},
-                              {piece.inner, inner_file, inner_file}});
+        choices[d].push_back(
+            {file_offset, file_offset, {piece.outer, outer_file, outer_file}, {piece.inner, inner_file, inner_file}});
       } else {
         choices[d].push_back({file_offset,
                               piece.position * dimension.memory_stride,
@@ -256,10 +256,10 @@ void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std:
   bool tiled = false;
   if (levels.size() >= 2) {
     const auto fastest_of = [&](auto stride) {
-      return static_cast<size_t>(std::min_element(levels.begin(), levels.end(), [&](const auto& a, const auto& b) {
-                                   return std::abs(stride(a)) < std::abs(stride(b));
-                                 }) -
-                                 levels.begin());
+      return static_cast<size_t>(
+          std::min_element(levels.begin(), levels.end(),
+                           [&](const auto& a, const auto& b) { return std::abs(stride(a)) < std::abs(stride(b)); }) -
+          levels.begin());
     };
     const size_t by_source = fastest_of([](const CopyLevel& level) { return level.source_stride; });
     const size_t by_target = fastest_of([](const CopyLevel& level) { return level.target_stride; });

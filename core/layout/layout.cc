@@ -47,7 +47,8 @@ Layout Layout::strided(Shape shape, int64_t element_bytes, int64_t offset, std::
   check_extents(shape);
   std::vector<size_t> slowest_first(shape.size());
   std::iota(slowest_first.begin(), slowest_first.end(), size_t{0});
-  std::stable_sort(slowest_first.begin(), slowest_first.end(), [&](size_t a, size_t b) { return strides[a] > strides[b]; });
+  std::stable_sort(slowest_first.begin(), slowest_first.end(),
+                   [&](size_t a, size_t b) { return strides[a] > strides[b]; });
   const bool empty = std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent == 0; });
   int64_t span = element_bytes;  // of the faster dimensions together
   for (size_t i = slowest_first.size(); i-- > 0 && !empty;) {
@@ -95,7 +96,8 @@ Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, st
     }
   }
   if (static_cast<int64_t>(offsets.size()) != chunks) {
-    fail_format("layout: " + std::to_string(offsets.size()) + " chunk offsets for " + std::to_string(chunks) + " chunks");
+    fail_format("layout: " + std::to_string(offsets.size()) + " chunk offsets for " + std::to_string(chunks) +
+                " chunks");
   }
   Layout layout;
   layout.shape_ = std::move(shape);
@@ -177,8 +179,8 @@ std::vector<Panel> Layout::absent_panels() const {
 
 std::string Layout::to_string() const {
   if (is_chunked()) {
-    std::string text = "chunks of " + swath::to_string(chunk_shape_) + ", " + std::to_string(by_offset_.size()) +
-                       " in the file";
+    std::string text =
+        "chunks of " + swath::to_string(chunk_shape_) + ", " + std::to_string(by_offset_.size()) + " in the file";
     if (has_absent_chunks()) text += ", " + std::to_string(offsets_.size() - by_offset_.size()) + " not allocated";
     return text;
   }

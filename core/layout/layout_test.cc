@@ -83,8 +83,6 @@ TEST(Layout, RefusesWhatEndsBeyond64Bits) {
 TEST(Layout, RefusesChunkTablesThatCannotBe) {
   EXPECT_EQ(error_of(ErrorKind::kFormat, [] { Layout::chunked({4, 4}, 1, {2}, {0}); }),
             "layout: one chunk extent a dimension is needed");
-  EXPECT_EQ(error_of(ErrorKind::kFormat, [] { Layout::chunked({}, 1, {}, {0}); }),
-            "layout: one chunk extent a dimension is needed");
   EXPECT_EQ(error_of(ErrorKind::kFormat, [] { Layout::chunked({4}, 1, {0}, {0}); }), "layout: a chunk extent of 0");
   EXPECT_EQ(error_of(ErrorKind::kFormat, [] { Layout::chunked({5, 4}, 1, {2, 2}, {0, 4, 8, 12, 16}); }),
             "layout: 5 chunk offsets for 6 chunks");
@@ -129,6 +127,19 @@ TEST(Layout, ChunksCoverTheArrayOnceAndComeInFileOrder) {
     EXPECT_EQ(corners.size(), panels.size());
     EXPECT_EQ(elements, element_count(shape));
   }
+}
+
+TEST(Layout, ArrayOfNoDimensionsHasOneChunk) {
+  const Layout layout = Layout::chunked({}, 8, {}, {40});
+  EXPECT_TRUE(layout.is_chunked());
+  EXPECT_EQ(layout.panel_count(), 1);
+  const Regions regions = layout.regions(layout.panel(0), selected_part({}, 8));
+  EXPECT_EQ(regions.count(), 1);
+  EXPECT_EQ(regions.begin_offset(), 40);
+  const Layout absent = Layout::chunked({}, 8, {}, {-1});
+  EXPECT_EQ(absent.panel_count(), 0);
+  EXPECT_EQ(absent.absent_panels().size(), 1u);
+  EXPECT_THROW(Layout::chunked({}, 8, {}, {}), Error);
 }
 
 TEST(Layout, PanelsInAreThoseThatMayHoldTheBytes) {

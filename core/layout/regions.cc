@@ -38,9 +38,7 @@ Regions::Regions(int64_t file_origin, int64_t memory_origin, int64_t element_byt
     }
     touching += extent;
   }
-  dense_ = dense_level_ == dimensions_.size()
-               ? 1
-               : inner_[dense_level_] * dimensions_[dense_level_].indices.count();
+  dense_ = dense_level_ == dimensions_.size() ? 1 : inner_[dense_level_] * dimensions_[dense_level_].indices.count();
 }
 
 int64_t Regions::offset_of(int64_t position) const {
@@ -64,7 +62,7 @@ int64_t Regions::memory_of(int64_t position) const {
 int64_t Regions::elements_before(int64_t offset) const {
   if (count_ == 0 || offset <= begin_offset()) return 0;
   if (offset >= end_offset()) return count_;  // also INT64_MAX, from which nothing may be subtracted
-  int64_t rest = offset - file_origin_;  // what is left of the offset after the digits found so far
+  int64_t rest = offset - file_origin_;       // what is left of the offset after the digits found so far
   int64_t before = 0;
   for (size_t d = 0; d < dimensions_.size(); ++d) {
     const auto& dimension = dimensions_[d];
@@ -93,8 +91,8 @@ int64_t Regions::joins_before(int64_t transition, size_t slowest_level) const {
     // Transition t is of level d or slower when t + 1 is a multiple of inner_d: the m-th of them has digit m % n.
     const int64_t transitions = transition / inner_[d];
     const int64_t n = dimension.indices.count();
-    joins += (transitions / n) * dimension.indices.steps_of(step, n - 1) +
-             dimension.indices.steps_of(step, transitions % n);
+    joins +=
+        (transitions / n) * dimension.indices.steps_of(step, n - 1) + dimension.indices.steps_of(step, transitions % n);
   }
   return joins;
 }
@@ -120,7 +118,8 @@ int64_t Regions::longest_run() const {
   int64_t longest = lengths.longest;
   for (size_t d = 0; d < level; ++d) {
     const IndexSet& slower = dimensions_[d].indices;
-    if (slower.steps_of(touching_step(d), slower.count()) > 0) longest = std::max(longest, lengths.last + lengths.first);
+    if (slower.steps_of(touching_step(d), slower.count()) > 0)
+      longest = std::max(longest, lengths.last + lengths.first);
   }
   return longest * solid_ * element_bytes_;
 }
@@ -137,7 +136,8 @@ Run Regions::run_at(int64_t position, int64_t last) const {
   const int64_t begin = offset_of(position);
   int64_t end = std::min(last, (position / solid_ + 1) * solid_);
   while (end < last && offset_of(end) == begin + (end - position) * element_bytes_) {
-    // `end` starts a new index of the slowest solid level's neighbour: the rest of its block touches too, or nothing does.
+    // `end` starts a new index of the slowest solid level's neighbour: the rest of its block touches too, or nothing
+    // does.
     const auto& slower = dimensions_[solid_level_ - 1];
     const int64_t digit = (end / solid_) % slower.indices.count();
     const bool block_touches = slower.indices.step() * slower.file_stride == touching_[solid_level_ - 1];
@@ -160,8 +160,8 @@ Regions Regions::packed(int64_t origin) const {
 Regions Regions::packed_in_file() const {
   std::vector<RegionDimension> dimensions;
   for (size_t d = 0; d < dimensions_.size(); ++d) {
-    dimensions.push_back({IndexSet::range(0, dimensions_[d].indices.count()), inner_[d] * element_bytes_,
-                          dimensions_[d].memory_stride});
+    dimensions.push_back(
+        {IndexSet::range(0, dimensions_[d].indices.count()), inner_[d] * element_bytes_, dimensions_[d].memory_stride});
   }
   return Regions(0, memory_origin_, element_bytes_, std::move(dimensions));
 }

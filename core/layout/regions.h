@@ -7,7 +7,8 @@
 //   - bytes, runs, bounds, "elements before offset x" and clipping are closed forms in the number of dimensions.
 //
 // Example: a 4 x 6 array of bytes in C order at offset 100, columns Cyclic(1), rank 0 of 2:
-//   dimension 0: {0 1 2 3} x stride 6, dimension 1: {0 2 4} x stride 1; position 4 = (1, 1) starts at 100 + 6 + 2 = 108.
+//   dimension 0: {0 1 2 3} x stride 6, dimension 1: {0 2 4} x stride 1; position 4 = (1, 1) starts at 100 + 6 + 2 =
+//   108.
 //
 // An element belongs to a range of the file when its FIRST byte does; no element is ever split.
 // Source: nested strides, ncio-2006 section 2.4 (datatype I/O); here with blocks, so that CYCLIC(k) is one level.
@@ -44,7 +45,7 @@ class Regions {
   int64_t count() const { return count_; }
   int64_t bytes() const { return count_ * element_bytes_; }
   int64_t element_bytes() const { return element_bytes_; }
-  int64_t begin_offset() const { return offset_of(0); }                       // first byte; requires count() > 0
+  int64_t begin_offset() const { return offset_of(0); }                          // first byte; requires count() > 0
   int64_t end_offset() const { return offset_of(count_ - 1) + element_bytes_; }  // one past the last byte
 
   // File offset of the element at a linear position.
@@ -98,7 +99,7 @@ class Regions {
   int64_t count_ = 0;
   int64_t dense_ = 0;
   size_t dense_level_ = 0;                   // dimensions [dense_level_, n) are contiguous in memory
-  int64_t solid_ = 1;  // positions [k * solid_, (k + 1) * solid_) are contiguous in the file ...
+  int64_t solid_ = 1;                        // positions [k * solid_, (k + 1) * solid_) are contiguous in the file ...
   size_t solid_level_ = 0;                   // ... being all of the dimensions [solid_level_, n)
   std::vector<RegionDimension> dimensions_;  // slowest first; none with a single index
   std::vector<int64_t> inner_;               // elements of one index of dimension d

@@ -160,8 +160,8 @@ void Distribution::check(const Shape& shape) const {
     const auto& rule = rules_[d];
     if (rule.kind == DimensionRule::Kind::kBlock && rule.size > 0 && shape[d] > 0 &&
         ceil_div(shape[d], rule.size) > grid_[d]) {
-      fail_argument("distribution: dimension " + std::to_string(d) + ": Block(" + std::to_string(rule.size) + ") over " +
-                    std::to_string(grid_[d]) + " processes leaves elements of an extent of " +
+      fail_argument("distribution: dimension " + std::to_string(d) + ": Block(" + std::to_string(rule.size) +
+                    ") over " + std::to_string(grid_[d]) + " processes leaves elements of an extent of " +
                     std::to_string(shape[d]) + " without an owner (HPF requires block * processes >= extent); use " +
                     "Block() or Cyclic(" + std::to_string(rule.size) + ")");
     }

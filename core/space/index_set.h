@@ -9,8 +9,8 @@
 //   the same of a[::-1]:                  base 1, block 2, step 1, period 6  ->  1 2 | 7 8
 //   a[1::3] in one block:                 base 1, block 4, step 3            ->  1 4 7 10
 //
-// A ragged last block is a shorter `count`, a ragged first one (from clipping or from a negative step) a larger `first`:
-// neither needs a case of its own.
+// A ragged last block is a shorter `count`, a ragged first one (from clipping or from a negative step) a larger
+// `first`: neither needs a case of its own.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace swath {
 
-// A piece of an IndexSet with two plain levels: at(position + i * inner + j) == index + i * outer_step + j * inner_step.
+// A piece of an IndexSet with two plain levels: at(position + i * inner + j) == index + i * outer_step + j *
+// inner_step.
 struct StridedPiece {
   int64_t position;
   int64_t index;
@@ -70,7 +71,8 @@ class IndexSet {
 
   // The indices in [begin, end). `skipped` (may be null) receives how many were cut from the front.
   IndexSet clip(int64_t begin, int64_t end, int64_t* skipped = nullptr) const;
-  // { start + stride * i : i in this set }, ascending also for a negative stride (the order of positions is then reversed).
+  // { start + stride * i : i in this set }, ascending also for a negative stride (the order of positions is then
+  // reversed).
   IndexSet mapped(int64_t start, int64_t stride) const;
 
   // Positions [begin, end) as at most three strided pieces: the rest of a block, whole blocks, the start of a block.

@@ -189,6 +189,7 @@ class Array:
         self.shape: Shape = description.shape
         self.dtype: np.dtype[Any] = description.dtype
         self.attributes = description.attributes
+        self._engine: Any
         self._engine, self.engine_reason = _core.open_engine(description.path, mode, progress.engine_name(engine))
 
     @property

@@ -18,7 +18,7 @@ class Aside:
 
     Attributes:
         final_path: its name.
-        working_path: the same where it is not atomic; else a hidden name in the same folder.
+        working_path: the file of that name where it is not atomic; else a hidden name in the same folder.
         overwrite: whether the name may be taken from an existing file.
     """
 
@@ -37,15 +37,16 @@ class Aside:
         final = os.path.abspath(os.fspath(path))
         if os.path.isdir(final):
             raise StoreError(f"create {path}: it is a directory", 21)
-        if not os.path.isdir(os.path.dirname(os.path.realpath(final))):
-            raise NotFoundError(f"create {path}: there is no folder {os.path.dirname(os.path.realpath(final))}", 2)
+        target = os.path.realpath(final)  # a symbolic link goes on being one
+        folder, name = os.path.split(target)
+        if not os.path.isdir(folder):
+            raise NotFoundError(f"create {path}: there is no folder {folder}", 2)
         if os.path.lexists(final) and not overwrite:
             raise ExistsError(f"create {path}: the file exists; give overwrite=True to replace it", 17)
         if not atomic:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(final)
-            return Aside(final, final, overwrite)
-        folder, name = os.path.split(os.path.realpath(final))
+                os.unlink(target)
+            return Aside(final, target, overwrite)
         return Aside(final, os.path.join(folder, f".{name}.swath-{secrets.token_hex(6)}"), overwrite)
 
     @contextlib.contextmanager
@@ -67,9 +68,9 @@ class Aside:
 
         Raises ExistsError where the name was taken meanwhile and may not be replaced.
         """
-        if self.working_path == self.final_path:
-            return
         target = os.path.realpath(self.final_path)
+        if self.working_path == target:
+            return
         try:
             if self.overwrite:
                 os.replace(self.working_path, target)

@@ -87,14 +87,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         progress.show_bars()
         return COMMANDS[options.command].run(options)
-    except Error as error:
+    except BrokenPipeError:  # `swath info ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except (Error, OSError) as error:
         if options.traceback:
             raise
         print(f"swath: {' '.join(str(error).split())}", file=sys.stderr)
         return EXIT_ERROR
-    except BrokenPipeError:  # `swath info ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
     except KeyboardInterrupt:
         print("swath: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED

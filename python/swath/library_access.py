@@ -5,6 +5,7 @@ Correct, and slower: compressed chunks, compact, external and virtual datasets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,17 +20,23 @@ if TYPE_CHECKING:
 
 SLAB_BYTES_MAX = 64 << 20
 Part = npt.NDArray[Any]
+Access = Callable[[Description, list[npt.NDArray[np.int64]], Part], None]
 
 
 def carry_out(operation: Operation, parts: list[Part], description: Description, ranks: Ranks) -> None:
     """Collective. Every rank reads on its own; ranks write one after another, for the library writes alone."""
     jobs = list(zip(operation.local_indices(), parts))
     if operation.direction == "read":
-        ranks.together(operation.asked, lambda: [_read(description, indices, part) for indices, part in jobs])
+        ranks.together(operation.asked, lambda: _for_each(_read, description, jobs))
         return
     for rank in range(ranks.size):
         mine = jobs if rank == ranks.rank else []
-        ranks.together(f"{operation.asked}: rank {rank}", lambda: [_write(description, i, p) for i, p in mine])  # noqa: B023
+        ranks.together(f"{operation.asked}: rank {rank}", lambda: _for_each(_write, description, mine))  # noqa: B023
+
+
+def _for_each(access: Access, description: Description, jobs: list[Any]) -> None:
+    for indices, part in jobs:
+        access(description, indices, part)
 
 
 def _read(description: Description, indices: list[npt.NDArray[np.int64]], part: Part) -> None:
@@ -38,7 +45,7 @@ def _read(description: Description, indices: list[npt.NDArray[np.int64]], part: 
         return
     for rows, box, picked in _slabs(description, indices):
         values = np.asarray(formats.library_read(description, box), dtype=description.dtype)
-        _placed(full, part, rows)[...] = values[picked]
+        (full if rows is None else full[rows])[...] = values[picked]
     if full is not part and not np.shares_memory(full, part):
         part[...] = full.reshape(part.shape)
 
@@ -51,10 +58,6 @@ def _write(description: Description, indices: list[npt.NDArray[np.int64]], part:
         values = np.array(formats.library_read(description, box), dtype=description.dtype)
         values[picked] = full[rows] if rows is not None else full
         formats.library_write(description, box, values)
-
-
-def _placed(full: Part, part: Part, rows: slice | None) -> Part:
-    return full[rows] if rows is not None else full
 
 
 def _slabs(description: Description, indices: list[npt.NDArray[np.int64]]) -> Any:

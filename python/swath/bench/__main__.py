@@ -92,6 +92,8 @@ def run(given: argparse.Namespace) -> int:
     chosen = {name: options_of(name, given) for name in ([given.benchmark] if given.benchmark else BENCHMARKS)}
     for name, options in chosen.items():
         check_room(name, BENCHMARKS[name].needs(options), given.folder)
+    if given.json:
+        check_writable(given.json)
     results = []
     for name, options in chosen.items():
         results.append(measured(name, options, given.folder))
@@ -160,14 +162,20 @@ def print_result(result: dict[str, Any]) -> None:
     console.print(in_words(result["conditions"]), style="dim", soft_wrap=True)
 
 
-def record(path: str, results: list[dict[str, Any]]) -> None:
-    """All results as JSON. Raises StoreError."""
+def check_writable(path: str) -> None:
+    """Raises StoreError now, not after minutes of measuring."""
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
-            file.write("\n")
+        with open(path, "a", encoding="utf-8"):
+            pass
     except OSError as error:
         raise store_error(f"--json {path}: {error.strerror}", error.errno) from None
+
+
+def record(path: str, results: list[dict[str, Any]]) -> None:
+    """All results as JSON."""
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=1)
+        file.write("\n")
 
 
 def _count(text: str) -> int:

@@ -321,8 +321,8 @@ def show(console: Console, result: dict[str, Any]) -> None:
             of = summarised[direction]
             rate = of["contenders"][contender["name"]]
             cells += [
-                f"{rate['median']:,.0f}",
-                f"({rate['low']:,.0f}–{rate['high']:,.0f})",
+                _rate(rate["median"]),
+                f"({_rate(rate['low'])}–{_rate(rate['high'])})",
                 f"{rate['to_best_peer']:.2f}" + (" ◂" if of["best_peer"] == contender["name"] else ""),
             ]
         table.add_row(_label(contender, result), *cells, style="bold" if contender["name"] == OURS else None)
@@ -335,6 +335,10 @@ def show(console: Console, result: dict[str, Any]) -> None:
             style="bold",
         )
     )
+
+
+def _rate(megabytes_per_second: float) -> str:
+    return f"{megabytes_per_second:,.0f}" if megabytes_per_second >= 10 else f"{megabytes_per_second:.1f}"
 
 
 def _label(contender: dict[str, Any], result: dict[str, Any]) -> str:

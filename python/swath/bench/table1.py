@@ -243,7 +243,8 @@ def show(console: Console, result: dict[str, Any]) -> None:
     console.print(
         Text(
             f"Table 1: {options['ranks']} ranks, {output.by((extent, extent))} 8-byte elements in C order "
-            f"({output.in_bytes(result['file_bytes'])});\ntwo-phase read into touched memory, until the last rank has all",
+            f"({output.in_bytes(result['file_bytes'])});\n"
+            "two-phase read into touched memory, until the last rank has all",
             style="bold",
         )
     )

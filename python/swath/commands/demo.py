@@ -23,7 +23,7 @@ from rich.text import Text
 from swath import mpi
 from swath.commands import arguments, output
 from swath.demo import ONE_DIMENSIONAL, real_file
-from swath.errors import ArgumentError, StoreError, UnsupportedError
+from swath.errors import ArgumentError, UnsupportedError, store_error
 from swath.space import Block, Cyclic, Whole, balanced_grid
 
 DESCRIPTION = """\
@@ -120,17 +120,15 @@ def _check_can_start() -> None:
 
 @contextlib.contextmanager
 def _folder(keep: str | None) -> Iterator[str]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="swath-demo-") as folder:
+            yield folder
+        return
     try:
-        if keep is not None:
-            os.makedirs(keep, exist_ok=True)
-            yield os.path.abspath(keep)
-        else:
-            with tempfile.TemporaryDirectory(prefix="swath-demo-") as folder:
-                yield folder
+        os.makedirs(keep, exist_ok=True)
     except OSError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise StoreError(f"swath demo: {error.filename}: {error.strerror}", error.errno) from None
+        raise store_error(f"--keep {keep}: {error.strerror}", error.errno) from None
+    yield os.path.abspath(keep)
 
 
 def _command(ranks: int, folder: str, size: int) -> list[str]:
@@ -228,7 +226,7 @@ def _print_part(part: dict[str, Any]) -> None:
 
 def _print_rows(console: Console, part: dict[str, Any]) -> None:
     numbers = ("requests\ndirect", "requests\ntwo-phase", "time\ndirect", "time\ntwo-phase", "redis-\ntribute")
-    table = output.table("distribution", "method", "why", *numbers, right=numbers)
+    table = output.table("distribution", "method", "why", *numbers, right=numbers, unbroken=("distribution", "method"))
     for row in part["rows"]:
         about = "≈" if row["direct_sample"] else ""
         redistributed = row["redistribute_seconds"]

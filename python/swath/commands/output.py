@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -18,11 +18,12 @@ def console() -> Console:
     return printed if printed.is_terminal else Console(highlight=False, width=110)
 
 
-def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """A plain table; the columns named in `right` hold numbers."""
+def table(*columns: str, right: tuple[str, ...] = (), unbroken: tuple[str, ...] = ()) -> Table:
+    """A plain table; the columns in `right` hold numbers, the cells of those in `unbroken` stay on one line."""
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if column in right else "left"
+        made.add_column(column, justify=justify, overflow="fold", no_wrap=column in unbroken)
     return made
 
 
