@@ -89,7 +89,7 @@ def carry_out(case: Case, opened: dict[str, Any], engine: str, marks: Any, first
                 parts = [np.array(part, order="C") for part in share(case, case.values(), comm.rank)]
                 if case.strided_memory:
                     views = [strided_like(part, random.Random(case.seed)) for part in parts]
-                    for view, part in zip(views, parts):
+                    for view, part in zip(views, parts, strict=True):
                         view[...] = part
                     parts = views
                 memory = parts if case.boxes is not None else parts[0]

@@ -213,7 +213,9 @@ def check(
 ) -> None:
     """All ranks saw the same; the error tells where; the file's other bytes are what they were."""
     before = scene.file()
-    complete = scene.file_with(before, scene.values(1)) if scene.direction == "write" else np.frombuffer(before, np.uint8)
+    complete = (
+        scene.file_with(before, scene.values(1)) if scene.direction == "write" else np.frombuffer(before, np.uint8)
+    )
     errors = {one.error for one in outcomes}
     assert len(errors) == 1, f"ranks disagree: {errors}"
     error = errors.pop()

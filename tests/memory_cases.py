@@ -41,13 +41,9 @@ class Request:
 LARGE_BUFFERS = {"sieve_bytes": 100 * MIB, "bounce_bytes": 100 * MIB, "window_bytes": 40 * MIB}
 CASES = {
     # Rows of a file in columns: memory is scattered, and what passes through buffers is large.
-    "transposed": Request(
-        (4096, 8192), "F", np.s_[:], (0, 1), (swath.Block(), swath.Whole()), LARGE_BUFFERS
-    ),
+    "transposed": Request((4096, 8192), "F", np.s_[:], (0, 1), (swath.Block(), swath.Whole()), LARGE_BUFFERS),
     # Every other 512 bytes are nobody's, and the others are dealt out.
-    "holes": Request(
-        (1 << 20, 64), "C", np.s_[::2], (0, 1), (swath.Cyclic(), swath.Whole()), LARGE_BUFFERS
-    ),
+    "holes": Request((1 << 20, 64), "C", np.s_[::2], (0, 1), (swath.Cyclic(), swath.Whole()), LARGE_BUFFERS),
     "default": Request((1 << 19, 64), "C", np.s_[:], (0, 1), (swath.Cyclic(), swath.Whole()), {}),
 }
 
@@ -69,7 +65,7 @@ def move(request: Request, direction: str, method: str, path: str, comm: Any, ra
         rank = 0 if comm is None else comm.rank
         plan = a.explain(d, write=direction == "write", **asked)
         if direction == "write":
-            selected = [len(range(n)[s]) for n, s in zip(request.shape, (request.selection, slice(None)))]
+            selected = [len(range(n)[s]) for n, s in zip(request.shape, (request.selection, slice(None)), strict=True)]
             mine = np.ones(d.local_shape(selected, rank), "<f8")
             a.write(mine, d, **asked)
         else:
@@ -120,9 +116,7 @@ def run(
         return [move(request, direction, method, path, comm, comm.size)]
     if world == "1":
         return [move(request, direction, method, path, None, 1)]
-    return run_ranks(
-        int(world), lambda c: move(request, direction, method, path, c, int(world)), nodes=int(nodes)
-    )
+    return run_ranks(int(world), lambda c: move(request, direction, method, path, c, int(world)), nodes=int(nodes))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mpi_runs import needs_mpi
 
+from mpi_runs import needs_mpi
 from swath.bench import __main__ as command
 from swath.bench import interleaved, measure, page_cache, table1
+from swath.bench.conditions import file_system
 from swath.errors import ArgumentError, StoreError
 from swath.ranks import Ranks, ranks_of
 from swath.simulated import run_ranks
@@ -254,8 +255,9 @@ def test_a_file_can_be_put_out_of_the_page_cache_and_back(tmp_path: Path) -> Non
         if file.cached_bytes() is None:
             pytest.skip("this kernel has no cachestat")
         assert file.cached_bytes() == file.bytes
-        if file.cool() == file.bytes:
+        if file_system(str(tmp_path)) in ("tmpfs", "ramfs"):
             pytest.skip("this file system keeps its pages")
+        file.cool()
         assert file.cached_bytes() == 0
         before = page_cache.device_bytes_read()
         assert file.warm() == file.bytes
@@ -351,7 +353,7 @@ def test_an_asked_end_ends_the_ranks_and_leaves_no_file(tmp_path: Path) -> None:
         (folder,) = os.listdir(tmp_path)
         assert ranks_in(folder) != []
         job.send_signal(signal.SIGTERM)
-        job.stderr.read()
+        assert "Error" not in job.stderr.read()  # the ranks end before their file goes
     assert job.returncode == 128 + signal.SIGTERM
     assert os.listdir(tmp_path) == []
     deadline = time.monotonic() + 10

@@ -35,9 +35,7 @@ def test_a_fault_is_the_same_error_on_ranks_that_exchange_messages(tmp_path: Pat
 def test_every_fault_at_every_step(tmp_path: Path, ranks: int, way: str, kind: str) -> None:
     if kind == "uring" and not has_uring(tmp_path):
         pytest.skip("no io_uring here")
-    run_well(
-        ranks, "fault_ranks.py", "faults", tmp_path, kind, 10_000, environment=WAYS[way], seconds_max=1800
-    )
+    run_well(ranks, "fault_ranks.py", "faults", tmp_path, kind, 10_000, environment=WAYS[way], seconds_max=1800)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])

@@ -1,7 +1,7 @@
-"""The counters of every method equal what the kernel saw, requests and bytes, and what the plan had said: no tolerance.
+"""Every method's counters equal what the kernel saw, requests and bytes, and what the plan had said: no tolerance.
 
-The kernel is asked in three ways: by strace, by a preloaded counter (both see the posix engine), and by the kernel's own
-io_uring tracepoints.
+The kernel is asked in three ways: by strace, by a preloaded counter (both see the posix engine), and by its own io_uring
+tracepoints.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 import swath
+from cases import make_file
 from count_cases import COUNTED, METHODS, NoMarks, Record, carry_out, cases
-from cases import Case, make_file
 
 HERE = Path(__file__).parent
 TRACED = "pread64,pwrite64,preadv,pwritev,preadv2,pwritev2"

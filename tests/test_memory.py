@@ -25,7 +25,17 @@ def check(
     path = folder / "a.raw"
     with path.open("wb") as file:
         file.truncate(CASES[case].shape[0] * CASES[case].shape[1] * 8)
-    command = [*start, sys.executable, str(HERE / "memory_cases.py"), case, direction, method, world, str(nodes), str(path)]
+    command = [
+        *start,
+        sys.executable,
+        str(HERE / "memory_cases.py"),
+        case,
+        direction,
+        method,
+        world,
+        str(nodes),
+        str(path),
+    ]
     env = {**os.environ, "HYDRA_LAUNCHER": "fork", "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
     try:
         ended = subprocess.run(command, env=env, capture_output=True, text=True, timeout=110, check=False)

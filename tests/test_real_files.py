@@ -718,7 +718,7 @@ def test_reading_leaves_no_file_open(tmp_path: Path) -> None:
         links = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
         return [os.readlink(link) for link in links if os.path.islink(link) and "a.h5" in os.readlink(link)]
 
-    with swath.open(a_h5, "v", mode="r+") as a:
+    with swath.open(tmp_path / "a.h5", "v", mode="r+") as a:
         a.read()
         assert len(open_here()) == 1
         a.write(np.zeros((13, 29)))

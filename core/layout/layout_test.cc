@@ -156,8 +156,7 @@ TEST(Layout, PanelsInAreThoseThatMayHoldTheBytes) {
       for (int64_t p = 0; p < layout.panel_count(); ++p) {
         const int64_t offset = layout.panel(p).offset;
         const bool touches = offset < end && offset + layout.chunk_bytes() > begin && begin < end;
-        if (touches) ASSERT_TRUE(p >= first && p < last) << file.text() << " [" << begin << ", " << end << ")";
-        if (p >= first && p < last) ASSERT_TRUE(offset < end && offset + layout.chunk_bytes() > begin) << file.text();
+        ASSERT_EQ(p >= first && p < last, touches) << file.text() << " [" << begin << ", " << end << ")";
       }
     }
   }

@@ -38,8 +38,12 @@ Cost direct_cost(const Request& request, const Access& access) {
     const Regions& regions = slice.regions;
     int64_t requests = regions.runs(slice.first, slice.last);
     const bool bounces = regions.dense_positions() < regions.count();
-    if (bounces) cost.buffer_bytes = std::max(request.tuning.bounce_bytes, regions.element_bytes());
-    if (regions.longest_run() > (bounces ? request.tuning.bounce_bytes : request.tuning.request_bytes_max)) {
+    const int64_t longest = regions.longest_run();
+    if (bounces) {
+      const int64_t most = std::max(request.tuning.bounce_bytes, regions.element_bytes());
+      cost.buffer_bytes = std::max(cost.buffer_bytes, std::min(most, longest));
+    }
+    if (longest > (bounces ? request.tuning.bounce_bytes : request.tuning.request_bytes_max)) {
       cost.exact = cost.exact && requests <= kCountedMax;
       if (requests <= kCountedMax) {
         requests = 0;
@@ -145,11 +149,11 @@ Cost two_phase_cost(const Request& request, const Access& together, const std::v
   cost.buffer_bytes = 2 * capacity;  // the parts of a shared window are the same on every rank
   const Access mine = access_of(request, rank);
   cost.exchanged_bytes = mine.bytes();
-  // The packets of one round: at most this rank's share of every window, ...
-  if (request.messages) cost.buffer_bytes += std::min(mine.bytes(), std::ssize(domains) * capacity);
+  int64_t others_windows = std::ssize(domains);
   for (const auto& domain : domains) {
     if (domain.rank != rank) continue;
-    // ... and what the others hold of its own one, of which boxes that are read may overlap.
+    --others_windows;
+    // What the others hold of this rank's window goes in packets; boxes that are read may overlap.
     const bool overlaps = request.sharing.is_boxes() && request.direction == Direction::kRead;
     if (request.messages) cost.buffer_bytes += (overlaps ? request.sharing.ranks() - 1 : 1) * capacity;
     cost.exchanged_bytes -= mine.bytes_in(domain.begin, domain.end);
@@ -173,6 +177,8 @@ Cost two_phase_cost(const Request& request, const Access& together, const std::v
     }
     if (cost.locks > 0) cost.buffer_bytes += capacity;  // what a sieved window held before
   }
+  // So does what this rank holds of theirs.
+  if (request.messages) cost.buffer_bytes += std::min(mine.bytes(), others_windows * capacity);
   return cost;
 }
 

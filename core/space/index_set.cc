@@ -42,7 +42,7 @@ int64_t IndexSet::steps_of(int64_t distance, int64_t position) const {
   const int64_t steps = std::min(position, count_ - 1);
   if (steps <= 0) return 0;
   // Step p leaves a block when (first + p + 1) is a multiple of `block`.
-  const int64_t between_blocks = (first_ + steps) / block_ - first_ / block_;
+  const int64_t between_blocks = (first_ + steps) / block_;  // first < block
   int64_t found = 0;
   if (distance == step_) found += steps - between_blocks;
   if (distance == period_ - (block_ - 1) * step_) found += between_blocks;

@@ -85,7 +85,9 @@ def create(folder: Path) -> None:
         for culprit in range(SIZE if rule.startswith("write") else 1):
             for old in (False, True):
                 remake(path, old=old)
-                error = same_on_all(error_of(lambda c=culprit, r=rule: write_new(path, f"fault:{r}" if c == RANK else "posix")))
+                error = same_on_all(
+                    error_of(lambda c=culprit, r=rule: write_new(path, f"fault:{r}" if c == RANK else "posix"))
+                )
                 assert isinstance(error, swath.StoreError)
                 assert SIZE == 1 or f"rank {culprit}: " in str(error)
                 check_left(folder, old=old)
@@ -231,7 +233,7 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except BaseException:
+    except BaseException:  # noqa: BLE001
         traceback.print_exc()
         sys.stderr.flush()
         COMM.Abort(1)

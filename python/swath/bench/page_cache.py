@@ -31,7 +31,7 @@ def cached_bytes(fd: int, size: int) -> int | None:
 def drop(fd: int) -> None:
     """Write the file to the medium, then let the kernel forget it."""
     os.fsync(fd)  # a page that is not yet on the medium is not forgotten
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_NORMAL)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def device_bytes_read() -> int | None:

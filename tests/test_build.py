@@ -1,0 +1,72 @@
+"""What was built and installed: no library search path that others could fill, and no import that is not needed."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+OPTIONAL = ("mpi4py", "h5py", "netCDF4", "iris_sample_data", "swath._mpi")
+
+
+def module_file(name: str) -> Path:
+    """Where a compiled module was loaded from; found without importing it."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        pytest.skip(f"{name} was not built")
+    return Path(spec.origin)
+
+
+def dynamic_section(path: Path) -> str:
+    readelf = shutil.which("readelf")
+    if readelf is None:
+        pytest.skip("readelf (binutils) is not installed")
+    return subprocess.run([readelf, "-d", path], capture_output=True, text=True, check=True).stdout
+
+
+def search_paths(dynamic: str) -> list[str]:
+    """The folders of DT_RPATH and DT_RUNPATH in what readelf -d prints."""
+    found = re.findall(r"\((?:RPATH|RUNPATH)\)\s+Library (?:rpath|runpath): \[(.*)\]", dynamic)
+    return [folder for paths in found for folder in paths.split(":")]
+
+
+def test_search_paths_are_found_in_what_readelf_prints() -> None:
+    dynamic = """
+ 0x0000000000000001 (NEEDED)             Shared library: [libmpi.so.12]
+ 0x000000000000001d (RUNPATH)            Library runpath: [$ORIGIN:/tmp/build/lib]
+ 0x000000000000000f (RPATH)              Library rpath: [/opt/lib]
+"""
+    assert search_paths(dynamic) == ["$ORIGIN", "/tmp/build/lib", "/opt/lib"]
+
+
+@pytest.mark.parametrize("name", ["swath._core", "swath._mpi"])
+def test_a_built_module_searches_libraries_beside_itself_only(name: str) -> None:
+    dynamic = dynamic_section(module_file(name))
+    assert "(NEEDED)" in dynamic
+    outside = [folder for folder in search_paths(dynamic) if not re.fullmatch(r"\$ORIGIN(/.*)?", folder)]
+    assert not outside
+
+
+def test_the_core_needs_no_mpi() -> None:
+    assert "libmpi" not in dynamic_section(module_file("swath._core"))
+
+
+def test_import_swath_imports_nothing_optional(tmp_path: Path) -> None:
+    program = f"""
+import sys, swath
+import numpy as np
+with swath.create(sys.argv[1], (4, 6), "<f8") as a:
+    a.write(np.ones((4, 6)))
+with swath.open(sys.argv[1]) as a:
+    assert a[1:3, ::2].sum() == 6
+print([name for name in {OPTIONAL!r} if name in sys.modules])
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "a.npy")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.strip() == "[]"
