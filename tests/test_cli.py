@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mpi_runs import mpiexec, needs_mpi
 
 import swath
+from mpi_runs import mpiexec, needs_mpi
 from swath import cli, mpi
 from swath.commands import arguments, doctor, output
 from swath.errors import ArgumentError

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mpi_runs import needs_mpi
 
+from mpi_runs import needs_mpi
 from swath import array, cli, demo, page_cache
 from swath.commands import demo as command
 from swath.errors import InternalError, StoreError

@@ -29,8 +29,7 @@ def test_a_fault_is_the_same_error_on_ranks_that_exchange_messages(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.timeout(1900)
-@pytest.mark.parametrize("kind", ["posix", "uring"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("way", "kind"), [*((way, "posix") for way in WAYS), ("shared memory", "uring")])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_every_fault_at_every_step(tmp_path: Path, ranks: int, way: str, kind: str) -> None:
     if kind == "uring" and not has_uring(tmp_path):

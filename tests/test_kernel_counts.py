@@ -1,7 +1,7 @@
 """Every method's counters equal what the kernel saw, requests and bytes, and what the plan had said: no tolerance.
 
-The kernel is asked in three ways: by strace, by a preloaded counter (both see the posix engine), and by its own io_uring
-tracepoints.
+The kernel is asked in three ways: by strace, by a preloaded counter (both see the posix engine), and by its own
+tracepoints of io_uring.
 """
 
 from __future__ import annotations

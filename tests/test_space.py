@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import random_distribution, random_selection
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpi_runs import needs_mpi
 
 import swath
+from cases import random_distribution, random_selection
+from mpi_runs import needs_mpi
 from swath import Block, Boxes, Cyclic, Distribution, Whole
 from swath.space import TABLE_1, balanced_grid, normalise_selection, selected_shape, table_1
 
