@@ -5,39 +5,44 @@
 namespace swath {
 
 Access::Access(const Layout& layout, std::vector<Part> parts) : layout_(&layout), parts_(std::move(parts)) {
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    for (const int64_t panel : layout.panels_of(parts_[part])) touches_.push_back({panel, part});
+  }
+  std::stable_sort(touches_.begin(), touches_.end(), [](const Touch& a, const Touch& b) { return a.panel < b.panel; });
   if (!layout.is_chunked()) {
     const Panel panel = layout.panel(0);
     for (const auto& part : parts_) regions_.push_back(layout.regions(panel, part));
-    for (const auto& regions : regions_) bytes_ += regions.bytes();
-  } else if (!layout.has_absent_chunks()) {
-    for (const auto& part : parts_) bytes_ += part.count() * layout.element_bytes();
-  } else {
+  }
+  if (layout.has_absent_chunks()) {
     visit_all([&](const Slice& slice) { bytes_ += slice.regions.bytes(); });
+  } else {
+    for (const auto& part : parts_) bytes_ += part.count() * layout.element_bytes();
   }
 }
 
-// visitor(regions, part) for the panels [first, last) of the file.
+std::span<const Access::Touch> Access::touches_in(int64_t begin, int64_t end) const {
+  const auto [first, last] = layout_->panels_in(begin, end);
+  const auto before = [](const Touch& touch, int64_t panel) { return touch.panel < panel; };
+  const auto from = std::lower_bound(touches_.begin(), touches_.end(), first, before);
+  return {from, std::lower_bound(from, touches_.end(), last, before)};
+}
+
 template <typename Visitor>
-void Access::visit_panels(int64_t first, int64_t last, const Visitor& visitor) const {
+void Access::with_regions(const Touch& touch, const Visitor& visitor) const {
   if (!regions_.empty()) {
-    for (size_t part = 0; part < regions_.size(); ++part) visitor(regions_[part], part);
-    return;
-  }
-  for (int64_t p = first; p < last; ++p) {
-    const Panel panel = layout_->panel(p);
-    for (size_t part = 0; part < parts_.size(); ++part) {
-      const Regions regions = layout_->regions(panel, parts_[part]);
-      if (regions.count() > 0) visitor(regions, part);
-    }
+    visitor(regions_[touch.part]);
+  } else {
+    visitor(layout_->regions(layout_->panel(touch.panel), parts_[touch.part]));
   }
 }
 
 void Access::visit(int64_t begin, int64_t end, const std::function<void(const Slice&)>& visitor) const {
-  const auto [first, last] = layout_->panels_in(begin, end);
-  visit_panels(first, last, [&](const Regions& regions, size_t part) {
-    const Slice slice{regions, regions.elements_before(begin), regions.elements_before(end), part};
-    if (slice.first < slice.last) visitor(slice);
-  });
+  for (const Touch& touch : touches_in(begin, end)) {
+    with_regions(touch, [&](const Regions& regions) {
+      const Slice slice{regions, regions.elements_before(begin), regions.elements_before(end), touch.part};
+      if (slice.first < slice.last) visitor(slice);
+    });
+  }
 }
 
 int64_t Access::bytes_in(int64_t begin, int64_t end) const {
@@ -54,27 +59,32 @@ int64_t Access::runs_in(int64_t begin, int64_t end) const {
 
 std::optional<int64_t> Access::next_start(int64_t cursor) const {
   std::optional<int64_t> found;
-  const auto consider = [&](const Regions& regions, size_t) {
-    const int64_t position = regions.elements_before(cursor);
-    if (position == regions.count()) return;
-    const int64_t offset = regions.offset_of(position);
-    if (!found || offset < *found) found = offset;
-  };
-  // Panels are disjoint and sorted: the first that has an element has the next one.
-  const auto [first, last] = layout_->panels_in(cursor, INT64_MAX);
-  for (int64_t p = first; p < last && !found; ++p) visit_panels(p, p + 1, consider);
+  int64_t panel = 0;
+  for (const Touch& touch : touches_in(cursor, INT64_MAX)) {
+    // Panels are disjoint and sorted: the first that has an element has the next one.
+    if (found && touch.panel != panel) break;
+    panel = touch.panel;
+    with_regions(touch, [&](const Regions& regions) {
+      const int64_t position = regions.elements_before(cursor);
+      if (position < regions.count()) found = std::min(found.value_or(INT64_MAX), regions.offset_of(position));
+    });
+  }
   return found;
 }
 
 std::optional<int64_t> Access::last_end(int64_t limit) const {
   std::optional<int64_t> found;
-  const auto consider = [&](const Regions& regions, size_t) {
-    const int64_t positions = regions.elements_before(limit);
-    if (positions == 0) return;
-    found = std::max(found.value_or(0), regions.offset_of(positions - 1) + regions.element_bytes());
-  };
-  const auto [first, last] = layout_->panels_in(0, limit);
-  for (int64_t p = last; p > first && !found; --p) visit_panels(p - 1, p, consider);
+  int64_t panel = 0;
+  const auto touches = touches_in(0, limit);
+  for (auto touch = touches.rbegin(); touch != touches.rend(); ++touch) {
+    if (found && touch->panel != panel) break;
+    panel = touch->panel;
+    with_regions(*touch, [&](const Regions& regions) {
+      const int64_t positions = regions.elements_before(limit);
+      if (positions == 0) return;
+      found = std::max(found.value_or(0), regions.offset_of(positions - 1) + regions.element_bytes());
+    });
+  }
   return found;
 }
 

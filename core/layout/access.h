@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "layout/layout.h"
@@ -62,11 +63,21 @@ class Access {
   std::optional<int64_t> offset_of_element(int64_t k) const;
 
  private:
+  // A part has elements in a panel.
+  struct Touch {
+    int64_t panel;
+    size_t part;
+  };
+
+  // Those in panels that may hold bytes of [begin, end), as a range of touches_.
+  std::span<const Touch> touches_in(int64_t begin, int64_t end) const;
+  // Calls visitor(regions) for the elements of a touch.
   template <typename Visitor>
-  void visit_panels(int64_t first, int64_t last, const Visitor& visitor) const;
+  void with_regions(const Touch& touch, const Visitor& visitor) const;
 
   const Layout* layout_;
   std::vector<Part> parts_;
+  std::vector<Touch> touches_;    // by panel, then by part
   std::vector<Regions> regions_;  // of each part, where there is a single panel
   int64_t bytes_ = 0;
 };

@@ -112,6 +112,10 @@ Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, st
   const auto& at = layout.offsets_;
   const int64_t size = layout.chunk_bytes();
   std::sort(layout.by_offset_.begin(), layout.by_offset_.end(), [&](int64_t a, int64_t b) { return at[a] < at[b]; });
+  layout.place_of_.assign(layout.offsets_.size(), -1);
+  for (size_t i = 0; i < layout.by_offset_.size(); ++i) {
+    layout.place_of_[static_cast<size_t>(layout.by_offset_[i])] = static_cast<int64_t>(i);
+  }
   if (!layout.by_offset_.empty() && at[layout.by_offset_.back()] > INT64_MAX - size) {
     fail_format("layout: a chunk at offset " + std::to_string(at[layout.by_offset_.back()]) +
                 " ends beyond 2^63 bytes");
@@ -151,6 +155,32 @@ std::pair<int64_t, int64_t> Layout::panels_in(int64_t begin, int64_t end) const 
                                           [&](int64_t chunk) { return offsets_[chunk] + size <= begin; });
   const auto last = std::partition_point(first, by_offset_.end(), [&](int64_t chunk) { return offsets_[chunk] < end; });
   return {first - by_offset_.begin(), last - by_offset_.begin()};
+}
+
+std::vector<int64_t> Layout::panels_of(const Part& part) const {
+  if (part.count() == 0) return {};
+  if (!is_chunked()) return {0};
+  // The chunks that each dimension touches; a chunk is touched when it is so in every dimension.
+  std::vector<int64_t> chunks{0};
+  for (size_t d = 0; d < shape_.size(); ++d) {
+    const IndexSet& indices = part.indices[d];
+    std::vector<int64_t> longer;
+    for (const int64_t outer : chunks) {
+      for (int64_t position = 0; position < indices.count();) {
+        const int64_t coordinate = indices.at(position) / chunk_shape_[d];
+        longer.push_back(outer * ceil_div(shape_[d], chunk_shape_[d]) + coordinate);
+        const int64_t end = std::min((coordinate + 1) * chunk_shape_[d], shape_[d]);
+        position = indices.count_below(end);
+      }
+    }
+    chunks = std::move(longer);
+  }
+  std::vector<int64_t> panels;
+  for (const int64_t id : chunks) {
+    if (place_of_[static_cast<size_t>(id)] >= 0) panels.push_back(place_of_[static_cast<size_t>(id)]);
+  }
+  std::sort(panels.begin(), panels.end());
+  return panels;
 }
 
 Regions Layout::regions(const Panel& panel, const Part& part) const {

@@ -42,6 +42,8 @@ class Layout {
   Panel panel(int64_t index) const;
   // Indices [first, last) of the panels that may hold bytes of [begin, end) of the file.
   std::pair<int64_t, int64_t> panels_in(int64_t begin, int64_t end) const;
+  // The panels that hold elements of `part`, ascending.
+  std::vector<int64_t> panels_of(const Part& part) const;
   // The elements of `part` in one panel; memory places are those of `part`.
   Regions regions(const Panel& panel, const Part& part) const;
 
@@ -62,6 +64,7 @@ class Layout {
   Shape chunk_shape_;
   std::vector<int64_t> offsets_;    // of every chunk
   std::vector<int64_t> by_offset_;  // the chunks in the file, sorted by offset
+  std::vector<int64_t> place_of_;   // of every chunk: where it stands in by_offset_, -1 where it is not in the file
 };
 
 }  // namespace swath
