@@ -6,6 +6,7 @@ one from a seed.
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,10 @@ def make_case(rng: random.Random, ranks: int, *, layouts: tuple[str, ...] = ("ra
     """A random case for `ranks` ranks."""
     ndim = rng.randint(0, 5)
     limit = {0: 1, 1: 200, 2: 24, 3: 10, 4: 6, 5: 5}[ndim]
-    shape = tuple(rng.choice([rng.randint(1, limit), rng.randint(1, limit), 1, 0 if rng.random() < 0.2 else 2]) for _ in range(ndim))
+    shape = tuple(
+        rng.choice([rng.randint(1, limit), rng.randint(1, limit), 1, 0 if rng.random() < 0.2 else 2])
+        for _ in range(ndim)
+    )
     layout = rng.choice(layouts)
     if layout == "netcdf":  # an extent of 0 is how its header marks the record dimension
         shape = (*shape[:1], *(max(n, 1) for n in shape[1:]))
@@ -125,7 +129,7 @@ def random_boxes(rng: random.Random, shape: tuple[int, ...], ranks: int) -> list
     cuts = [sorted({0, n, *(rng.randint(0, n) for _ in range(2))}) for n in shape]
     cells: list[tuple[list[int], list[int]]] = [([], [])]
     for cut in cuts:
-        pairs = list(zip(cut, cut[1:])) or [(0, 0)]
+        pairs = list(itertools.pairwise(cut)) or [(0, 0)]
         cells = [([*low, b], [*high, e]) for low, high in cells for b, e in pairs]
     rng.shuffle(cells)
     boxes: list[list[Any]] = [[] for _ in range(ranks)]
@@ -198,13 +202,17 @@ def element_offsets(path: Path, variable: str | None, **described: Any) -> np.nd
         offsets = np.full(description.shape, layout.offset, dtype=np.int64)
         for d, stride in enumerate(layout.strides):
             extent = description.shape[d]
-            offsets += (np.arange(extent) * stride).reshape([-1 if i == d else 1 for i in range(len(description.shape))])
+            offsets += (np.arange(extent) * stride).reshape(
+                [-1 if i == d else 1 for i in range(len(description.shape))]
+            )
         return offsets
     assert isinstance(layout, ChunkedLayout)
     offsets = np.empty(description.shape, dtype=np.int64)
     for index in np.ndindex(*description.shape):
-        chunk = tuple(i // c for i, c in zip(index, layout.chunk_shape))
-        inside = np.ravel_multi_index([i % c for i, c in zip(index, layout.chunk_shape)], layout.chunk_shape)
+        chunk = tuple(i // c for i, c in zip(index, layout.chunk_shape, strict=False))
+        inside = np.ravel_multi_index(
+            [i % c for i, c in zip(index, layout.chunk_shape, strict=False)], layout.chunk_shape
+        )
         offsets[index] = layout.offsets[chunk] + int(inside) * description.dtype.itemsize
     return offsets
 
@@ -212,7 +220,7 @@ def element_offsets(path: Path, variable: str | None, **described: Any) -> np.nd
 def share(case: Case, array: np.ndarray, rank: int) -> list[np.ndarray]:
     """What NumPy gives `rank`: the reference."""
     if case.boxes is not None:
-        return [array[tuple(slice(b, e) for b, e in zip(*box))] for box in case.boxes[rank]]
+        return [array[tuple(slice(b, e) for b, e in zip(*box, strict=False))] for box in case.boxes[rank]]
     assert case.distribution is not None
     selected = np.asarray(array[case.selection], dtype=array.dtype)
     if selected.ndim == 0:
@@ -279,7 +287,7 @@ def check_writes(case: Case, opened: dict[str, Any], comm: Any, rank: int, barri
         parts = share(case, new, rank)
         if case.strided_memory:
             strided = [strided_like(part, random.Random(case.seed + rank)) for part in parts]
-            for target, part in zip(strided, parts):
+            for target, part in zip(strided, parts, strict=False):
                 target[...] = part
             parts = strided
         with swath.open(**opened, mode="r+", comm=comm) as a:

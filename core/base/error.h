@@ -32,8 +32,6 @@ class Error : public std::runtime_error {
   int os_error_;
 };
 
-[[noreturn]] inline void fail_argument(const std::string& message) {
-  throw Error(ErrorKind::kArgument, message);
-}
+[[noreturn]] inline void fail_argument(const std::string& message) { throw Error(ErrorKind::kArgument, message); }
 
 }  // namespace swath

@@ -15,8 +15,8 @@ namespace swath {
 
 // User memory of this rank: one base address and one set of strides a part (see Part::memory_origin).
 struct LocalMemory {
-  std::vector<Part> parts;             // those of the plan's sharing for this rank, placed in the caller's memory
-  std::vector<std::byte*> addresses;   // one a part
+  std::vector<Part> parts;            // those of the plan's sharing for this rank, placed in the caller's memory
+  std::vector<std::byte*> addresses;  // one a part
 };
 
 // How far an operation is, for whoever watches from another thread.

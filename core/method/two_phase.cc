@@ -4,8 +4,9 @@
 // One round, reading:   wait for the own window ─▶ offer (all arrive) ─▶ start reading the next one ─▶ take
 // One round, writing:   put ─▶ wait for the write before ─▶ deliver (all arrive) ─▶ start writing the own window
 //
-// Two windows an aggregator, used in turn, so that a transfer and an exchange overlap; one meeting of all ranks a round.
-// A rank whose transfer failed goes on taking part without touching the file, and all agree at the end (decision 0006).
+// Two windows an aggregator, used in turn, so that a transfer and an exchange overlap; one meeting of all ranks a
+// round. A rank whose transfer failed goes on taking part without touching the file, and all agree at the end (decision
+// 0006).
 
 #include <chrono>
 #include <new>

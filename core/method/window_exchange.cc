@@ -138,8 +138,8 @@ void WindowExchange::take(const ExchangeSide& side, const RoundWindows& windows,
     if (!windows[i]) continue;
     const Window& window = *windows[i];
     const std::byte* source = reachable(domains_[i].rank, parity);
-    const bool has_packet = source == nullptr && next_packet < packets_from_.size() &&
-                            packets_from_[next_packet].peer == domains_[i].rank;
+    const bool has_packet =
+        source == nullptr && next_packet < packets_from_.size() && packets_from_[next_packet].peer == domains_[i].rank;
     if (source == nullptr && !has_packet) continue;
     const std::byte* packet = has_packet ? packets_from_[next_packet++].data.data() : nullptr;
     int64_t packed = 0;

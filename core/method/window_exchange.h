@@ -1,8 +1,8 @@
 // The second phase of two-phase: moving elements between the ranks' memory and the aggregators' windows.
 //
-// A window that a rank can reach (its own, or one in memory that the node shares) is filled and picked from in place: one
-// copy, from user memory to its place in the file's image. Others go as one packed message a round and pair of ranks.
-// Both sides know every size from the closed forms, so that nothing but data crosses the network.
+// A window that a rank can reach (its own, or one in memory that the node shares) is filled and picked from in place:
+// one copy, from user memory to its place in the file's image. Others go as one packed message a round and pair of
+// ranks. Both sides know every size from the closed forms, so that nothing but data crosses the network.
 #pragma once
 
 #include <cstddef>

@@ -57,8 +57,8 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
           (ranks == 1 ? " rank" : " ranks") + "\n";
   text += "  layout        " + request.layout->to_string() + "\n";
   text += "  data          " + in_bytes(plan.runs.bytes) + ", at most " + in_bytes(plan.local_bytes_max) + " a rank\n";
-  text += "  runs          R_dist = " + with_commas(plan.runs.count) + " contiguous runs, S_dist = " +
-          with_commas(plan.runs.bytes_max) + " bytes the longest\n";
+  text += "  runs          R_dist = " + with_commas(plan.runs.count) +
+          " contiguous runs, S_dist = " + with_commas(plan.runs.bytes_max) + " bytes the longest\n";
   text += "  method        " + to_string(plan.method) + ": " + plan.reason + "\n";
 
   text += "\nAll ranks together, by method (> chosen):\n";
@@ -81,9 +81,8 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
   }
   text += table(rows);
   if (ranks > ranks_shown) text += "  ... and " + std::to_string(ranks - ranks_shown) + " more ranks\n";
-  const bool estimated = std::any_of(kMethods.begin(), kMethods.end(), [&](Method method) {
-    return !plan.cost(method, 0).exact;
-  });
+  const bool estimated =
+      std::any_of(kMethods.begin(), kMethods.end(), [&](Method method) { return !plan.cost(method, 0).exact; });
   if (estimated) text += "  ~ an estimate: too many to count one by one\n";
   return text;
 }

@@ -164,7 +164,8 @@ Cost two_phase_cost(const Request& request, const Access& together, const std::v
       const auto window = together.next_window(domain.begin, domain.end, request.tuning.window_bytes);
       if (window) add_window(one, request, together, *window);
       const int64_t windows = (domain.end - domain.begin) / request.tuning.window_bytes;
-      for (int64_t* field : {&one.read_requests, &one.write_requests, &one.read_bytes, &one.written_bytes, &one.locks}) {
+      for (int64_t* field :
+           {&one.read_requests, &one.write_requests, &one.read_bytes, &one.written_bytes, &one.locks}) {
         *field *= windows;
       }
       cost += one;
@@ -205,21 +206,24 @@ Choice choose(const Request& request, const Plan& plan, const Access& together) 
   const std::string runs_are = "mean run of " + bytes_text(mean_run) + " (" + std::to_string(runs.count) + " runs)";
   const int ranks = request.sharing.ranks();
   if (mean_run >= kRunWorthARequest || runs.count <= ranks) {
-    return {Method::kDirect, "the distribution conforms to the layout: " + runs_are + ", each worth a request of its own"};
+    return {Method::kDirect,
+            "the distribution conforms to the layout: " + runs_are + ", each worth a request of its own"};
   }
   if (ranks == 1) {
     const int64_t spacing = span / runs.count;
     if (spacing <= kSpacingWorthSieving) {
-      return {Method::kSieve, runs_are + " every " + bytes_text(spacing) + ": reading through costs less than a request each"};
+      return {Method::kSieve,
+              runs_are + " every " + bytes_text(spacing) + ": reading through costs less than a request each"};
     }
-    return {Method::kList, runs_are + " every " + bytes_text(spacing) + ": too sparse to read through, many requests a batch"};
+    return {Method::kList,
+            runs_are + " every " + bytes_text(spacing) + ": too sparse to read through, many requests a batch"};
   }
   if (span / kHolesWorthSkipping > runs.bytes) {
     return {Method::kList, "the ranks together touch only " + bytes_text(runs.bytes) + " of a span of " +
                                bytes_text(span) + ", " + runs_are + ": windows would be mostly holes"};
   }
-  return {Method::kTwoPhase, runs_are + ", below " + bytes_text(kRunWorthARequest) +
-                                 ", but all ranks together touch " + std::to_string(std::min<int64_t>(100, runs.bytes * 100 / span)) +
+  return {Method::kTwoPhase, runs_are + ", below " + bytes_text(kRunWorthARequest) + ", but all ranks together touch " +
+                                 std::to_string(std::min<int64_t>(100, runs.bytes * 100 / span)) +
                                  " % of the span: large conforming requests and one exchange"};
 }
 

@@ -27,14 +27,14 @@ struct Cost {
 
 struct Candidate {
   Method method;
-  Cost total;                  // of all ranks; buffer_bytes: the sum
+  Cost total;                    // of all ranks; buffer_bytes: the sum
   int64_t buffer_bytes_max = 0;  // of the rank that needs most
 };
 
 // The largest request that the distribution allows, and how many there are: table 1 of two-phase-1993.
 struct Runs {
-  int64_t count = 0;       // R_dist
-  int64_t bytes_max = 0;   // S_dist
+  int64_t count = 0;      // R_dist
+  int64_t bytes_max = 0;  // S_dist
   int64_t bytes = 0;
 };
 
@@ -44,7 +44,7 @@ struct Plan {
   std::string reason;               // why this method
   std::vector<FileDomain> domains;  // of two-phase, whichever method was chosen
   Runs runs;
-  int64_t local_bytes_max = 0;      // of the rank that holds most
+  int64_t local_bytes_max = 0;  // of the rank that holds most
 
   // What `method` costs `rank`, computed when asked: a plan holds nothing that grows with ranks or regions.
   Cost cost(Method of_method, int rank) const;
@@ -55,7 +55,8 @@ struct Plan {
 
 Plan make_plan(Request request);
 
-// Contiguous runs of one rank's share. Equation 1 with `stripe_bytes`: R_trans = R_dist * S_dist / min(S_dist, S_stripe).
+// Contiguous runs of one rank's share. Equation 1 with `stripe_bytes`: R_trans = R_dist * S_dist / min(S_dist,
+// S_stripe).
 Runs runs_of(const Access& access);
 int64_t requests_with_stripes(const Runs& runs, int64_t stripe_bytes);
 

@@ -115,8 +115,8 @@ void Sharing::check_written_once() const {
       bool overlap = true;
       for (size_t d = 0; d < a.begin.size(); ++d) overlap = overlap && a.begin[d] < b.end[d] && b.begin[d] < a.end[d];
       if (overlap) {
-        fail_argument("write of boxes: rank " + std::to_string(owned[i].rank) + "'s box " + corners(a) +
-                      " and rank " + std::to_string(owned[j].rank) + "'s box " + corners(b) +
+        fail_argument("write of boxes: rank " + std::to_string(owned[i].rank) + "'s box " + corners(a) + " and rank " +
+                      std::to_string(owned[j].rank) + "'s box " + corners(b) +
                       " share elements; each element must be written once (pass views without the ghost cells)");
       }
     }
@@ -151,11 +151,11 @@ std::string to_string(Method method) {
 }
 
 Method parse_method(const std::string& name) {
-  for (const Method method :
-       {Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+  for (const Method method : {Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
     if (to_string(method) == name) return method;
   }
-  fail_argument("method \"" + name + "\" is not known; expected \"auto\", \"direct\", \"sieve\", \"list\" or \"two-phase\"");
+  fail_argument("method \"" + name +
+                "\" is not known; expected \"auto\", \"direct\", \"sieve\", \"list\" or \"two-phase\"");
 }
 
 }  // namespace swath

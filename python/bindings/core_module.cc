@@ -51,7 +51,8 @@ std::vector<nb::bytes> allgather(Comm& comm, const nb::bytes& mine) {
     comm.allgather(source, all);
   }
   std::vector<nb::bytes> parts;
-  for (int rank = 0; rank < comm.size(); ++rank) parts.emplace_back(all.data() + static_cast<size_t>(rank) * size, size);
+  for (int rank = 0; rank < comm.size(); ++rank)
+    parts.emplace_back(all.data() + static_cast<size_t>(rank) * size, size);
   return parts;
 }
 
@@ -184,9 +185,10 @@ void set_tuning(swath::Tuning& tuning, const nb::dict& values) {
     } else if (name == "runs_bytes_min") {
       tuning.runs_bytes_min = bytes;
     } else {
-      swath::fail_argument("tuning: \"" + name +
-                           "\" is not known; expected sieve_bytes, bounce_bytes, window_bytes, list_pieces, aggregators, "
-                           "domain_bytes_min or runs_bytes_min");
+      swath::fail_argument(
+          "tuning: \"" + name +
+          "\" is not known; expected sieve_bytes, bounce_bytes, window_bytes, list_pieces, aggregators, "
+          "domain_bytes_min or runs_bytes_min");
     }
   }
 }
@@ -247,28 +249,31 @@ NB_MODULE(_core, m) {
       .def("__str__", &swath::Distribution::to_string);
 
   nb::class_<swath::Layout>(m, "Layout", "Which byte of the file holds which element.")
-      .def_static("strided", [](swath::Shape shape, int64_t element_bytes, int64_t offset,
-                                std::vector<int64_t> strides) {
+      .def_static("strided",
+                  [](swath::Shape shape, int64_t element_bytes, int64_t offset, std::vector<int64_t> strides) {
+                    return std::make_shared<swath::Layout>(
+                        swath::Layout::strided(std::move(shape), element_bytes, offset, std::move(strides)));
+                  })
+      .def_static(
+          "chunked",
+          [](swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape, std::vector<int64_t> offsets) {
             return std::make_shared<swath::Layout>(
-                swath::Layout::strided(std::move(shape), element_bytes, offset, std::move(strides)));
-          })
-      .def_static("chunked", [](swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape,
-                                std::vector<int64_t> offsets) {
-            return std::make_shared<swath::Layout>(swath::Layout::chunked(
-                std::move(shape), element_bytes, std::move(chunk_shape), std::move(offsets)));
+                swath::Layout::chunked(std::move(shape), element_bytes, std::move(chunk_shape), std::move(offsets)));
           })
       .def_prop_ro("has_absent_chunks", &swath::Layout::has_absent_chunks)
       .def("__str__", &swath::Layout::to_string);
 
   nb::class_<swath::Sharing>(m, "Sharing", "Whose elements are whose.")
-      .def_static("distributed", [](const swath::Distribution& distribution, const SelectionTuples& selection,
-                                    int ranks) {
-        return swath::Sharing::distributed(distribution, selection_of(selection), ranks);
-      })
-      .def_static("share_of", [](const swath::Distribution& distribution, const SelectionTuples& selection, int rank) {
-        return swath::Sharing::share_of(distribution, selection_of(selection), rank);
-      })
-      .def_static("alone", [](const SelectionTuples& selection) { return swath::Sharing::alone(selection_of(selection)); })
+      .def_static("distributed",
+                  [](const swath::Distribution& distribution, const SelectionTuples& selection, int ranks) {
+                    return swath::Sharing::distributed(distribution, selection_of(selection), ranks);
+                  })
+      .def_static("share_of",
+                  [](const swath::Distribution& distribution, const SelectionTuples& selection, int rank) {
+                    return swath::Sharing::share_of(distribution, selection_of(selection), rank);
+                  })
+      .def_static("alone",
+                  [](const SelectionTuples& selection) { return swath::Sharing::alone(selection_of(selection)); })
       .def_static("boxes", &sharing_of_boxes)
       .def_prop_ro("ranks", &swath::Sharing::ranks)
       .def("check_written_once", &swath::Sharing::check_written_once)
@@ -277,17 +282,17 @@ NB_MODULE(_core, m) {
   nb::class_<swath::Plan>(m, "Plan")
       .def_prop_ro("method", [](const swath::Plan& plan) { return swath::to_string(plan.method); })
       .def_prop_ro("reason", [](const swath::Plan& plan) { return plan.reason; })
-      .def_prop_ro("direction",
-                   [](const swath::Plan& plan) {
-                     return plan.request.direction == swath::Direction::kRead ? "read" : "write";
-                   })
+      .def_prop_ro(
+          "direction",
+          [](const swath::Plan& plan) { return plan.request.direction == swath::Direction::kRead ? "read" : "write"; })
       .def_prop_ro("ranks", [](const swath::Plan& plan) { return plan.request.sharing.ranks(); })
       .def_prop_ro("sharing", [](const swath::Plan& plan) { return plan.request.sharing.to_string(); })
       .def_prop_ro("layout", [](const swath::Plan& plan) { return plan.request.layout->to_string(); })
       .def_prop_ro("domains",
                    [](const swath::Plan& plan) {
                      std::vector<std::tuple<int, int64_t, int64_t>> domains;
-                     for (const auto& domain : plan.domains) domains.emplace_back(domain.rank, domain.begin, domain.end);
+                     for (const auto& domain : plan.domains)
+                       domains.emplace_back(domain.rank, domain.begin, domain.end);
                      return domains;
                    })
       .def_prop_ro("runs", [](const swath::Plan& plan) { return plan.runs.count; })
@@ -329,8 +334,7 @@ NB_MODULE(_core, m) {
         request.messages = messages;
         return swath::make_plan(std::move(request));
       },
-      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = nb::dict(),
-      "messages"_a = false);
+      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = nb::dict(), "messages"_a = false);
 
   nb::class_<swath::Engine>(m, "Engine", "One open file and one way of moving its bytes.")
       .def_prop_ro("name", &swath::Engine::name)
@@ -368,8 +372,8 @@ NB_MODULE(_core, m) {
 
   m.def(
       "run",
-      [](const swath::Plan& plan, Comm& comm, swath::Engine& engine, const MemoryTuples& buffers,
-         const nb::bytes& fill, swath::Progress& progress) {
+      [](const swath::Plan& plan, Comm& comm, swath::Engine& engine, const MemoryTuples& buffers, const nb::bytes& fill,
+         swath::Progress& progress) {
         const swath::Layout& layout = *plan.request.layout;
         const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), buffers);
         Counters counters;

@@ -83,9 +83,7 @@ def open(  # noqa: A001 - the name that scripts use
     def describe() -> Description:
         if mode not in ("r", "r+"):
             raise ArgumentError(f'open {path}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
-        return formats.describe(
-            path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format
-        )
+        return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
     description = ranks.on_first(asked, describe)
     return ranks.together(f"open {path}: engines", lambda: Array(description, ranks, mode, engine))
@@ -214,7 +212,7 @@ class Array:
 
     @property
     def format(self) -> str:
-        """ "raw", "npy", "netcdf-classic" or "hdf5"."""
+        """One of "raw", "npy", "netcdf-classic" and "hdf5"."""
         return self._description.format
 
     @property
@@ -356,7 +354,9 @@ class Array:
         try:
             part = np.broadcast_to(np.asarray(values, dtype=self.dtype), shape)
         except (ValueError, TypeError) as error:
-            raise ArgumentError(f"{self.path}: cannot write these values to a selection of shape {shape}: {error}") from None
+            raise ArgumentError(
+                f"{self.path}: cannot write these values to a selection of shape {shape}: {error}"
+            ) from None
         self.write(np.ascontiguousarray(part).reshape(shape), selection=selection)
 
     def sync(self) -> None:
@@ -526,7 +526,9 @@ class Operation:
         if not isinstance(method, str):
             raise ArgumentError(f'{where}: method: expected the name of one, such as "auto", not {method!r}')
         if rank is not None and array._ranks.size > 1:
-            raise ArgumentError(f"{where}: rank={rank} is for arrays opened without a communicator; each rank has its own")
+            raise ArgumentError(
+                f"{where}: rank={rank} is for arrays opened without a communicator; each rank has its own"
+            )
         if isinstance(distribution, Distribution):
             self._share_distribution(distribution, rank, ranks, where)
         elif isinstance(distribution, Boxes):
@@ -555,8 +557,8 @@ class Operation:
             self.sharing = _core.Sharing.share_of(distribution._core, self.selection, rank)
         elif ranks == 1 and distribution.size > 1:
             raise ArgumentError(
-                f"{where}: {distribution!r} is for {distribution.size} ranks, and this process is alone: say whose share "
-                "with rank=, or open the array with comm="
+                f"{where}: {distribution!r} is for {distribution.size} ranks, and this process is alone: say whose "
+                "share with rank=, or open the array with comm="
             )
         else:
             self.sharing = _core.Sharing.distributed(distribution._core, self.selection, ranks)
@@ -582,7 +584,7 @@ class Operation:
     def local_indices(self) -> list[list[npt.NDArray[np.int64]]]:
         """The array's indices that each part holds, one ascending or descending list a dimension of the ARRAY."""
         if isinstance(self.distribution, Boxes):
-            return [[np.arange(b, e) for b, e in zip(low, high)] for low, high in self.distribution.boxes]
+            return [[np.arange(b, e) for b, e in zip(low, high, strict=False)] for low, high in self.distribution.boxes]
         shape = selected_shape(self.selection)
         if self.distribution is None:
             kept = iter([np.arange(n) for n in shape])

@@ -83,4 +83,6 @@ class Aside:
             finally:
                 os.close(folder)
         except OSError as error:
-            raise store_error(f"create {self.final_path}: cannot give it its name: {error.strerror}", error.errno) from None
+            raise store_error(
+                f"create {self.final_path}: cannot give it its name: {error.strerror}", error.errno
+            ) from None

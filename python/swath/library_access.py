@@ -25,7 +25,7 @@ Access = Callable[[Description, list[npt.NDArray[np.int64]], Part], None]
 
 def carry_out(operation: Operation, parts: list[Part], description: Description, ranks: Ranks) -> None:
     """Collective. Every rank reads on its own; ranks write one after another, for the library writes alone."""
-    jobs = list(zip(operation.local_indices(), parts))
+    jobs = list(zip(operation.local_indices(), parts, strict=False))
     if operation.direction == "read":
         ranks.together(operation.asked, lambda: _for_each(_read, description, jobs))
         return
@@ -83,6 +83,6 @@ def _slabs(description: Description, indices: list[npt.NDArray[np.int64]]) -> An
                 break
             low, high, end = min(low, index), max(high, index), end + 1
         box = (slice(low, high + 1), *inner)
-        picked = np.ix_(indices[0][begin:end] - low, *(i - s.start for i, s in zip(indices[1:], inner)))
+        picked = np.ix_(indices[0][begin:end] - low, *(i - s.start for i, s in zip(indices[1:], inner, strict=False)))
         yield slice(begin, end), box, picked
         begin = end

@@ -21,7 +21,7 @@ def memory_tuples(parts: list[Part]) -> list[tuple[int, list[int]]]:
 def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool) -> list[Part]:
     """`out` as a list of writable ndarrays of these shapes, or ArgumentError."""
     parts = _as_list("out", out, shapes, boxes)
-    for i, (part, shape) in enumerate(zip(parts, shapes)):
+    for i, (part, shape) in enumerate(zip(parts, shapes, strict=False)):
         where = f"out[{i}]" if boxes else "out"
         if not isinstance(part, np.ndarray):
             raise ArgumentError(f"{where}: expected an ndarray, not {type(part).__name__}")
@@ -29,7 +29,7 @@ def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: b
         _check_dtype(where, part, dtype)
         if not part.flags.writeable:
             raise ArgumentError(f"{where}: the array is read-only")
-        if part.size > 0 and any(stride == 0 and n > 1 for stride, n in zip(part.strides, part.shape)):
+        if part.size > 0 and any(stride == 0 and n > 1 for stride, n in zip(part.strides, part.shape, strict=False)):
             raise ArgumentError(f"{where}: several elements share one place in memory (a broadcast view)")
     return parts
 
@@ -37,7 +37,7 @@ def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: b
 def checked_values(values: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool) -> list[Part]:
     """`values` as a list of ndarrays of these shapes, in the stored byte order (swapped copies where they are not)."""
     parts = []
-    for i, (value, shape) in enumerate(zip(_as_list("values", values, shapes, boxes), shapes)):
+    for i, (value, shape) in enumerate(zip(_as_list("values", values, shapes, boxes), shapes, strict=False)):
         where = f"values[{i}]" if boxes else "values"
         part = value if isinstance(value, np.ndarray) else np.asarray(value)
         _check_shape(where, part, shape)

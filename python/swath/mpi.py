@@ -21,7 +21,7 @@ def comm_of(communicator: Any) -> Any:
 
     Raises UnsupportedError where the MPI module was not built, or cannot be loaded beside this mpi4py.
     """
-    global _keyval
+    global _keyval  # noqa: PLW0603 - one key a process
     from mpi4py import MPI
 
     if _keyval is None:

@@ -21,7 +21,7 @@ def engine_name(asked: str | None) -> str:
 
 def show_bars(enabled: bool = True) -> None:
     """Whether long operations show a bar on standard error. Command-line programs ask for it, libraries do not."""
-    global _enabled
+    global _enabled  # noqa: PLW0603 - one terminal a process
     _enabled = enabled
 
 
@@ -47,7 +47,13 @@ def _watch(watched: _core.Progress, label: str, done: threading.Event) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bars:
         task = bars.add_task(label, total=watched.bytes_total)
         while not done.wait(0.2):

@@ -43,7 +43,7 @@ class Ranks:
     def all_raise(self, error: BaseException | None) -> bool:
         """Whether every one of these ranks knows of this error, so that none waits for this one.
 
-        An error that fewer ranks agreed on (of another communicator, or this rank alone in `a[...]`) is still to be told.
+        An error that fewer ranks agreed on (of another communicator, or alone in `a[...]`) must be told yet.
         """
         return any(comm is self.comm for comm in getattr(error, "agreed_by", []))
 
@@ -70,7 +70,7 @@ class Ranks:
         data = pickle.dumps(mine)
         sizes = [int.from_bytes(size, "little") for size in self.comm.allgather(len(data).to_bytes(8, "little"))]
         padded = self.comm.allgather(data.ljust(max(sizes), b"\0"))
-        return [pickle.loads(part[:size]) for part, size in zip(padded, sizes)]
+        return [pickle.loads(part[:size]) for part, size in zip(padded, sizes, strict=False)]
 
 
 def ranks_of(comm: Any) -> Ranks:

@@ -55,7 +55,9 @@ def redistribute(
         mine = values if isinstance(values, np.ndarray) else np.asarray(values)
         expected = source.local_shape(extents, ranks.rank)
         if mine.shape != expected:
-            raise ArgumentError(f"redistribute: values of shape {mine.shape}, but this rank's share has shape {expected}")
+            raise ArgumentError(
+                f"redistribute: values of shape {mine.shape}, but this rank's share has shape {expected}"
+            )
         if mine.dtype.hasobject:
             raise ArgumentError(f"redistribute: dtype {mine.dtype} holds Python objects; expected plain numbers")
         new_shape = target.local_shape(extents, ranks.rank)

@@ -25,7 +25,7 @@ Selection = list[tuple[int, int, int, bool]]
 
 @dataclass(frozen=True)
 class Block:
-    """One contiguous block a process: of `size` elements, or of HPF's ceil(N / P), when the last may be short or empty."""
+    """One contiguous block a process: `size` elements, or HPF's ceil(N / P); the last may be short or empty."""
 
     size: int | None = None
 
@@ -93,7 +93,9 @@ class Distribution:
             raise ArgumentError(f"distribution: ranks {self.ranks}: expected numbers from 0 to {(1 << 31) - 1}")
         if self.ranks == ():
             raise ArgumentError("distribution: 0 ranks given; leave out ranks= for the first ones")
-        self._core = _core.Distribution([rule._rule() for rule in rules], _integers("grid", grid), list(self.ranks or ()))
+        self._core = _core.Distribution(
+            [rule._rule() for rule in rules], _integers("grid", grid), list(self.ranks or ())
+        )
 
     @property
     def grid(self) -> Shape:
@@ -177,7 +179,7 @@ def balanced_grid(rules: Sequence[Rule], ranks: int) -> Shape:
     for factor in reversed(factors):
         smallest = min(divided, key=lambda d: grid[d])
         grid[smallest] *= factor
-    for d, extent in zip(divided, sorted((grid[d] for d in divided), reverse=True)):
+    for d, extent in zip(divided, sorted((grid[d] for d in divided), reverse=True), strict=False):
         grid[d] = extent
     return tuple(grid)
 
@@ -200,7 +202,7 @@ class Boxes:
             except (TypeError, ValueError):
                 raise ArgumentError(f"box {number}: expected (start, stop) corners, not {box!r}") from None
             low, high = tuple(_integers("start", start)), tuple(_integers("stop", stop))
-            if len(low) != len(high) or any(b < 0 or e < b for b, e in zip(low, high)):
+            if len(low) != len(high) or any(b < 0 or e < b for b, e in zip(low, high, strict=False)):
                 raise ArgumentError(
                     f"box {number}: {low} to {high}: expected corners of one length with 0 <= start <= stop"
                 )
@@ -210,7 +212,7 @@ class Boxes:
     @property
     def shapes(self) -> list[Shape]:
         """The shape of each box."""
-        return [tuple(e - b for b, e in zip(low, high)) for low, high in self.boxes]
+        return [tuple(e - b for b, e in zip(low, high, strict=False)) for low, high in self.boxes]
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -233,7 +235,7 @@ def normalise_selection(selection: Any, shape: Shape) -> Selection:
         raise ArgumentError(f"selection: {given} indices for an array of {len(shape)} dimensions, shape {shape}")
     place = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
     items[place : place + ellipses] = [slice(None)] * (len(shape) - given)
-    return [_normalise_one(item, extent, d) for d, (item, extent) in enumerate(zip(items, shape))]
+    return [_normalise_one(item, extent, d) for d, (item, extent) in enumerate(zip(items, shape, strict=False))]
 
 
 def _normalise_one(item: Any, extent: int, d: int) -> tuple[int, int, int, bool]:

@@ -1,6 +1,6 @@
 """Under mpiexec: random cases, the same on all ranks, read and written by every method and compared with NumPy.
 
-    mpiexec -n 4 python tests/mpi/property_ranks.py SEED CASES
+mpiexec -n 4 python tests/mpi/property_ranks.py SEED CASES
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever it is, the other ranks must not wait for this one
         import traceback
 
         traceback.print_exc()
