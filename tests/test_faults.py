@@ -177,6 +177,8 @@ def run_create(
                 body(a, comm)
         except BaseException as error:  # noqa: BLE001
             return error
+        finally:
+            comm.barrier()  # where a rank waits in vain in another call, this one says so
         return None
 
     return run_ranks(ranks, work, seed=seed, nodes=1 + (seed + 1) % min(ranks, 2))
@@ -277,6 +279,8 @@ def test_an_exception_of_one_rank_inside_two_files_ends_both(tmp_path: Path, ran
                 b.write(mine, distribution(ranks))
         except BaseException as error:  # noqa: BLE001
             return error
+        finally:
+            comm.barrier()  # where a rank waits in vain in another call, this one says so
         return None
 
     for culprit, seed in itertools.product(range(ranks), range(3)):
@@ -299,6 +303,8 @@ def test_an_error_of_one_rank_alone_reaches_those_who_wait_at_the_end(tmp_path: 
                     assert a[:].shape == SHAPE
         except swath.StoreError as error:
             return str(error).removeprefix(f"rank {culprit}: ")
+        finally:
+            comm.barrier()
         return "nothing"
 
     for culprit, seed in itertools.product(range(ranks), range(3)):

@@ -56,7 +56,8 @@ class UringEngine : public FileEngine {
   ~UringEngine() override {
     try {
       if (started_ && !broken_) drive(*started_);
-    } catch (const Error&) {  // the ring itself failed, and was drained
+    } catch (const Error&) {
+      broken_ = true;  // the ring itself failed, and was drained
     }
     io_uring_queue_exit(&ring_);
   }

@@ -1,6 +1,7 @@
 #include "layout/access.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace swath {
 
@@ -76,10 +77,10 @@ std::optional<int64_t> Access::last_end(int64_t limit) const {
   std::optional<int64_t> found;
   int64_t panel = 0;
   const auto touches = touches_in(0, limit);
-  for (auto touch = touches.rbegin(); touch != touches.rend(); ++touch) {
-    if (found && touch->panel != panel) break;
-    panel = touch->panel;
-    with_regions(*touch, [&](const Regions& regions) {
+  for (const Touch& touch : std::views::reverse(touches)) {
+    if (found && touch.panel != panel) break;
+    panel = touch.panel;
+    with_regions(touch, [&](const Regions& regions) {
       const int64_t positions = regions.elements_before(limit);
       if (positions == 0) return;
       found = std::max(found.value_or(0), regions.offset_of(positions - 1) + regions.element_bytes());

@@ -15,7 +15,7 @@ Regions::Regions(int64_t file_origin, int64_t memory_origin, int64_t element_byt
     if (dimension.indices.count() == 1) {
       file_origin_ += dimension.indices.front() * dimension.file_stride;
     } else {
-      dimensions_.push_back(std::move(dimension));
+      dimensions_.push_back(dimension);
     }
   }
   std::stable_sort(dimensions_.begin(), dimensions_.end(),

@@ -127,8 +127,8 @@ TEST(Regions, LongestRunIsTheLongestOfAll) {
 TEST(Regions, LongestRunMayGoFromOneRowToTheNext) {
   const auto columns = [](int64_t n) { return IndexSet(0, 2, 1, 4, 0, n); };  // 0 1 | 4 5 | 8 9 | ...
   const int64_t n = 4'000'002;                                                // ... | 8'000'000 8'000'001
-  EXPECT_EQ(Regions(0, 0, 8, {{IndexSet::range(0, 3), 8 * 8'000'002, 8 * n}, {columns(n), 8, 8}}).longest_run(), 32);
-  EXPECT_EQ(Regions(0, 0, 8, {{IndexSet::range(0, 3), 8 * 8'000'003, 8 * n}, {columns(n), 8, 8}}).longest_run(), 16);
+  EXPECT_EQ(Regions(0, 0, 8, {{IndexSet::range(0, 3), 64'000'016, 8 * n}, {columns(n), 8, 8}}).longest_run(), 32);
+  EXPECT_EQ(Regions(0, 0, 8, {{IndexSet::range(0, 3), 64'000'024, 8 * n}, {columns(n), 8, 8}}).longest_run(), 16);
 }
 
 TEST(Regions, RunsAndPiecesOfEveryClippedRange) {

@@ -28,7 +28,8 @@ class Random {
   std::vector<int> permutation(size_t n) {
     std::vector<int> order(n);
     std::iota(order.begin(), order.end(), 0);
-    for (size_t i = n; i > 1; --i) std::swap(order[i - 1], order[static_cast<size_t>(between(0, int64_t(i) - 1))]);
+    for (size_t i = n; i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<size_t>(between(0, static_cast<int64_t>(i) - 1))]);
     return order;
   }
 
