@@ -6,6 +6,10 @@
 #include <functional>
 #include <type_traits>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace swath {
 namespace {
 
@@ -22,6 +26,63 @@ struct AnyBlock {
   }
 };
 
+// Blocks that go past the cache. Every x86-64 has these stores; elsewhere they are ordinary ones.
+#ifdef __SSE2__
+template <int64_t kBytes>
+struct StreamedBlock;
+
+template <>
+struct StreamedBlock<4> {
+  static constexpr int64_t kSize = 4;
+  static void copy(std::byte* target, const std::byte* source, int64_t) {
+    int value = 0;
+    std::memcpy(&value, source, sizeof(value));
+    _mm_stream_si32(reinterpret_cast<int*>(target), value);
+  }
+};
+
+template <>
+struct StreamedBlock<8> {
+  static constexpr int64_t kSize = 8;
+  static void copy(std::byte* target, const std::byte* source, int64_t) {
+    long long value = 0;
+    std::memcpy(&value, source, sizeof(value));
+    _mm_stream_si64(reinterpret_cast<long long*>(target), value);
+  }
+};
+
+struct StreamedAnyBlock {
+  static constexpr int64_t kSize = 0;
+  static void copy(std::byte* target, const std::byte* source, int64_t bytes) {
+    constexpr int64_t kLine = 64;
+    // The first bytes, up to where the target's lines begin.
+    const int64_t head = std::min(bytes, -reinterpret_cast<intptr_t>(target) & (kLine - 1));
+    std::memcpy(target, source, static_cast<size_t>(head));
+    int64_t at = head;
+    for (; at + kLine <= bytes; at += kLine) {
+      const auto* from = reinterpret_cast<const __m128i*>(source + at);
+      auto* to = reinterpret_cast<__m128i*>(target + at);
+      const __m128i a = _mm_loadu_si128(from);
+      const __m128i b = _mm_loadu_si128(from + 1);
+      const __m128i c = _mm_loadu_si128(from + 2);
+      const __m128i d = _mm_loadu_si128(from + 3);
+      _mm_stream_si128(to, a);
+      _mm_stream_si128(to + 1, b);
+      _mm_stream_si128(to + 2, c);
+      _mm_stream_si128(to + 3, d);
+    }
+    std::memcpy(target + at, source + at, static_cast<size_t>(bytes - at));
+  }
+};
+
+void finish_streaming() { _mm_sfence(); }
+#else
+template <int64_t kBytes>
+using StreamedBlock = FixedBlock<kBytes>;
+using StreamedAnyBlock = AnyBlock;
+void finish_streaming() {}
+#endif
+
 // Strides by value, because a store through std::byte* may change anything that is read through a reference.
 template <typename Block, typename TargetStride, typename SourceStride>
 void copy_blocks(std::byte* target, const std::byte* source, int64_t bytes, int64_t count, TargetStride target_stride,
@@ -31,6 +92,9 @@ void copy_blocks(std::byte* target, const std::byte* source, int64_t bytes, int6
     Block::copy(target + i * target_stride, source + i * source_stride, bytes);
   }
 }
+
+// Shorter rows leave partly filled lines, which streamed stores write back piece by piece.
+constexpr int64_t kStreamedRowBytesMin = 512;
 
 // Where one side is packed its stride is a constant too: the row of a gather, of a scatter.
 template <typename Block>
@@ -119,6 +183,17 @@ NestFunction nest_for(int64_t bytes) {
       return copy_nest<FixedBlock<64>>;
     default:
       return copy_nest<AnyBlock>;
+  }
+}
+
+NestFunction streamed_nest_for(int64_t bytes) {
+  switch (bytes) {
+    case 4:
+      return copy_nest<StreamedBlock<4>>;
+    case 8:
+      return copy_nest<StreamedBlock<8>>;
+    default:
+      return bytes >= kStreamedRowBytesMin ? copy_nest<StreamedAnyBlock> : nest_for(bytes);
   }
 }
 
@@ -250,7 +325,12 @@ std::vector<CopyLevel> reversed_direction(std::vector<CopyLevel> levels) {
 
 }  // namespace
 
-void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std::vector<CopyLevel> levels) {
+Target target_of(int64_t local_bytes) {
+  constexpr int64_t kCacheBytes = int64_t{4} << 20;
+  return local_bytes > kCacheBytes ? Target::kStreamed : Target::kCached;
+}
+
+void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std::vector<CopyLevel> levels, Target use) {
   simplify(bytes, levels);
   // Writing along the target is what the cache likes; where source and target disagree on the fastest level, tile.
   bool tiled = false;
@@ -273,7 +353,11 @@ void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std:
       levels.push_back(target_level);
     }
   }
-  nest_for(bytes)(target, source, bytes, levels.data(), levels.size(), tiled);
+  const bool packed_row = !levels.empty() && levels.back().target_stride == bytes;
+  const int64_t row_bytes = packed_row ? levels.back().count * bytes : bytes;
+  const bool fills_lines = !tiled && row_bytes >= kStreamedRowBytesMin;
+  const auto nest = use == Target::kStreamed && fills_lines ? streamed_nest_for(bytes) : nest_for(bytes);
+  nest(target, source, bytes, levels.data(), levels.size(), tiled);
 }
 
 namespace {
@@ -286,14 +370,15 @@ int64_t file_base(const Regions& regions) {
 }  // namespace
 
 void gather_from_window(const Regions& regions, int64_t first, int64_t last, const std::byte* window,
-                        int64_t window_offset, std::byte* memory) {
+                        int64_t window_offset, std::byte* memory, Target use) {
   if (first >= last) return;
   const int64_t source_base = file_base(regions) - window_offset;
   const int64_t target_base = regions.memory_of(0);
   walk(regions, first, last, false, [&](int64_t file_offset, int64_t memory_offset, const auto& levels) {
     copy_levels(memory + (target_base + memory_offset), window + (source_base + file_offset), regions.element_bytes(),
-                levels);
+                levels, use);
   });
+  if (use == Target::kStreamed) finish_streaming();
 }
 
 void scatter_to_window(const Regions& regions, int64_t first, int64_t last, std::byte* window, int64_t window_offset,

@@ -16,15 +16,22 @@ struct CopyLevel {
   int64_t target_stride;
 };
 
+// What becomes of the target next. Stores past the cache spare the reading of a line that will be overwritten whole,
+// and keep the window in the cache; they pay for memory that is larger than the cache and is not used at once.
+enum class Target { kCached, kStreamed };
+
 // Copies a block of `bytes` at every combination of the levels (slowest first). Source and target must not overlap.
-void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std::vector<CopyLevel> levels);
+void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std::vector<CopyLevel> levels,
+                 Target use = Target::kCached);
 
 // Copies the elements at positions [first, last) between a window of the file held in memory, whose first byte is file
 // offset `window_offset`, and user memory at `memory` (offset 0 of the regions' memory places).
 void gather_from_window(const Regions& regions, int64_t first, int64_t last, const std::byte* window,
-                        int64_t window_offset, std::byte* memory);
+                        int64_t window_offset, std::byte* memory, Target use = Target::kCached);
 void scatter_to_window(const Regions& regions, int64_t first, int64_t last, std::byte* window, int64_t window_offset,
                        const std::byte* memory);
+// Which way to read into a rank's share of this size.
+Target target_of(int64_t local_bytes);
 // Copies the elements from one window of the file to the same places of another window of the same offset.
 void copy_between_windows(const Regions& regions, int64_t first, int64_t last, std::byte* target,
                           const std::byte* source, int64_t window_offset);

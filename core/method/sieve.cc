@@ -21,6 +21,7 @@ void write_sieved(Engine& engine, const Window& window, bool has_holes, std::byt
 // Windows of the file, read whole and picked from, or written by write_sieved (ncio-2006 section 2.1: data sieving).
 void run_sieve(const Job& job) {
   const int64_t window_bytes = job.plan.request.tuning.sieve_bytes;
+  const Target use = target_of(job.mine.bytes());
   if (job.mine.empty()) return;
   const int64_t capacity = window_capacity(job.mine, window_bytes);
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(capacity));
@@ -36,7 +37,7 @@ void run_sieve(const Job& job) {
       const Transfer whole{window->begin, buffer.get(), window->bytes()};
       job.engine.transfer(Direction::kRead, {&whole, 1}, job.counters);
       copy_all([&](const Slice& slice, std::byte* memory) {
-        gather_from_window(slice.regions, slice.first, slice.last, buffer.get(), window->begin, memory);
+        gather_from_window(slice.regions, slice.first, slice.last, buffer.get(), window->begin, memory, use);
       });
     } else {
       const bool holes = job.mine.bytes_in(window->begin, window->limit) < window->bytes();

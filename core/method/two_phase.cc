@@ -141,8 +141,8 @@ void run_two_phase(const Job& job) {
   const auto& domains = job.plan.domains;
   if (domains.empty()) return;
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
-  const ExchangeSide side{request.sharing, job.mine, job.memory};
-  WindowExchange exchange(job.comm, layout, domains, capacity, job.counters, job.progress);
+  ExchangeSide side(layout, request.sharing, job.mine, job.memory);
+  WindowExchange exchange(job.comm, domains, capacity, job.plan.staged, job.counters, job.progress);
   WindowRounds rounds(together, domains, request.tuning.window_bytes);
   OwnWindows own(job, together, capacity);
   const auto own_of = [&](const RoundWindows& windows) -> const Window* {
@@ -188,12 +188,13 @@ Counters redistribute(const Shape& shape, int64_t element_bytes, const Sharing& 
   const Access together(image, from.together(element_bytes));
   const Access mine_before(image, source.parts);
   const Access mine_after(image, target.parts);
-  const ExchangeSide before{from, mine_before, source};
-  const ExchangeSide after{to, mine_after, target};
+  ExchangeSide before(image, from, mine_before, source);
+  ExchangeSide after(image, to, mine_after, target);
   const auto domains = file_domains(together, comm.size(), tuning);
   progress.bytes_done = 0;
   progress.bytes_total = mine_before.bytes() + mine_after.bytes();
-  WindowExchange exchange(comm, image, domains, window_capacity(together, tuning.window_bytes), counters, progress);
+  const bool staged = exchange_is_staged(image, from, tuning) || exchange_is_staged(image, to, tuning);
+  WindowExchange exchange(comm, domains, window_capacity(together, tuning.window_bytes), staged, counters, progress);
   WindowRounds rounds(together, domains, tuning.window_bytes);
   RoundWindows windows;
   for (int parity = 0; rounds.next(windows); parity = 1 - parity) {

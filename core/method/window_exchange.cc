@@ -9,36 +9,100 @@ namespace {
 
 int64_t bytes_of(const Slice& slice) { return (slice.last - slice.first) * slice.regions.element_bytes(); }
 
+// Packed elements, in the order in which both sides visit them: from user memory ...
+int64_t pack_from_memory(const ExchangeSide& side, const Window& window, std::byte* packed) {
+  int64_t bytes = 0;
+  side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
+    scatter_to_window(slice.regions.packed_in_file(), slice.first, slice.last, packed + bytes,
+                      slice.first * slice.regions.element_bytes(), side.memory.addresses[slice.part]);
+    bytes += bytes_of(slice);
+  });
+  return bytes;
+}
+
+// ... and into it;
+int64_t unpack_to_memory(const ExchangeSide& side, const Window& window, const std::byte* packed) {
+  const Target use = target_of(side.mine.bytes());
+  int64_t bytes = 0;
+  side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
+    gather_from_window(slice.regions.packed_in_file(), slice.first, slice.last, packed + bytes,
+                       slice.first * slice.regions.element_bytes(), side.memory.addresses[slice.part], use);
+    bytes += bytes_of(slice);
+  });
+  return bytes;
+}
+
+// from the window of the file that holds them ...
+int64_t pack_from_window(const Access& access, const Window& window, const std::byte* image, std::byte* packed) {
+  int64_t bytes = 0;
+  access.visit(window.begin, window.limit, [&](const Slice& slice) {
+    const Regions regions = slice.regions.packed(bytes - slice.first * slice.regions.element_bytes());
+    gather_from_window(regions, slice.first, slice.last, image, window.begin, packed);
+    bytes += bytes_of(slice);
+  });
+  return bytes;
+}
+
+// ... and into it.
+int64_t unpack_to_window(const Access& access, const Window& window, std::byte* image, const std::byte* packed) {
+  int64_t bytes = 0;
+  access.visit(window.begin, window.limit, [&](const Slice& slice) {
+    const Regions regions = slice.regions.packed(bytes - slice.first * slice.regions.element_bytes());
+    scatter_to_window(regions, slice.first, slice.last, image, window.begin, packed);
+    bytes += bytes_of(slice);
+  });
+  return bytes;
+}
+
 }  // namespace
 
-WindowExchange::WindowExchange(Comm& comm, const Layout& layout, const std::vector<FileDomain>& domains,
-                               int64_t window_bytes_max, Counters& counters, Progress& progress)
-    : comm_(comm),
-      layout_(layout),
-      domains_(domains),
-      capacity_(window_bytes_max),
-      counters_(counters),
-      progress_(progress) {
+const Access& ExchangeSide::kept(int rank) {
+  const auto place = static_cast<size_t>(rank);
+  if (kept_.size() <= place) kept_.resize(place + 1);
+  if (!kept_[place]) kept_[place] = of(rank);
+  return *kept_[place];
+}
+
+WindowExchange::WindowExchange(Comm& comm, const std::vector<FileDomain>& domains, int64_t window_bytes_max,
+                               bool staged, Counters& counters, Progress& progress)
+    : comm_(comm), domains_(domains), capacity_(window_bytes_max), counters_(counters), progress_(progress) {
   for (size_t i = 0; i < domains.size(); ++i) {
     if (domains[i].rank == comm.rank()) own_domain_ = static_cast<int>(i);
   }
   if (domains.empty()) return;
   shared_ = comm.shared_windows(2 * capacity_);
+  staged_ = staged && !shared_.empty();
   messages_ = comm.size() > 1 && (shared_.empty() || comm.node_count() > 1);
-  if (shared_.empty() && own_domain_ >= 0) private_window_.resize(static_cast<size_t>(2 * capacity_));
-  counters_.buffer_bytes = shared_.empty() ? static_cast<int64_t>(private_window_.size()) : 2 * capacity_;
-}
-
-std::byte* WindowExchange::reachable(int rank, int parity) {
-  if (!shared_.empty()) {
-    const auto window = shared_[static_cast<size_t>(rank)];
-    return window.empty() ? nullptr : window.data() + parity * capacity_;
+  if (own_domain_ >= 0) {
+    const int64_t windows = shared_.empty() ? 2 : (staged_ ? 1 : 0);
+    private_windows_.resize(static_cast<size_t>(windows * capacity_));
   }
-  return rank == comm_.rank() ? private_window_.data() + parity * capacity_ : nullptr;
+  buffer_bytes_ = (shared_.empty() ? 0 : 2 * capacity_) + static_cast<int64_t>(private_windows_.size());
+  counters_.buffer_bytes = buffer_bytes_;
 }
 
-bool WindowExchange::reaches_own_window(int rank) const {
+std::byte* WindowExchange::own_window(int parity) {
+  if (staged_) return private_windows_.data();
+  return shared_.empty() ? private_windows_.data() + parity * capacity_ : shared_with(comm_.rank(), parity);
+}
+
+bool WindowExchange::shares_with(int rank) const {
   return rank == comm_.rank() || (!shared_.empty() && comm_.node_of(rank) == comm_.node_of(comm_.rank()));
+}
+
+std::byte* WindowExchange::shared_with(int rank, int parity) {
+  if (!shares_with(rank)) return nullptr;
+  return shared_.empty() ? own_window(parity) : shared_[static_cast<size_t>(rank)].data() + parity * capacity_;
+}
+
+int64_t WindowExchange::place_in_stage(ExchangeSide& side, const Window& window, int aggregator, int rank) const {
+  int64_t place = 0;
+  for (int lower = 0; lower < rank; ++lower) {
+    if (comm_.node_of(lower) == comm_.node_of(aggregator)) {
+      place += side.kept(lower).bytes_in(window.begin, window.limit);
+    }
+  }
+  return place;
 }
 
 void WindowExchange::count_moved(int domain_rank, int64_t bytes) {
@@ -47,113 +111,120 @@ void WindowExchange::count_moved(int domain_rank, int64_t bytes) {
 }
 
 template <typename Visit>
-void WindowExchange::for_each_remote_holder(const ExchangeSide& side, const Window& window, const Visit& visit) {
+void WindowExchange::for_each_message(const ExchangeSide& side, const Window& window, const Visit& visit) {
   for (int rank = 0; rank < comm_.size(); ++rank) {
-    if (reaches_own_window(rank)) continue;
-    const Access theirs(layout_, side.sharing.parts(rank, layout_.element_bytes()));
+    if (shares_with(rank)) continue;
+    const Access theirs = side.of(rank);
     const int64_t bytes = theirs.bytes_in(window.begin, window.limit);
     if (bytes > 0) visit(rank, theirs, bytes);
   }
 }
 
-void WindowExchange::put(const ExchangeSide& side, const RoundWindows& windows, int parity) {
+void WindowExchange::put(ExchangeSide& side, const RoundWindows& windows, int parity) {
   packets_to_.clear();
   for (size_t i = 0; i < domains_.size(); ++i) {
     if (!windows[i]) continue;
     const Window& window = *windows[i];
-    std::byte* target = reachable(domains_[i].rank, parity);
-    Packet packet{domains_[i].rank, {}};
-    if (target == nullptr) packet.data.resize(static_cast<size_t>(side.mine.bytes_in(window.begin, window.limit)));
-    int64_t packed = 0;
-    side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
-      const std::byte* memory = side.memory.addresses[slice.part];
-      if (target != nullptr) {
+    const int aggregator = domains_[i].rank;
+    std::byte* target = shared_with(aggregator, parity);
+    int64_t moved = 0;
+    if (target == nullptr) {
+      Packet packet{aggregator, {}};
+      packet.data.resize(static_cast<size_t>(side.mine.bytes_in(window.begin, window.limit)));
+      moved = pack_from_memory(side, window, packet.data.data());
+      if (moved > 0) packets_to_.push_back(std::move(packet));
+    } else if (staged_) {
+      moved = pack_from_memory(side, window, target + place_in_stage(side, window, aggregator, comm_.rank()));
+    } else {
+      side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
+        const std::byte* memory = side.memory.addresses[slice.part];
         scatter_to_window(slice.regions, slice.first, slice.last, target, window.begin, memory);
-      } else {
-        scatter_to_window(slice.regions.packed_in_file(), slice.first, slice.last, packet.data.data() + packed,
-                          slice.first * slice.regions.element_bytes(), memory);
-      }
-      packed += bytes_of(slice);
-    });
-    count_moved(domains_[i].rank, packed);
-    if (!packet.data.empty()) packets_to_.push_back(std::move(packet));
+        moved += bytes_of(slice);
+      });
+    }
+    count_moved(aggregator, moved);
   }
 }
 
-void WindowExchange::deliver(const ExchangeSide& side, const RoundWindows& windows, int parity) {
-  if (!messages_) {
-    comm_.barrier();
-    return;
-  }
-  packets_from_.clear();
+void WindowExchange::deliver(ExchangeSide& side, const RoundWindows& windows, int parity) {
   const Window* own = own_domain_ >= 0 && windows[own_domain_] ? &*windows[own_domain_] : nullptr;
-  if (own != nullptr) {
-    for_each_remote_holder(side, *own, [&](int rank, const Access&, int64_t bytes) {
-      packets_from_.push_back({rank, std::vector<std::byte>(static_cast<size_t>(bytes))});
-    });
+  if (messages_) {
+    packets_from_.clear();
+    if (own != nullptr) {
+      for_each_message(side, *own, [&](int rank, const Access&, int64_t bytes) {
+        packets_from_.push_back({rank, std::vector<std::byte>(static_cast<size_t>(bytes))});
+      });
+    }
+    exchange_packets();
+    for (const Packet& packet : packets_from_) {
+      unpack_to_window(side.of(packet.peer), *own, own_window(parity), packet.data.data());
+    }
+  } else {
+    comm_.barrier();
   }
-  exchange_packets();
-  for (const Packet& packet : packets_from_) {
-    const Access theirs(layout_, side.sharing.parts(packet.peer, layout_.element_bytes()));
-    int64_t packed = 0;
-    theirs.visit(own->begin, own->limit, [&](const Slice& slice) {
-      const Regions regions = slice.regions.packed(packed - slice.first * slice.regions.element_bytes());
-      scatter_to_window(regions, slice.first, slice.last, own_window(parity), own->begin, packet.data.data());
-      packed += bytes_of(slice);
-    });
+  if (staged_ && own != nullptr) unpack_stage(side, *own, parity);
+}
+
+void WindowExchange::unpack_stage(ExchangeSide& side, const Window& window, int parity) {
+  const std::byte* stage = shared_with(comm_.rank(), parity);
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    if (shares_with(rank)) stage += unpack_to_window(side.kept(rank), window, own_window(parity), stage);
   }
 }
 
-void WindowExchange::offer(const ExchangeSide& side, const RoundWindows& windows, int parity) {
+void WindowExchange::pack_stage(ExchangeSide& side, const Window& window, int parity) {
+  std::byte* stage = shared_with(comm_.rank(), parity);
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    if (shares_with(rank)) stage += pack_from_window(side.kept(rank), window, own_window(parity), stage);
+  }
+}
+
+void WindowExchange::offer(ExchangeSide& side, const RoundWindows& windows, int parity) {
+  const Window* own = own_domain_ >= 0 && windows[own_domain_] ? &*windows[own_domain_] : nullptr;
+  if (staged_ && own != nullptr) pack_stage(side, *own, parity);
   if (!messages_) {
     comm_.barrier();
     return;
   }
   packets_to_.clear();
   packets_from_.clear();
-  if (own_domain_ >= 0 && windows[own_domain_]) {
-    const Window& own = *windows[own_domain_];
-    for_each_remote_holder(side, own, [&](int rank, const Access& theirs, int64_t bytes) {
+  if (own != nullptr) {
+    for_each_message(side, *own, [&](int rank, const Access& theirs, int64_t bytes) {
       Packet packet{rank, std::vector<std::byte>(static_cast<size_t>(bytes))};
-      int64_t packed = 0;
-      theirs.visit(own.begin, own.limit, [&](const Slice& slice) {
-        const Regions regions = slice.regions.packed(packed - slice.first * slice.regions.element_bytes());
-        gather_from_window(regions, slice.first, slice.last, own_window(parity), own.begin, packet.data.data());
-        packed += bytes_of(slice);
-      });
+      pack_from_window(theirs, *own, own_window(parity), packet.data.data());
       packets_to_.push_back(std::move(packet));
     });
   }
   for (size_t i = 0; i < domains_.size(); ++i) {
-    if (!windows[i] || reachable(domains_[i].rank, parity) != nullptr) continue;
+    if (!windows[i] || shares_with(domains_[i].rank)) continue;
     const int64_t bytes = side.mine.bytes_in(windows[i]->begin, windows[i]->limit);
     if (bytes > 0) packets_from_.push_back({domains_[i].rank, std::vector<std::byte>(static_cast<size_t>(bytes))});
   }
   exchange_packets();
 }
 
-void WindowExchange::take(const ExchangeSide& side, const RoundWindows& windows, int parity) {
+void WindowExchange::take(ExchangeSide& side, const RoundWindows& windows, int parity) {
+  const Target use = target_of(side.mine.bytes());
   size_t next_packet = 0;  // packets_from_ is in the order of the domains
   for (size_t i = 0; i < domains_.size(); ++i) {
     if (!windows[i]) continue;
     const Window& window = *windows[i];
-    const std::byte* source = reachable(domains_[i].rank, parity);
-    const bool has_packet =
-        source == nullptr && next_packet < packets_from_.size() && packets_from_[next_packet].peer == domains_[i].rank;
-    if (source == nullptr && !has_packet) continue;
-    const std::byte* packet = has_packet ? packets_from_[next_packet++].data.data() : nullptr;
-    int64_t packed = 0;
-    side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
-      std::byte* memory = side.memory.addresses[slice.part];
-      if (source != nullptr) {
-        gather_from_window(slice.regions, slice.first, slice.last, source, window.begin, memory);
-      } else {
-        gather_from_window(slice.regions.packed_in_file(), slice.first, slice.last, packet + packed,
-                           slice.first * slice.regions.element_bytes(), memory);
-      }
-      packed += bytes_of(slice);
-    });
-    count_moved(domains_[i].rank, packed);
+    const int aggregator = domains_[i].rank;
+    const std::byte* source = shared_with(aggregator, parity);
+    int64_t moved = 0;
+    if (source == nullptr) {
+      const bool has_packet = next_packet < packets_from_.size() && packets_from_[next_packet].peer == aggregator;
+      if (has_packet) moved = unpack_to_memory(side, window, packets_from_[next_packet++].data.data());
+    } else if (staged_) {
+      moved = unpack_to_memory(side, window, source + place_in_stage(side, window, aggregator, comm_.rank()));
+    } else {
+      side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
+        std::byte* memory = side.memory.addresses[slice.part];
+        gather_from_window(slice.regions, slice.first, slice.last, source, window.begin, memory, use);
+        moved += bytes_of(slice);
+      });
+    }
+    count_moved(aggregator, moved);
   }
 }
 
@@ -169,8 +240,7 @@ void WindowExchange::exchange_packets() {
     receives.push_back({packet.peer, packet.data});
     packed_bytes += static_cast<int64_t>(packet.data.size());
   }
-  const int64_t windows = shared_.empty() ? static_cast<int64_t>(private_window_.size()) : 2 * capacity_;
-  counters_.buffer_bytes = std::max(counters_.buffer_bytes, windows + packed_bytes);
+  counters_.buffer_bytes = std::max(counters_.buffer_bytes, buffer_bytes_ + packed_bytes);
   comm_.exchange(sends, receives);
   comm_.node_barrier();
 }

@@ -142,7 +142,9 @@ void add_window(Cost& cost, const Request& request, const Access& together, cons
   }
 }
 
-Cost two_phase_cost(const Request& request, const Access& together, const std::vector<FileDomain>& domains, int rank) {
+Cost two_phase_cost(const Plan& plan, const Access& together, int rank) {
+  const Request& request = plan.request;
+  const auto& domains = plan.domains;
   Cost cost;
   if (domains.empty()) return cost;
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
@@ -152,6 +154,7 @@ Cost two_phase_cost(const Request& request, const Access& together, const std::v
   int64_t others_windows = std::ssize(domains);
   for (const auto& domain : domains) {
     if (domain.rank != rank) continue;
+    if (plan.staged) cost.buffer_bytes += capacity;  // the own window; what is shared are stages
     --others_windows;
     // What the others hold of this rank's window goes in packets; boxes that are read may overlap.
     const bool overlaps = request.sharing.is_boxes() && request.direction == Direction::kRead;
@@ -195,7 +198,7 @@ std::string bytes_text(int64_t bytes) { return std::to_string(bytes) + " bytes";
 // A request costs about as much as copying kSpacingWorthSieving bytes from the page cache (half a microsecond against
 // 5 to 10 GB/s): closer runs are cheaper read through than asked for one by one.
 constexpr int64_t kSpacingWorthSieving = 4096;
-constexpr int64_t kRunWorthARequest = int64_t{256} << 10;
+constexpr int64_t kRunWorthARequest = int64_t{64} << 10;
 constexpr int64_t kHolesWorthSkipping = 64;  // times the useful bytes
 
 Choice choose(const Request& request, const Plan& plan, const Access& together) {
@@ -266,7 +269,7 @@ Cost Plan::cost(Method of_method, int rank) const {
     case Method::kList:
       return list_cost(request, mine);
     case Method::kTwoPhase:
-      return two_phase_cost(request, access_together(request), domains, rank);
+      return two_phase_cost(*this, access_together(request), rank);
     case Method::kAuto:
       break;
   }
@@ -274,6 +277,19 @@ Cost Plan::cost(Method of_method, int rank) const {
 }
 
 int64_t Plan::local_bytes(int rank) const { return access_of(request, rank).bytes(); }
+
+bool exchange_is_staged(const Layout& layout, const Sharing& sharing, const Tuning& tuning) {
+  constexpr int64_t kPanelsKeptMax = int64_t{1} << 20;
+  if (sharing.is_boxes() || sharing.ranks() == 1 || layout.panel_count() * sharing.ranks() > kPanelsKeptMax)
+    return false;
+  Runs runs;
+  for (int rank = 0; rank < sharing.ranks(); ++rank) {
+    const Runs of_rank = runs_of(Access(layout, sharing.parts(rank, layout.element_bytes())));
+    runs.count += of_rank.count;
+    runs.bytes += of_rank.bytes;
+  }
+  return runs.bytes < runs.count * tuning.staged_run_bytes;
+}
 
 Plan make_plan(Request request) {
   Plan plan;
@@ -289,6 +305,7 @@ Plan make_plan(Request request) {
     plan.runs.bytes_max = std::max(plan.runs.bytes_max, of_rank.bytes_max);
     plan.local_bytes_max = std::max(plan.local_bytes_max, of_rank.bytes);
   }
+  plan.staged = exchange_is_staged(*asked.layout, asked.sharing, asked.tuning);
   if (asked.method == Method::kAuto) {
     const Choice choice = choose(asked, plan, together);
     plan.method = choice.method;

@@ -43,6 +43,7 @@ struct Plan {
   Method method = Method::kDirect;  // never kAuto
   std::string reason;               // why this method
   std::vector<FileDomain> domains;  // of two-phase, whichever method was chosen
+  bool staged = false;              // two-phase: whether ranks of a node exchange packed elements (window_exchange.h)
   Runs runs;
   int64_t local_bytes_max = 0;  // of the rank that holds most
 
@@ -54,6 +55,11 @@ struct Plan {
 };
 
 Plan make_plan(Request request);
+
+// Whether two-phase stages what the ranks of a node exchange: where their runs are shorter than a cache line on
+// average, and every rank can keep what the others hold (boxes may overlap, and very many chunks would take too much
+// memory).
+bool exchange_is_staged(const Layout& layout, const Sharing& sharing, const Tuning& tuning);
 
 // Contiguous runs of one rank's share. Equation 1 with `stripe_bytes`: R_trans = R_dist * S_dist / min(S_dist,
 // S_stripe).

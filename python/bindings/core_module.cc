@@ -182,13 +182,15 @@ void set_tuning(swath::Tuning& tuning, const nb::dict& values) {
       tuning.aggregators = static_cast<int>(bytes);
     } else if (name == "domain_bytes_min") {
       tuning.domain_bytes_min = bytes;
+    } else if (name == "staged_run_bytes") {
+      tuning.staged_run_bytes = bytes;
     } else if (name == "runs_bytes_min") {
       tuning.runs_bytes_min = bytes;
     } else {
       swath::fail_argument(
           "tuning: \"" + name +
           "\" is not known; expected sieve_bytes, bounce_bytes, window_bytes, list_pieces, aggregators, "
-          "domain_bytes_min or runs_bytes_min");
+          "domain_bytes_min, runs_bytes_min or staged_run_bytes");
     }
   }
 }

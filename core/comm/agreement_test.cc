@@ -1,0 +1,106 @@
+#include "comm/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "comm/simulated.h"
+
+namespace swath {
+namespace {
+
+using Errors = std::vector<std::optional<Error>>;
+
+// What each rank threw. Every rank goes on to a barrier: none is left behind, whatever was thrown.
+template <typename Agree>
+Errors thrown(int ranks, const Agree& agree_here, uint64_t seed = 0) {
+  Errors errors(static_cast<size_t>(ranks));
+  run_ranks(
+      ranks,
+      [&](Comm& comm) {
+        try {
+          agree_here(comm);
+        } catch (const Error& error) {
+          errors[static_cast<size_t>(comm.rank())] = error;
+        }
+        comm.barrier();
+      },
+      seed);
+  return errors;
+}
+
+Errors thrown_by_agree(const Errors& brought, uint64_t seed = 0) {
+  return thrown(
+      static_cast<int>(brought.size()), [&](Comm& comm) { agree(comm, brought[static_cast<size_t>(comm.rank())]); },
+      seed);
+}
+
+void expect_all(const Errors& errors, ErrorKind kind, const std::string& message, int os_error = 0) {
+  for (const auto& error : errors) {
+    ASSERT_TRUE(error.has_value());
+    EXPECT_EQ(error->what(), message);
+    EXPECT_EQ(error->kind(), kind);
+    EXPECT_EQ(error->os_error(), os_error);
+  }
+}
+
+TEST(Agreement, WithoutAnErrorThrowsNothing) {
+  for (const auto& error : thrown_by_agree(Errors(4))) EXPECT_FALSE(error.has_value());
+}
+
+TEST(Agreement, OneRanksErrorIsThrownByAllWithItsKindAndErrno) {
+  for (size_t rank = 0; rank < 5; ++rank) {
+    Errors brought(5);
+    brought[rank] = Error(ErrorKind::kStore, "write run.nc at 4096: No space left on device", 28);
+    expect_all(thrown_by_agree(brought, rank), ErrorKind::kStore,
+               "rank " + std::to_string(rank) + ": write run.nc at 4096: No space left on device", 28);
+  }
+}
+
+TEST(Agreement, TheLowestRanksErrorWinsWhoeverComesFirst) {
+  Errors brought(4);
+  brought[1] = Error(ErrorKind::kFormat, "the header ends at 12");
+  brought[2] = Error(ErrorKind::kStore, "read failed", 5);
+  brought[3] = Error(ErrorKind::kArgument, "no");
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    expect_all(thrown_by_agree(brought, seed), ErrorKind::kFormat, "rank 1: the header ends at 12");
+  }
+}
+
+TEST(Agreement, ARankAloneThrowsItsErrorAsItIs) {
+  expect_all(thrown_by_agree({Error(ErrorKind::kStore, "read failed", 5)}), ErrorKind::kStore, "read failed", 5);
+}
+
+TEST(Agreement, CarriesTextsOfAnyLength) {
+  const std::string text(100'000, 'x');
+  expect_all(thrown_by_agree({std::nullopt, Error(ErrorKind::kArgument, text)}), ErrorKind::kArgument,
+             "rank 1: " + text);
+  expect_all(thrown_by_agree({std::nullopt, Error(ErrorKind::kArgument, "")}), ErrorKind::kArgument, "rank 1: ");
+}
+
+TEST(Agreement, OnTheSameWordsThrowsNothing) {
+  for (const auto& error : thrown(3, [](Comm& comm) { agree_same(comm, "read a.nc by auto"); })) {
+    EXPECT_FALSE(error.has_value());
+  }
+}
+
+TEST(Agreement, DisagreementQuotesBothAndIsTheSameOnAllRanks) {
+  const std::vector<std::string> asked = {"read a.nc", "read a.nc", "write a.nc by sieve", "read b.nc"};
+  const auto errors = thrown(4, [&](Comm& comm) { agree_same(comm, asked[static_cast<size_t>(comm.rank())]); });
+  expect_all(errors, ErrorKind::kDisagreement,
+             "ranks of one collective operation ask for different things: rank 0: read a.nc; rank 2: write a.nc by "
+             "sieve. Give every rank the same arguments");
+}
+
+TEST(Agreement, AnErrorOfOnesOwnGoesBeforeADisagreement) {
+  const auto errors = thrown(3, [](Comm& comm) {
+    std::optional<Error> mine;
+    if (comm.rank() == 2) mine = Error(ErrorKind::kArgument, "out has 3 dimensions");
+    agree_same(comm, "words of rank " + std::to_string(comm.rank()), mine);
+  });
+  expect_all(errors, ErrorKind::kArgument, "rank 2: out has 3 dimensions");
+}
+
+}  // namespace
+}  // namespace swath

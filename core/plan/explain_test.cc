@@ -1,0 +1,86 @@
+#include "plan/explain.h"
+
+#include <gtest/gtest.h>
+
+namespace swath {
+namespace {
+
+using Kind = DimensionRule::Kind;
+
+// 4 x 60 elements of 8 bytes in C order after a header of 128.
+Plan plan_of(Sharing sharing, Direction direction = Direction::kRead) {
+  Request request;
+  request.direction = direction;
+  request.layout = std::make_shared<Layout>(Layout::ordered({4, 60}, 8, 128, {0, 1}));
+  request.sharing = std::move(sharing);
+  return make_plan(std::move(request));
+}
+
+Sharing columns(int ranks) {
+  return Sharing::distributed(Distribution({{Kind::kWhole, 0}, {Kind::kBlock, 0}}, {1, ranks}), select_all({4, 60}),
+                              ranks);
+}
+
+TEST(Explain, SaysWhatIsDoneByWhomAndWhatElseItWouldCost) {
+  EXPECT_EQ(explain(plan_of(columns(2)), "float64 (4, 60) in a.raw"), R"(read float64 (4, 60) in a.raw
+  distribution  (whole, block) over grid (1, 2), 2 ranks
+  layout        C order at offset 128
+  data          1.9 KiB, at most 960 B a rank
+  runs          R_dist = 8 contiguous runs, S_dist = 240 bytes the longest
+  method        two-phase: mean run of 240 bytes (8 runs), below 262144 bytes, but all ranks together touch 100 % of the span: large conforming requests and one exchange
+
+All ranks together, by method (> chosen):
+  method       requests  mean size     read  written  exchanged  buffers a rank
+    direct            8      240 B  1.9 KiB      0 B        0 B             0 B
+    sieve             2    1.6 KiB  3.3 KiB      0 B        0 B         4.0 KiB
+    list              8      240 B  1.9 KiB      0 B        0 B        24.0 KiB
+  > two-phase         1    1.9 KiB  1.9 KiB      0 B      960 B         8.0 KiB
+
+Each rank, by two-phase (direct beside it):
+  rank  requests  mean size     read  written  exchanged  buffers  holds  direct requests
+  0            1    1.9 KiB  1.9 KiB      0 B        0 B  8.0 KiB  960 B                4
+  1            0          -      0 B      0 B      960 B  8.0 KiB  960 B                4
+)");
+}
+
+TEST(Explain, OfAWriteCountsWhatIsReadToFillHoles) {
+  EXPECT_EQ(explain(plan_of(Sharing::alone({{0, 1, 4, false}, {0, 2, 30, false}}), Direction::kWrite), "a.raw"),
+            R"(write a.raw
+  distribution  whole, 1 rank
+  layout        C order at offset 128
+  data          960 B, at most 960 B a rank
+  runs          R_dist = 120 contiguous runs, S_dist = 8 bytes the longest
+  method        sieve: mean run of 8 bytes (120 runs) every 15 bytes: reading through costs less than a request each
+
+All ranks together, by method (> chosen):
+  method       requests  mean size     read  written  exchanged  buffers a rank
+    direct          120        8 B      0 B    960 B        0 B             0 B
+  > sieve             2    1.9 KiB  1.9 KiB  1.9 KiB        0 B         4.0 KiB
+    list            120        8 B      0 B    960 B        0 B        24.0 KiB
+    two-phase         2    1.9 KiB  1.9 KiB  1.9 KiB        0 B        12.0 KiB
+
+Each rank, by sieve (direct beside it):
+  rank  requests  mean size     read  written  exchanged  buffers  holds  direct requests
+  0            2    1.9 KiB  1.9 KiB  1.9 KiB        0 B  4.0 KiB  960 B              120
+)");
+}
+
+TEST(Explain, ShowsAsManyRanksAsAskedFor) {
+  const std::string text = explain(plan_of(columns(6)), "a.raw", 2);
+  EXPECT_NE(text.find("\n  1  "), std::string::npos) << text;
+  EXPECT_EQ(text.find("\n  2  "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("  ... and 4 more ranks\n")) << text;
+}
+
+TEST(Explain, MarksEstimates) {
+  Request request;
+  const int64_t pages = int64_t{1} << 28;
+  request.layout = std::make_shared<Layout>(Layout::ordered({pages}, 4096, 0, {0}));
+  request.sharing = Sharing::alone({{0, 256, pages / 256, false}});
+  const std::string text = explain(make_plan(request), "a.raw");
+  EXPECT_NE(text.find("  ~262,144"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("  ~ an estimate: too many to count one by one\n")) << text;
+}
+
+}  // namespace
+}  // namespace swath
