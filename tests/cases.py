@@ -24,8 +24,10 @@ DTYPES = ("<f8", ">f8", "<i4", ">i2", "u1", "<c16", "<f4", ">c8", "S3", "V5", [(
 # Small windows and batches, so that small arrays go through many rounds.
 TUNINGS: tuple[dict[str, int], ...] = (
     {},
-    {"window_bytes": 64, "sieve_bytes": 48, "list_pieces": 3, "bounce_bytes": 16, "domain_bytes_min": 8, "staged_run_bytes": 1},
-    {"window_bytes": 256, "sieve_bytes": 1024, "domain_bytes_min": 100, "runs_bytes_min": 24, "staged_run_bytes": 10_000},
+    {"window_bytes": 64, "sieve_bytes": 48, "list_pieces": 3, "bounce_bytes": 16, "domain_bytes_min": 8}
+    | {"staged_run_bytes": 1},
+    {"window_bytes": 256, "sieve_bytes": 1024, "domain_bytes_min": 100, "runs_bytes_min": 24}
+    | {"staged_run_bytes": 10_000},
     {"window_bytes": 100, "aggregators": 2, "domain_bytes_min": 1, "sieve_bytes": 7, "runs_bytes_min": 1},
 )
 

@@ -193,7 +193,9 @@ Counters redistribute(const Shape& shape, int64_t element_bytes, const Sharing& 
   const auto domains = file_domains(together, comm.size(), tuning);
   progress.bytes_done = 0;
   progress.bytes_total = mine_before.bytes() + mine_after.bytes();
-  const bool staged = exchange_is_staged(image, from, tuning) || exchange_is_staged(image, to, tuning);
+  // Boxes may overlap: packed for every rank they may be more than a stage holds.
+  const bool staged = !from.is_boxes() && !to.is_boxes() &&
+                      (exchange_is_staged(image, from, tuning) || exchange_is_staged(image, to, tuning));
   WindowExchange exchange(comm, domains, window_capacity(together, tuning.window_bytes), staged, counters, progress);
   WindowRounds rounds(together, domains, tuning.window_bytes);
   RoundWindows windows;

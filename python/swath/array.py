@@ -529,6 +529,10 @@ class Operation:
             raise ArgumentError(
                 f"{where}: rank={rank} is for arrays opened without a communicator; each rank has its own"
             )
+        if rank is not None and distribution is None:
+            raise ArgumentError(
+                f"{where}: rank={rank} is whose share of a distribution; give the swath.Distribution too"
+            )
         if isinstance(distribution, Distribution):
             self._share_distribution(distribution, rank, ranks, where)
         elif isinstance(distribution, Boxes):
