@@ -27,7 +27,7 @@ TEST(Explain, SaysWhatIsDoneByWhomAndWhatElseItWouldCost) {
   layout        C order at offset 128
   data          1.9 KiB, at most 960 B a rank
   runs          R_dist = 8 contiguous runs, S_dist = 240 bytes the longest
-  method        two-phase: mean run of 240 bytes (8 runs), below 262144 bytes, but all ranks together touch 100 % of the span: large conforming requests and one exchange
+  method        two-phase: mean run of 240 bytes (8 runs), below 65536 bytes, but all ranks together touch 100 % of the span: large conforming requests and one exchange
 
 All ranks together, by method (> chosen):
   method       requests  mean size     read  written  exchanged  buffers a rank

@@ -84,7 +84,8 @@ TEST(FileDomains, HoldAboutEqualNumbersOfElements) {
     const Access together = every(layout, 0, step, count);
     for (const auto& domain : file_domains(together, ranks, {})) {
       // Starts are rounded down to pages here (less than four windows a domain) or to windows.
-      const int64_t rounding = 8 * count / ranks >= (4 << 20) ? 1 << 20 : 4096;
+      const int64_t window_bytes = Tuning().window_bytes;
+      const int64_t rounding = 8 * count / ranks >= 4 * window_bytes ? window_bytes : 4096;
       EXPECT_LE(std::abs(together.bytes_in(domain.begin, domain.end) - 8 * count / ranks),
                 rounding + int64_t{8} * ranks)
           << count << " of step " << step << " over " << ranks;

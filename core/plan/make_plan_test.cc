@@ -316,7 +316,7 @@ TEST(Choice, ManyRanksThatTouchLittleOfTheSpanList) {
 TEST(Choice, RanksThatInterleaveAreTwoPhase) {
   const Shape shape = {100, 100};
   expect_choice(of_rows(shape, 8, columns(shape, 4)), Method::kTwoPhase,
-                "mean run of 200 bytes (400 runs), below 262144 bytes, but all ranks together touch 100 % of the span: "
+                "mean run of 200 bytes (400 runs), below 65536 bytes, but all ranks together touch 100 % of the span: "
                 "large conforming requests and one exchange");
 }
 
