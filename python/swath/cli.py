@@ -86,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_WRONG
     try:
         progress.show_bars()
-        return COMMANDS[options.command].run(options)
+        status = COMMANDS[options.command].run(options)
+        sys.stdout.flush()  # a closed pipe is found here, not when the interpreter ends
+        return status
     except BrokenPipeError:  # `swath info ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
