@@ -11,13 +11,12 @@ Regions::Regions(int64_t file_origin, int64_t memory_origin, int64_t element_byt
     : file_origin_(file_origin), memory_origin_(memory_origin), element_bytes_(element_bytes), count_(1) {
   for (const auto& dimension : dimensions) count_ *= dimension.indices.count();
   if (count_ == 0) return;
-  for (auto& dimension : dimensions) {
-    if (dimension.indices.count() == 1) {
-      file_origin_ += dimension.indices.front() * dimension.file_stride;
-    } else {
-      dimensions_.push_back(dimension);
-    }
+  // A dimension with a single index only moves the origin.
+  for (const auto& dimension : dimensions) {
+    if (dimension.indices.count() == 1) file_origin_ += dimension.indices.front() * dimension.file_stride;
   }
+  std::erase_if(dimensions, [](const auto& dimension) { return dimension.indices.count() == 1; });
+  dimensions_ = std::move(dimensions);
   std::stable_sort(dimensions_.begin(), dimensions_.end(),
                    [](const auto& a, const auto& b) { return a.file_stride > b.file_stride; });
   inner_.resize(dimensions_.size());
