@@ -16,7 +16,7 @@ from swath.formats import Description
 from swath.ranks import Ranks
 
 if TYPE_CHECKING:
-    from swath.array import Operation
+    from swath.operation import Operation
 
 SLAB_BYTES_MAX = 64 << 20
 Part = npt.NDArray[Any]
