@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from swath.array import Array, Operation
+from swath.array import Array
 from swath.commands import arguments, output
 from swath.errors import ArgumentError
+from swath.operation import Operation
 from swath.plan import Plan
 from swath.space import Distribution, balanced_grid
 
