@@ -54,7 +54,8 @@ void fill_range(Engine& engine, int64_t begin, int64_t end, std::span<const std:
 
 // Memory to memory, from one sharing to another of the same array, by way of windows on a C-ordered image of the array
 // that is never stored: two-phase without a file (two-phase-1993, section 4.1: "redistributed at run-time").
-// Collective. `shape`: of the array; the buffers stay below 2 * tuning.window_bytes a rank.
+// Collective. `shape`: of the array; the buffers are two windows a rank, three where the exchange is
+// staged, and the packets of a round between nodes.
 Counters redistribute(const Shape& shape, int64_t element_bytes, const Sharing& from, const Sharing& to, Comm& comm,
                       const LocalMemory& source, const LocalMemory& target, const Tuning& tuning, Progress& progress);
 

@@ -195,7 +195,8 @@ Counters redistribute(const Shape& shape, int64_t element_bytes, const Sharing& 
   progress.bytes_total = mine_before.bytes() + mine_after.bytes();
   // Boxes may overlap: packed for every rank they may be more than a stage holds.
   const bool staged = !from.is_boxes() && !to.is_boxes() &&
-                      (exchange_is_staged(image, from, tuning) || exchange_is_staged(image, to, tuning));
+                      (exchange_is_staged(image, from, runs_of(image, from), tuning) ||
+                       exchange_is_staged(image, to, runs_of(image, to), tuning));
   WindowExchange exchange(comm, domains, window_capacity(together, tuning.window_bytes), staged, counters, progress);
   WindowRounds rounds(together, domains, tuning.window_bytes);
   RoundWindows windows;

@@ -56,7 +56,8 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
   text += "  distribution  " + request.sharing.to_string() + ", " + std::to_string(ranks) +
           (ranks == 1 ? " rank" : " ranks") + "\n";
   text += "  layout        " + request.layout->to_string() + "\n";
-  text += "  data          " + in_bytes(plan.runs.bytes) + ", at most " + in_bytes(plan.local_bytes_max) + " a rank\n";
+  text += "  data          " + in_bytes(plan.runs.bytes) + ", at most " + in_bytes(plan.runs.bytes_of_rank_max) +
+          " a rank\n";
   text += "  runs          R_dist = " + with_commas(plan.runs.count) +
           " contiguous runs, S_dist = " + with_commas(plan.runs.bytes_max) + " bytes the longest\n";
   text += "  method        " + to_string(plan.method) + ": " + plan.reason + "\n";

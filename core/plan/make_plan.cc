@@ -246,7 +246,7 @@ Cost& Cost::operator+=(const Cost& other) {
 
 Runs runs_of(const Access& access) {
   Runs runs;
-  runs.bytes = access.bytes();
+  runs.bytes = runs.bytes_of_rank_max = access.bytes();
   access.visit_all([&](const Slice& slice) {
     runs.count += slice.regions.runs();
     runs.bytes_max = std::max(runs.bytes_max, slice.regions.longest_run());
@@ -278,17 +278,22 @@ Cost Plan::cost(Method of_method, int rank) const {
 
 int64_t Plan::local_bytes(int rank) const { return access_of(request, rank).bytes(); }
 
-bool exchange_is_staged(const Layout& layout, const Sharing& sharing, const Tuning& tuning) {
-  constexpr int64_t kPanelsKeptMax = int64_t{1} << 20;
-  if (sharing.is_boxes() || sharing.ranks() == 1 || layout.panel_count() * sharing.ranks() > kPanelsKeptMax)
-    return false;
+Runs runs_of(const Layout& layout, const Sharing& sharing) {
   Runs runs;
   for (int rank = 0; rank < sharing.ranks(); ++rank) {
     const Runs of_rank = runs_of(Access(layout, sharing.parts(rank, layout.element_bytes())));
     runs.count += of_rank.count;
     runs.bytes += of_rank.bytes;
+    runs.bytes_max = std::max(runs.bytes_max, of_rank.bytes_max);
+    runs.bytes_of_rank_max = std::max(runs.bytes_of_rank_max, of_rank.bytes);
   }
-  return runs.bytes < runs.count * tuning.staged_run_bytes;
+  return runs;
+}
+
+bool exchange_is_staged(const Layout& layout, const Sharing& sharing, const Runs& runs, const Tuning& tuning) {
+  constexpr int64_t kPanelsKeptMax = int64_t{1} << 20;
+  return !sharing.is_boxes() && sharing.ranks() > 1 && layout.panel_count() * sharing.ranks() <= kPanelsKeptMax &&
+         runs.bytes < runs.count * tuning.staged_run_bytes;
 }
 
 Plan make_plan(Request request) {
@@ -298,14 +303,8 @@ Plan make_plan(Request request) {
   if (asked.direction == Direction::kWrite) asked.sharing.check_written_once();
   const Access together = access_together(asked);
   plan.domains = file_domains(together, asked.sharing.ranks(), asked.tuning);
-  for (int rank = 0; rank < asked.sharing.ranks(); ++rank) {
-    const Runs of_rank = runs_of(access_of(asked, rank));
-    plan.runs.count += of_rank.count;
-    plan.runs.bytes += of_rank.bytes;
-    plan.runs.bytes_max = std::max(plan.runs.bytes_max, of_rank.bytes_max);
-    plan.local_bytes_max = std::max(plan.local_bytes_max, of_rank.bytes);
-  }
-  plan.staged = exchange_is_staged(*asked.layout, asked.sharing, asked.tuning);
+  plan.runs = runs_of(*asked.layout, asked.sharing);
+  plan.staged = exchange_is_staged(*asked.layout, asked.sharing, plan.runs, asked.tuning);
   if (asked.method == Method::kAuto) {
     const Choice choice = choose(asked, plan, together);
     plan.method = choice.method;

@@ -36,6 +36,7 @@ struct Runs {
   int64_t count = 0;      // R_dist
   int64_t bytes_max = 0;  // S_dist
   int64_t bytes = 0;
+  int64_t bytes_of_rank_max = 0;  // of the rank that holds most
 };
 
 struct Plan {
@@ -45,7 +46,6 @@ struct Plan {
   std::vector<FileDomain> domains;  // of two-phase, whichever method was chosen
   bool staged = false;              // two-phase: whether ranks of a node exchange packed elements (window_exchange.h)
   Runs runs;
-  int64_t local_bytes_max = 0;  // of the rank that holds most
 
   // What `method` costs `rank`, computed when asked: a plan holds nothing that grows with ranks or regions.
   Cost cost(Method of_method, int rank) const;
@@ -59,11 +59,13 @@ Plan make_plan(Request request);
 // Whether two-phase stages what the ranks of a node exchange: where their runs are shorter than a cache line on
 // average, and every rank can keep what the others hold (boxes may overlap, and very many chunks would take too much
 // memory).
-bool exchange_is_staged(const Layout& layout, const Sharing& sharing, const Tuning& tuning);
+bool exchange_is_staged(const Layout& layout, const Sharing& sharing, const Runs& runs, const Tuning& tuning);
 
 // Contiguous runs of one rank's share. Equation 1 with `stripe_bytes`: R_trans = R_dist * S_dist / min(S_dist,
 // S_stripe).
 Runs runs_of(const Access& access);
+// Of all ranks together.
+Runs runs_of(const Layout& layout, const Sharing& sharing);
 int64_t requests_with_stripes(const Runs& runs, int64_t stripe_bytes);
 
 }  // namespace swath

@@ -160,7 +160,7 @@ TEST(MakePlan, RunsAndLocalBytesAreThoseOfThePlainList) {
       EXPECT_EQ(plan.local_bytes(rank), bytes);
     }
     EXPECT_EQ(plan.runs.count, runs);
-    EXPECT_EQ(plan.local_bytes_max, bytes_max);
+    EXPECT_EQ(plan.runs.bytes_of_rank_max, bytes_max);
   }
 }
 
@@ -255,7 +255,7 @@ TEST(MakePlan, TenThousandRanksPlan) {
   EXPECT_EQ(plan.runs.count, 10'000 * 100);
   EXPECT_EQ(plan.runs.bytes_max, 800);
   EXPECT_EQ(plan.runs.bytes, 800'000'000);
-  EXPECT_EQ(plan.local_bytes_max, 80'000);
+  EXPECT_EQ(plan.runs.bytes_of_rank_max, 80'000);
   EXPECT_EQ(plan.method, Method::kTwoPhase);
   EXPECT_EQ(plan.domains.size(), 10'000U);
   EXPECT_EQ(plan.domains.back().end, 800'000'000);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -189,7 +190,9 @@ class Array:
         self.dtype: np.dtype[Any] = description.dtype
         self.attributes = description.attributes
         self._engine: Any
-        self._engine, self.engine_reason = _core.open_engine(description.path, mode, progress.engine_name(engine))
+        self._engine, self.engine_reason = _core.open_engine(
+            description.path, mode, engine or os.environ.get("SWATH_ENGINE") or "auto"
+        )
 
     @property
     def ndim(self) -> int:

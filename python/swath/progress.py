@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,11 +11,6 @@ from swath import _core
 
 SHOWN_AFTER_SECONDS = 2.0
 _enabled = False
-
-
-def engine_name(asked: str | None) -> str:
-    """The engine asked for, by argument or by $SWATH_ENGINE; else "auto"."""
-    return asked or os.environ.get("SWATH_ENGINE") or "auto"
 
 
 def show_bars(enabled: bool = True) -> None:
