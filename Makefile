@@ -43,6 +43,7 @@ $(VENV)/.ready: pyproject.toml $(wildcard tools/*)
 	@tools/system-packages.sh $(PYTHON)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python tools/requirements.py | $(PIP) install cmake ninja -r /dev/stdin
+	@tools/browser.sh $(VENV)
 	@touch $@
 
 # The CMake build stays in build/, so that installing again compiles only what changed.

@@ -54,7 +54,7 @@ def raw(folder: Path, shape: tuple[int, ...], dtype: str = "<f8", order: Any = "
 def table_1_text(folder: Path, order: str) -> Iterator[swath.Plan]:
     with raw(folder, (1024, 1024), order=order) as a:
         for name in TABLE_1:
-            yield a.explain(table_1(name, 4))
+            yield a.explain(table_1(name, 4), cached=1)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -68,7 +68,7 @@ def chunked_hdf5(folder: Path) -> swath.Plan:
     with h5py.File(folder / "a.h5", "w") as file:
         file.create_dataset("v", data=np.zeros((100, 90)), chunks=(32, 25))
     with swath.open(folder / "a.h5", "v") as a:
-        return a.explain(Distribution((Block(), Cyclic(7)), grid=(2, 2)))
+        return a.explain(Distribution((Block(), Cyclic(7)), grid=(2, 2)), cached=1)
 
 
 def record_variable(folder: Path) -> swath.Plan:
@@ -79,7 +79,7 @@ def record_variable(folder: Path) -> swath.Plan:
         for name in ("v", "w"):
             file.createVariable(name, "f4", ("time", "x"))[:] = np.zeros((50, 1000))
     with swath.open(folder / "a.nc", "v") as a:
-        return a.explain(Distribution((Whole(), Block()), grid=(1, 3)))
+        return a.explain(Distribution((Whole(), Block()), grid=(1, 3)), cached=1)
 
 
 def boxes(folder: Path) -> swath.Plan:
@@ -88,7 +88,7 @@ def boxes(folder: Path) -> swath.Plan:
 
     def work(comm: Any) -> swath.Plan:
         with swath.open(path, shape=(64, 64), dtype="<i4", comm=comm) as a:
-            return a.explain(mine[comm.rank])
+            return a.explain(mine[comm.rank], cached=1)
 
     plans = run_ranks(3, work)
     assert len({str(plan) for plan in plans}) == 1
@@ -97,27 +97,27 @@ def boxes(folder: Path) -> swath.Plan:
 
 def scalar(folder: Path) -> swath.Plan:
     with raw(folder, (), offset=12) as a:
-        return a.explain()
+        return a.explain(cached=1)
 
 
 def conforming(folder: Path) -> swath.Plan:
     with raw(folder, (4096, 1024), offset=128) as a:
-        return a.explain(Distribution((Block(), Whole()), grid=(4,)))
+        return a.explain(Distribution((Block(), Whole()), grid=(4,)), cached=1)
 
 
 def write_with_holes(folder: Path) -> swath.Plan:
     with raw(folder, (2000, 1000), dtype="<f4") as a:
-        return a.explain(Distribution((Block(), Cyclic()), grid=(1, 4)), selection=np.s_[:, ::3], write=True)
+        return a.explain(Distribution((Block(), Cyclic()), grid=(1, 4)), selection=np.s_[:, ::3], write=True, cached=1)
 
 
 def one_rank(folder: Path) -> swath.Plan:
     with raw(folder, (2000, 1000), dtype="<f4") as a:
-        return a.explain(Distribution((Block(), Cyclic()), grid=(1, 4)), rank=2)
+        return a.explain(Distribution((Block(), Cyclic()), grid=(1, 4)), rank=2, cached=1)
 
 
 def sparse(folder: Path) -> swath.Plan:
     with raw(folder, (10**6, 1000), dtype="<f4") as a:
-        return a.explain(Distribution((Block(), Whole()), grid=(4,)), selection=np.s_[::1000, 3:5])
+        return a.explain(Distribution((Block(), Whole()), grid=(4,)), selection=np.s_[::1000, 3:5], cached=1)
 
 
 def library(folder: Path) -> swath.Plan:
@@ -125,7 +125,7 @@ def library(folder: Path) -> swath.Plan:
     with h5py.File(folder / "a.h5", "w") as file:
         file.create_dataset("v", data=np.zeros((100, 90)), chunks=(32, 25), compression="gzip")
     with swath.open(folder / "a.h5", "v") as a:
-        return a.explain(Distribution((Block(), Whole()), grid=(2, 1)))
+        return a.explain(Distribution((Block(), Whole()), grid=(2, 1)), cached=1)
 
 
 CASES = (

@@ -28,4 +28,18 @@ std::string in_bytes(int64_t bytes) {
   return text.data();
 }
 
+std::string in_seconds(double seconds) {
+  struct Unit {
+    double seconds;
+    const char* name;
+  };
+  constexpr std::array<Unit, 4> kUnits{{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
+  const Unit* unit = kUnits.data();
+  while (unit->seconds > seconds * 1.0005 && unit + 1 < kUnits.data() + kUnits.size()) ++unit;
+  const double value = seconds / unit->seconds;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.*f %s", value < 9.995 ? 2 : (value < 99.95 ? 1 : 0), value, unit->name);
+  return text.data();
+}
+
 }  // namespace swath

@@ -14,6 +14,7 @@ struct Verdict {
   int64_t message_bytes = 0;
   uint64_t asked_hash = 0;
   int64_t asked_bytes = 0;
+  Note note{};
 };
 
 std::vector<Verdict> gather(Comm& comm, const Verdict& mine) {
@@ -53,7 +54,13 @@ Verdict verdict_of(const std::optional<Error>& error) {
 void agree(Comm& comm, const std::optional<Error>& mine) { agree_same(comm, "", mine); }
 
 void agree_same(Comm& comm, const std::string& asked, const std::optional<Error>& mine) {
+  agree_same_with_notes(comm, asked, mine, {});
+}
+
+std::vector<Note> agree_same_with_notes(Comm& comm, const std::string& asked, const std::optional<Error>& mine,
+                                        const Note& note) {
   Verdict verdict = verdict_of(mine);
+  verdict.note = note;
   verdict.asked_hash = std::hash<std::string>{}(asked);
   verdict.asked_bytes = static_cast<int64_t>(asked.size());
   const auto all = gather(comm, verdict);
@@ -67,6 +74,9 @@ void agree_same(Comm& comm, const std::string& asked, const std::optional<Error>
                 "ranks of one collective operation ask for different things: rank 0: " + first + "; rank " +
                     std::to_string(rank) + ": " + second + ". Give every rank the same arguments");
   }
+  std::vector<Note> notes;
+  for (const Verdict& one : all) notes.push_back(one.note);
+  return notes;
 }
 
 }  // namespace swath

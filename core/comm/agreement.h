@@ -1,8 +1,11 @@
 // All ranks agree before the next collective step: the same error everywhere, or none.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "comm/comm.h"
@@ -16,5 +19,11 @@ void agree(Comm& comm, const std::optional<Error>& mine);
 // Collective. Every rank brings what it is asked to do, in words; different words are an Error{kDisagreement} on all
 // that quotes two of them. An error of its own that a rank brings goes first, as in agree().
 void agree_same(Comm& comm, const std::string& asked, const std::optional<Error>& mine = std::nullopt);
+
+// What a rank alone knows and planning needs; it travels with an agreement, at no further cost.
+using Note = std::array<int64_t, 3>;
+// agree_same(), and every rank's note.
+std::vector<Note> agree_same_with_notes(Comm& comm, const std::string& asked, const std::optional<Error>& mine,
+                                        const Note& note);
 
 }  // namespace swath

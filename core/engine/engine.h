@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -56,6 +57,8 @@ class Engine {
   // Whether all of [offset, offset + bytes) is in the page cache, as far as the kernel tells (cachestat): a read is
   // then a copy, not a wait.
   virtual bool cached(int64_t /*offset*/, int64_t /*bytes*/) const { return false; }
+  // What part of it is, from 0 to 1, of a large range by samples; nothing where the kernel does not tell.
+  virtual std::optional<double> cached_part(int64_t /*offset*/, int64_t /*bytes*/) const { return std::nullopt; }
 
   virtual int64_t size() const = 0;
   virtual void resize(int64_t bytes) = 0;  // new bytes read as zero

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -105,19 +106,48 @@ int64_t OpenFile::size() const {
   return end;
 }
 
-bool OpenFile::cached(int64_t offset, int64_t bytes) const {
-  if (bytes <= 0) return true;
-  constexpr long kCachestat = 451;  // Linux 6.5; younger than many C libraries. An older kernel refuses: not cached.
+namespace {
+
+int64_t pages_touched(int64_t offset, int64_t bytes) {
+  const int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
+  return (offset + bytes - 1) / page_bytes - offset / page_bytes + 1;
+}
+
+// Pages of the range that are in the page cache; -1 where the kernel does not tell.
+int64_t cached_pages(int descriptor, int64_t offset, int64_t bytes) {
+  constexpr long kCachestat = 451;  // Linux 6.5; younger than many C libraries
   struct {
     uint64_t offset, bytes;
   } const range = {static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
   struct {
     uint64_t cached, dirty, writeback, evicted, recently_evicted;
   } pages = {};
-  if (::syscall(kCachestat, descriptor_, &range, &pages, 0) != 0) return false;
-  const int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
-  const int64_t pages_touched = (offset + bytes - 1) / page_bytes - offset / page_bytes + 1;
-  return static_cast<int64_t>(pages.cached) >= pages_touched;
+  return ::syscall(kCachestat, descriptor, &range, &pages, 0) == 0 ? static_cast<int64_t>(pages.cached) : -1;
+}
+
+}  // namespace
+
+bool OpenFile::cached(int64_t offset, int64_t bytes) const {
+  return bytes <= 0 || cached_pages(descriptor_, offset, bytes) >= pages_touched(offset, bytes);
+}
+
+std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const {
+  constexpr int64_t kSpotBytes = int64_t{256} << 10;
+  constexpr int64_t kSpots = 16;
+  // Asking for every page of a large file takes milliseconds.
+  const int64_t spots = bytes > kSpots * kSpotBytes ? kSpots : 1;
+  const int64_t spot_bytes = spots > 1 ? kSpotBytes : bytes;
+  if (bytes <= 0) return 1;
+  double found = 0;
+  double touched = 0;
+  for (int64_t spot = 0; spot < spots; ++spot) {
+    const int64_t begin = offset + (bytes - spot_bytes) / std::max<int64_t>(spots - 1, 1) * spot;
+    const int64_t pages = cached_pages(descriptor_, begin, spot_bytes);
+    if (pages < 0) return std::nullopt;
+    found += static_cast<double>(pages);
+    touched += static_cast<double>(pages_touched(begin, spot_bytes));
+  }
+  return std::min(1.0, found / touched);
 }
 
 void OpenFile::resize(int64_t bytes) {

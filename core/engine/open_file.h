@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/engine.h"
@@ -29,6 +30,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
 
   int64_t size() const;
   bool cached(int64_t offset, int64_t bytes) const;
+  std::optional<double> cached_part(int64_t offset, int64_t bytes) const;
   void resize(int64_t bytes);
   void sync();
   // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
@@ -47,6 +49,9 @@ class FileEngine : public Engine {
   const std::string& path() const override { return file_->path(); }
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
   bool cached(int64_t offset, int64_t bytes) const override { return file_->cached(offset, bytes); }
+  std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
+    return file_->cached_part(offset, bytes);
+  }
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
   void sync() override { file_->sync(); }

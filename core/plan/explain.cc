@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <vector>
 
 #include "base/units.h"
@@ -35,6 +36,25 @@ std::string table(const std::vector<Row>& rows) {
 
 std::string approximately(const Cost& cost, int64_t value) { return (cost.exact ? "" : "~") + with_commas(value); }
 
+// "two-phase, windows of 128.0 KiB, 1 aggregator": what differs from the defaults.
+std::string sizes_of(const Option& option) {
+  const Tuning defaults;
+  const Tuning& tuning = option.tuning;
+  std::string text;
+  if (option.method == Method::kSieve && tuning.sieve_bytes != defaults.sieve_bytes) {
+    text += ", windows of " + in_bytes(tuning.sieve_bytes);
+  }
+  if (option.method != Method::kTwoPhase) return text;
+  if (tuning.window_bytes != defaults.window_bytes) text += ", windows of " + in_bytes(tuning.window_bytes);
+  if (tuning.aggregators != defaults.aggregators) {
+    text += ", " + std::to_string(tuning.aggregators) + (tuning.aggregators == 1 ? " aggregator" : " aggregators");
+  }
+  if (tuning.runs_bytes_min != defaults.runs_bytes_min) {
+    text += ", windows by runs of " + in_bytes(tuning.runs_bytes_min) + " or more";
+  }
+  return text;
+}
+
 Row cost_row(const std::string& name, const Cost& cost, const std::string& memory) {
   const int64_t requests = cost.requests();
   const int64_t moved = cost.read_bytes + cost.written_bytes;
@@ -45,6 +65,28 @@ Row cost_row(const std::string& name, const Cost& cost, const std::string& memor
           in_bytes(cost.written_bytes),
           in_bytes(cost.exchanged_bytes),
           memory};
+}
+
+// "stated defaults; 100 % in the page cache".
+std::string price_basis(const Request& request) {
+  const Profile& profile = request.profile ? *request.profile : default_profile();
+  const auto percent = static_cast<int>(request.cached * 100 + 0.5);
+  std::string text = profile.source + "; " + std::to_string(percent) + " % in the page cache";
+  if (percent < 100 && !profile.device.known()) text += ", and the device was not measured: priced as cached";
+  return text;
+}
+
+// Where the seconds of the method chosen go.
+std::string parts_of(const Price& price) {
+  std::string text = "of them " + in_seconds(price.transfer) + " transfer, " + in_seconds(price.copy) + " copying, " +
+                     in_seconds(price.exchange) + " exchange, " + in_seconds(price.fixed) + " fixed";
+  if (price.hidden > 0) text += ", " + in_seconds(price.hidden) + " behind each other";
+  if (price.correction != 1) {
+    std::array<char, 32> factor{};
+    std::snprintf(factor.data(), factor.size(), "%.2f", price.correction);
+    text += std::string("; times ") + factor.data() + ", learned from operations before";
+  }
+  return text;
 }
 
 }  // namespace
@@ -62,13 +104,20 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
           " contiguous runs, S_dist = " + with_commas(plan.runs.bytes_max) + " bytes the longest\n";
   text += "  method        " + to_string(plan.method) + ": " + plan.reason + "\n";
 
+  text += "  priced from   " + price_basis(request) + "\n";
+
   text += "\nAll ranks together, by method (> chosen):\n";
-  std::vector<Row> rows{{"method", "requests", "mean size", "read", "written", "exchanged", "buffers a rank"}};
+  std::vector<Row> rows{
+      {"method", "requests", "mean size", "read", "written", "exchanged", "buffers a rank", "predicted"}};
   for (const Candidate& candidate : plan.candidates()) {
-    const std::string mark = candidate.method == plan.method ? "> " : "  ";
-    rows.push_back(cost_row(mark + to_string(candidate.method), candidate.total, in_bytes(candidate.buffer_bytes_max)));
+    const Option& option = candidate.option;
+    const std::string mark = option.method == plan.method ? "> " : "  ";
+    rows.push_back(cost_row(mark + to_string(option.method) + sizes_of(option), candidate.total,
+                            in_bytes(candidate.buffer_bytes_max)));
+    rows.back().push_back(in_seconds(option.price.seconds()));
   }
   text += table(rows);
+  text += "  " + parts_of(plan.price()) + "\n";
 
   text += "\nEach rank, by " + to_string(plan.method) + " (direct beside it):\n";
   rows = {{"rank", "requests", "mean size", "read", "written", "exchanged", "buffers", "holds", "direct requests"}};

@@ -5,38 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "plan/choose.h"
+#include "plan/cost.h"
 #include "plan/file_domains.h"
 #include "plan/request.h"
 
 namespace swath {
 
-// What a method will do for one rank; the names are those of Counters.
-struct Cost {
-  int64_t read_requests = 0;
-  int64_t write_requests = 0;
-  int64_t read_bytes = 0;
-  int64_t written_bytes = 0;
-  int64_t exchanged_bytes = 0;
-  int64_t locks = 0;
-  int64_t buffer_bytes = 0;
-  bool exact = true;  // false: too many windows to count one by one, an estimate
-
-  int64_t requests() const { return read_requests + write_requests; }
-  Cost& operator+=(const Cost& other);
-};
-
 struct Candidate {
-  Method method;
+  Option option;
   Cost total;                    // of all ranks; buffer_bytes: the sum
   int64_t buffer_bytes_max = 0;  // of the rank that needs most
-};
-
-// The largest request that the distribution allows, and how many there are: table 1 of two-phase-1993.
-struct Runs {
-  int64_t count = 0;      // R_dist
-  int64_t bytes_max = 0;  // S_dist
-  int64_t bytes = 0;
-  int64_t bytes_of_rank_max = 0;  // of the rank that holds most
 };
 
 struct Plan {
@@ -50,22 +29,12 @@ struct Plan {
   // What `method` costs `rank`, computed when asked: a plan holds nothing that grows with ranks or regions.
   Cost cost(Method of_method, int rank) const;
   int64_t local_bytes(int rank) const;
+  // Seconds of the rank that has most to do, by the method chosen. Computed when asked.
+  Price price() const;
   // All methods, for `explain`: what the choice was made from. Computed when asked, it visits every rank.
   std::vector<Candidate> candidates() const;
 };
 
 Plan make_plan(Request request);
-
-// Whether two-phase stages what the ranks of a node exchange: where their runs are shorter than a cache line on
-// average, and every rank can keep what the others hold (boxes may overlap, and very many chunks would take too much
-// memory).
-bool exchange_is_staged(const Layout& layout, const Sharing& sharing, const Runs& runs, const Tuning& tuning);
-
-// Contiguous runs of one rank's share. Equation 1 with `stripe_bytes`: R_trans = R_dist * S_dist / min(S_dist,
-// S_stripe).
-Runs runs_of(const Access& access);
-// Of all ranks together.
-Runs runs_of(const Layout& layout, const Sharing& sharing);
-int64_t requests_with_stripes(const Runs& runs, int64_t stripe_bytes);
 
 }  // namespace swath

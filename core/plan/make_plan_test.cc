@@ -195,7 +195,7 @@ TEST(MakePlan, CandidatesAreTheSumsOverTheRanks) {
         total += cost;
         buffer_bytes_max = std::max(buffer_bytes_max, cost.buffer_bytes);
       }
-      EXPECT_EQ(candidates[m].method, kMethods[m]);
+      EXPECT_EQ(candidates[m].option.method, kMethods[m]);
       EXPECT_EQ(text_of(candidates[m].total), text_of(total));
       EXPECT_EQ(candidates[m].buffer_bytes_max, buffer_bytes_max);
     }
@@ -232,6 +232,7 @@ TEST(MakePlan, TooManyWindowsAreEstimatedAndSaySo) {
   // A page of every MiB of a TiB: 262,144 windows of 4 MiB, in each 4 pages, the last ending 1 MiB - 4 KiB before it.
   const int64_t pages = int64_t{1} << 28;
   Request sparse = of_rows({pages}, 4096, Sharing::alone({{0, 256, pages / 256, false}}));
+  sparse.asked_tuning.sieve_bytes = true;
   const Cost cost = make_plan(sparse).cost(Method::kSieve, 0);
   EXPECT_FALSE(cost.exact);
   const int64_t windows = int64_t{1} << 18;
@@ -261,71 +262,6 @@ TEST(MakePlan, TenThousandRanksPlan) {
   EXPECT_EQ(plan.domains.back().end, 800'000'000);
   EXPECT_EQ(plan.cost(Method::kDirect, 9'999).read_requests, 100);
   EXPECT_EQ(plan.cost(Method::kTwoPhase, 9'999).read_bytes, plan.domains.back().end - plan.domains.back().begin);
-}
-
-// ---- The choice -----------------------------------------------------------------------------------------------------
-
-void expect_choice(const Request& request, Method method, const std::string& reason) {
-  const Plan plan = make_plan(request);
-  EXPECT_EQ(to_string(plan.method), to_string(method));
-  EXPECT_EQ(plan.reason, reason);
-}
-
-Sharing columns(const Shape& shape, int ranks) {
-  return Sharing::distributed(Distribution({{Kind::kWhole, 0}, {Kind::kBlock, 0}}, {1, ranks}), select_all(shape),
-                              ranks);
-}
-
-TEST(Choice, NothingToMoveIsDirect) {
-  expect_choice(of_rows({10}, 8, Sharing::alone({{3, 1, 0, false}})), Method::kDirect, "there is nothing to move");
-}
-
-TEST(Choice, LongRunsAreDirect) {
-  const Shape shape = {8, 65'536};  // half a row is 256 KiB
-  expect_choice(of_rows(shape, 8, columns(shape, 2)), Method::kDirect,
-                "the distribution conforms to the layout: mean run of 262144 bytes (16 runs), each worth a request of "
-                "its own");
-}
-
-TEST(Choice, OneRunARankIsDirectHoweverShort) {
-  const Distribution blocks({{Kind::kBlock, 0}}, {4});
-  expect_choice(of_rows({100}, 8, Sharing::distributed(blocks, select_all({100}), 4)), Method::kDirect,
-                "the distribution conforms to the layout: mean run of 200 bytes (4 runs), each worth a request of its "
-                "own");
-}
-
-TEST(Choice, CloseRunsOfARankAloneAreSieved) {
-  expect_choice(of_rows({1000}, 8, Sharing::alone({{0, 2, 500, false}})), Method::kSieve,
-                "mean run of 8 bytes (500 runs) every 15 bytes: reading through costs less than a request each");
-}
-
-TEST(Choice, DistantRunsOfARankAloneAreListed) {
-  expect_choice(of_rows({100'000}, 8, Sharing::alone({{0, 1000, 100, false}})), Method::kList,
-                "mean run of 8 bytes (100 runs) every 7920 bytes: too sparse to read through, many requests a batch");
-}
-
-TEST(Choice, ManyRanksThatTouchLittleOfTheSpanList) {
-  const Selection sparse = {{0, 1000, 100, false}};
-  const Distribution cyclic({{Kind::kCyclic, 1}}, {4});
-  expect_choice(
-      of_rows({100'000}, 8, Sharing::distributed(cyclic, sparse, 4)), Method::kList,
-      "the ranks together touch only 800 bytes of a span of 792008 bytes, mean run of 8 bytes (100 runs): windows "
-      "would be mostly holes");
-}
-
-TEST(Choice, RanksThatInterleaveAreTwoPhase) {
-  const Shape shape = {100, 100};
-  expect_choice(of_rows(shape, 8, columns(shape, 4)), Method::kTwoPhase,
-                "mean run of 200 bytes (400 runs), below 65536 bytes, but all ranks together touch 100 % of the span: "
-                "large conforming requests and one exchange");
-}
-
-TEST(Choice, IsTheCallersWhereOneIsAskedFor) {
-  for (const Method method : kMethods) {
-    Request request = of_rows({1000}, 8, Sharing::alone(select_all({1000})));
-    request.method = method;
-    expect_choice(request, method, "asked for");
-  }
 }
 
 TEST(Choice, MethodsHaveNamesAndOtherNamesAreRefused) {

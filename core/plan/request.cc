@@ -89,6 +89,21 @@ std::vector<Part> Sharing::together(int64_t element_bytes) const {
   return all;
 }
 
+int Sharing::busiest_rank() const {
+  if (is_boxes_) {
+    const auto elements = [](const std::vector<Box>& boxes) {
+      int64_t count = 0;
+      for (const Box& box : boxes) count += box_part(box.begin, box.end, 1).count();
+      return count;
+    };
+    std::vector<int64_t> counts;
+    for (const auto& boxes : boxes_) counts.push_back(elements(boxes));
+    return static_cast<int>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+  }
+  if (only_rank_ >= 0 || distribution_.empty() || distribution_[0].ranks().empty()) return 0;
+  return distribution_[0].ranks().front();
+}
+
 void Sharing::check_written_once() const {
   struct Owned {
     const Box* box;

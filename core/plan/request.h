@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "layout/layout.h"
+#include "plan/profile.h"
 #include "space/distribution.h"
 
 namespace swath {
@@ -35,6 +36,8 @@ class Sharing {
   std::vector<Part> parts(int rank, int64_t element_bytes) const;
   // What all hold together.
   std::vector<Part> together(int64_t element_bytes) const;
+  // The rank that holds most (of equals the lowest): the first place of a grid, whose blocks are never the ragged ones.
+  int busiest_rank() const;
   // Throws Error{kArgument} where two boxes share an element: written twice, it would have an unknown value.
   void check_written_once() const;
   // Elements of one kept dimension: where a part's memory is not packed, the caller places it with this selection.
@@ -71,13 +74,28 @@ struct Tuning {
   int aggregators = 0;                           // 0: as many as ranks
 };
 
+// What of the tuning was asked for; the rest is chosen by price.
+struct AskedTuning {
+  bool sieve_bytes = false;
+  bool window_bytes = false;
+  bool aggregators = false;
+  bool runs_bytes_min = false;
+};
+
 struct Request {
   Direction direction = Direction::kRead;
   std::shared_ptr<const Layout> layout;
   Sharing sharing;
   Method method = Method::kAuto;
   Tuning tuning;
+  AskedTuning asked_tuning;
   bool messages = false;  // not every rank shares memory with every other: two-phase packs what it sends
+
+  // What only a look at the ranks, the file and the store can tell, agreed on by all ranks; prices are made from it.
+  std::shared_ptr<const Profile> profile;  // null: stated defaults
+  double cached = 1;                       // part of what is asked for that is in the page cache
+  int64_t memory_block_bytes = 0;          // smallest piece of any rank's memory that is contiguous; 0: packed
+  int ranks_of_node = 0;                   // of the fullest node; 0: all ranks
 };
 
 }  // namespace swath

@@ -29,7 +29,14 @@ struct RequestCase {
   std::string text;
 
   Request request(Direction direction, Method method = Method::kAuto, const Tuning& tuning = {}) const {
-    return {direction, layout, sharing, method, tuning, false};
+    Request made;
+    made.direction = direction;
+    made.layout = layout;
+    made.sharing = sharing;
+    made.method = method;
+    made.tuning = tuning;
+    made.asked_tuning = {true, true, true, true};
+    return made;
   }
   // A file that holds every element of the array, and a few bytes more.
   int64_t file_bytes() const {

@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "bindings.h"
 #include "comm/agreement.h"
 #include "comm/comm.h"
 #include "comm/simulated.h"
@@ -165,27 +167,55 @@ nb::dict cost_dict(const swath::Cost& cost) {
   return dict;
 }
 
-void set_tuning(swath::Tuning& tuning, const nb::dict& values) {
+nb::dict price_dict(const swath::Price& price) {
+  nb::dict dict;
+  dict["seconds"] = price.seconds();
+  dict["transfer"] = price.transfer;
+  dict["copy"] = price.copy;
+  dict["exchange"] = price.exchange;
+  dict["fixed"] = price.fixed;
+  dict["hidden"] = price.hidden;
+  dict["correction"] = price.correction;
+  return dict;
+}
+
+nb::dict tuning_dict(const swath::Tuning& tuning) {
+  nb::dict dict;
+  dict["sieve_bytes"] = tuning.sieve_bytes;
+  dict["list_pieces"] = tuning.list_pieces;
+  dict["window_bytes"] = tuning.window_bytes;
+  dict["runs_bytes_min"] = tuning.runs_bytes_min;
+  dict["aggregators"] = tuning.aggregators;
+  return dict;
+}
+
+void set_tuning(swath::Request& request, const nb::dict& values) {
+  swath::Tuning& tuning = request.tuning;
+  swath::AskedTuning& asked = request.asked_tuning;
   for (const auto& [key, value] : values) {
     const auto name = nb::cast<std::string>(key);
     const auto bytes = nb::cast<int64_t>(value);
     if (bytes < 1) swath::fail_argument("tuning: " + name + " must be at least 1, not " + std::to_string(bytes));
     if (name == "sieve_bytes") {
       tuning.sieve_bytes = bytes;
+      asked.sieve_bytes = true;
     } else if (name == "bounce_bytes") {
       tuning.bounce_bytes = bytes;
     } else if (name == "window_bytes") {
       tuning.window_bytes = bytes;
+      asked.window_bytes = true;
     } else if (name == "list_pieces") {
       tuning.list_pieces = std::min<int64_t>(bytes, 1024);
     } else if (name == "aggregators") {
       tuning.aggregators = static_cast<int>(bytes);
+      asked.aggregators = true;
     } else if (name == "domain_bytes_min") {
       tuning.domain_bytes_min = bytes;
     } else if (name == "staged_run_bytes") {
       tuning.staged_run_bytes = bytes;
     } else if (name == "runs_bytes_min") {
       tuning.runs_bytes_min = bytes;
+      asked.runs_bytes_min = true;
     } else {
       swath::fail_argument(
           "tuning: \"" + name +
@@ -205,6 +235,9 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
 
+  bind_profile(m);
+  bind_calibrate(m);
+
   nb::class_<Comm>(m, "Comm", "The ranks of an operation.")
       .def_prop_ro("name", &Comm::name)
       .def_prop_ro("rank", &Comm::rank)
@@ -222,7 +255,16 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release release;
             swath::agree_same(comm, asked, mine);
           },
-          "asked"_a, "kind"_a = 0, "message"_a = "", "os_error"_a = 0);
+          "asked"_a, "kind"_a = 0, "message"_a = "", "os_error"_a = 0)
+      .def(
+          "agree_same_with_notes",
+          [](Comm& comm, const std::string& asked, int kind, const std::string& message, int os_error,
+             const swath::Note& note) {
+            const auto mine = optional_error(kind, message, os_error);
+            nb::gil_scoped_release release;
+            return swath::agree_same_with_notes(comm, asked, mine, note);
+          },
+          "asked"_a, "kind"_a, "message"_a, "os_error"_a, "note"_a, "The notes of all ranks.");
   m.def("solo_comm", &swath::make_solo_comm);
 
   nb::class_<swath::Simulation>(m, "Simulation", "Many ranks in one process, a thread each, for tests.")
@@ -311,13 +353,17 @@ NB_MODULE(_core, m) {
             return cost_dict(plan.cost(method_named(method), rank));
           },
           "method"_a, "rank"_a)
+      .def_prop_ro("price", [](const swath::Plan& plan) { return price_dict(plan.price()); })
+      .def_prop_ro("tuning", [](const swath::Plan& plan) { return tuning_dict(plan.request.tuning); })
       .def("candidates",
            [](const swath::Plan& plan) {
              nb::dict dict;
              for (const auto& candidate : plan.candidates()) {
                nb::dict cost = cost_dict(candidate.total);
                cost["buffer_bytes_max"] = candidate.buffer_bytes_max;
-               dict[swath::to_string(candidate.method).c_str()] = cost;
+               cost["price"] = price_dict(candidate.option.price);
+               cost["tuning"] = tuning_dict(candidate.option.tuning);
+               dict[swath::to_string(candidate.option.method).c_str()] = cost;
              }
              return dict;
            })
@@ -326,22 +372,61 @@ NB_MODULE(_core, m) {
   m.def(
       "make_plan",
       [](bool write, std::shared_ptr<swath::Layout> layout, const swath::Sharing& sharing, const std::string& method,
-         const nb::dict& tuning, bool messages) {
+         const nb::dict& tuning, bool messages, std::shared_ptr<swath::Profile> profile, double cached,
+         int64_t memory_block_bytes, int ranks_of_node) {
         swath::Request request;
         request.direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
         request.layout = std::move(layout);
         request.sharing = sharing;
         request.method = method_named(method);
-        set_tuning(request.tuning, tuning);
+        set_tuning(request, tuning);
         request.messages = messages;
+        request.profile = std::move(profile);
+        request.cached = cached;
+        request.memory_block_bytes = memory_block_bytes;
+        request.ranks_of_node = ranks_of_node;
         return swath::make_plan(std::move(request));
       },
-      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = nb::dict(), "messages"_a = false);
+      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = nb::dict(), "messages"_a = false,
+      "profile"_a.none() = nb::none(), "cached"_a = 1.0, "memory_block_bytes"_a = 0, "ranks_of_node"_a = 0);
+
+  m.def(
+      "check_asked",
+      [](const std::string& method, const nb::dict& tuning) {
+        swath::Request request;
+        set_tuning(request, tuning);
+        method_named(method);
+      },
+      "method"_a, "tuning"_a, "Raises ArgumentError for a method or tuning that is not known.");
+  m.def(
+      "memory_block",
+      [](const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing, int rank,
+         const MemoryTuples& buffers) {
+        const auto memory = memory_of(sharing, rank, layout->element_bytes(), buffers);
+        int64_t block = 0;
+        swath::Access(*layout, memory.parts).visit_all([&](const swath::Slice& slice) {
+          const int64_t dense = slice.regions.dense_positions() * slice.regions.element_bytes();
+          block = block == 0 ? dense : std::min(block, dense);
+        });
+        return block;
+      },
+      "layout"_a, "sharing"_a, "rank"_a, "buffers"_a,
+      "Bytes of the smallest piece of memory that is contiguous in the order of the file; 0 of an empty share.");
+  m.def(
+      "span_of",
+      [](const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing) {
+        const swath::Access together(*layout, sharing.together(layout->element_bytes()));
+        if (together.empty()) return std::make_pair(int64_t{0}, int64_t{0});
+        return std::make_pair(*together.next_start(0), *together.last_end(INT64_MAX));
+      },
+      "layout"_a, "sharing"_a, "[begin, end) of the file that all ranks touch together.");
 
   nb::class_<swath::Engine>(m, "Engine", "One open file and one way of moving its bytes.")
       .def_prop_ro("name", &swath::Engine::name)
       .def_prop_ro("path", &swath::Engine::path)
       .def_prop_ro("size", &swath::Engine::size)
+      .def("cached_part", &swath::Engine::cached_part, "offset"_a, "bytes"_a,
+           "What part of the range is in the page cache; None where that is not known.")
       .def("resize", &swath::Engine::resize, "bytes"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("sync", &swath::Engine::sync, nb::call_guard<nb::gil_scoped_release>());
   m.def(

@@ -5,20 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core, formats, library_access, progress
+from swath import _core, formats, library_access, profile, progress
 from swath.aside import Aside
 from swath.errors import ArgumentError, Error, StoreError
 from swath.formats import ChunkedLayout, Description, LibraryLayout, StridedLayout
+from swath.learning import Learning
 from swath.local_memory import checked_out, checked_values, memory_tuples
-from swath.operation import Operation
-from swath.plan import Plan
+from swath.operation import Conditions, Operation
+from swath.plan import Measured, Plan
 from swath.ranks import Ranks, ranks_of
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 
@@ -87,8 +88,8 @@ def open(  # noqa: A001 - the name that scripts use
             raise ArgumentError(f'open {path}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
-    description = ranks.on_first(asked, describe)
-    return ranks.together(f"open {path}: engines", lambda: Array(description, ranks, mode, engine))
+    description, stored = ranks.on_first(asked, lambda: (describe(), profile.for_path(path)))
+    return ranks.together(f"open {path}: engines", lambda: Array(description, ranks, mode, engine, stored))
 
 
 def create(
@@ -134,7 +135,9 @@ def create(
     """
     ranks = ranks_of(comm)
     asked = f"create {path} shape={shape} dtype={dtype} order={order} format={format} overwrite={overwrite}"
-    aside = ranks.on_first(asked, lambda: Aside.prepare(path, overwrite=overwrite, atomic=atomic))
+    aside, stored = ranks.on_first(
+        asked, lambda: (Aside.prepare(path, overwrite=overwrite, atomic=atomic), profile.for_path(path))
+    )
 
     def make() -> Description:
         with aside.removed_on_error():
@@ -152,7 +155,7 @@ def create(
 
     description = ranks.on_first(f"create {path}: header", make)
     try:
-        return ranks.together(f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, aside=aside))
+        return ranks.together(f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, stored, aside))
     except BaseException:
         if ranks.rank == 0:
             aside.remove()
@@ -174,7 +177,13 @@ class Array:
     """
 
     def __init__(
-        self, description: Description, ranks: Ranks, mode: str, engine: str | None, aside: Aside | None = None
+        self,
+        description: Description,
+        ranks: Ranks,
+        mode: str,
+        engine: str | None,
+        stored: profile.StoredProfile | None = None,
+        aside: Aside | None = None,
     ) -> None:
         self.mode = mode
         self.counters = Counters()
@@ -193,6 +202,8 @@ class Array:
         self._engine, self.engine_reason = _core.open_engine(
             description.path, mode, engine or os.environ.get("SWATH_ENGINE") or "auto"
         )
+        self._learning = Learning(stored)
+        self._cached = 1.0  # as all ranks know it from the operation before
 
     @property
     def ndim(self) -> int:
@@ -260,19 +271,7 @@ class Array:
             StoreError: naming rank, path, offset, bytes wanted and got.
         """
         operation = self._operation("read", distribution, selection, method, rank, tuning)
-
-        def allocate() -> list[Array1]:
-            shapes = operation.local_shapes()
-            if out is None:
-                # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
-                return [np.empty(s, self.dtype) if s else np.zeros(s, self.dtype) for s in shapes]
-            return checked_out(out, shapes, self.dtype, boxes=isinstance(distribution, Boxes))
-
-        parts = self._ranks.together(f"{operation.asked}: memory", allocate)
-        self._carry_out(operation, parts)
-        for part in parts:
-            if part.dtype != self.dtype:
-                part.byteswap(inplace=True)  # `out` is in the other byte order
+        parts = self._read_into_memory(operation, out)
         return parts if isinstance(distribution, Boxes) else parts[0]
 
     def write(
@@ -302,20 +301,7 @@ class Array:
                 new; all other bytes are as they were.
         """
         operation = self._operation("write", distribution, selection, method, rank, tuning)
-
-        def check() -> list[Array1]:
-            if self.mode != "r+":
-                raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
-            boxes = isinstance(distribution, Boxes)
-            return checked_values(values, operation.local_shapes(), self.dtype, boxes=boxes)
-
-        parts = self._ranks.together(f"{operation.asked}: memory", check)
-        self._allocate_in_file()
-        operation.layout_changed()
-        if self._unfilled and not operation.covers_all():
-            self._fill()
-        self._carry_out(operation, parts)
-        self._unfilled = False
+        self._write_from_memory(operation, values)
 
     def explain(
         self,
@@ -326,18 +312,42 @@ class Array:
         write: bool = False,
         rank: int | None = None,
         tuning: Mapping[str, int] | None = None,
+        cached: float | None = None,
+        analyze: bool = False,
     ) -> Plan:
         """What `read` (or `write`) of the same arguments would do. Local for a distribution, collective for boxes.
 
-        Raises ArgumentError as `read` does; moves nothing.
+        Args:
+            distribution: see `read`. Without a communicator it may be for any number of ranks.
+            selection: see `read`.
+            method: see `read`.
+            write: explain a write.
+            rank: see `read`.
+            tuning: see `read`.
+            cached: the part of it that is taken to be in the page cache, 0 to 1; by default the kernel is asked (with a
+                communicator: what the ranks agreed on last).
+            analyze: carry it out too, and set what was measured beside what was predicted. Collective as `read` is.
+                What is read is thrown away; a write writes the values that are there.
+
+        Raises:
+            ArgumentError: as `read` does.
+            StoreError: with `analyze`, as `read` and `write` do.
         """
+        direction = "write" if write else "read"
+        if analyze:
+            return self._analyze(direction, distribution, selection, method, rank, tuning)
         if isinstance(distribution, Boxes):
-            return self._operation("write" if write else "read", distribution, selection, method, rank, tuning).plan()
-        ranks = self._ranks.size
-        if ranks == 1 and rank is None and isinstance(distribution, Distribution):
-            # Planning needs no ranks: explain what so many would do.
-            ranks = max(distribution.ranks) + 1 if distribution.ranks else distribution.size
-        operation = Operation(self, "write" if write else "read", distribution, selection, method, rank, tuning, ranks)
+            operation = self._operation(direction, distribution, selection, method, rank, tuning)
+        else:
+            ranks = self._ranks.size
+            if ranks == 1 and rank is None and isinstance(distribution, Distribution):
+                # Planning needs no ranks: explain what so many would do.
+                ranks = max(distribution.ranks) + 1 if distribution.ranks else distribution.size
+            operation = Operation(self, direction, distribution, selection, method, rank, tuning, ranks)
+        if cached is None:
+            # Ranks that ask the kernel at different moments may be told different things, and then plan differently.
+            cached = operation.cached_part() if self._ranks.size == 1 else self._cached
+        operation.set_conditions(Conditions(cached))
         return operation.plan()
 
     def __getitem__(self, selection: Any) -> Any:
@@ -416,6 +426,8 @@ class Array:
         finally:
             self._closed = True
             self._engine = None
+            if self._ranks.rank == 0:
+                self._learning.keep()
 
     def _refuse_closed(self, doing: str) -> None:
         if self._closed:
@@ -460,6 +472,74 @@ class Array:
             self._ranks.together(f"{asked}: boxes", lambda: operation.set_boxes(boxes))
         return operation
 
+    def _read_into_memory(self, operation: Operation, out: Any) -> list[Array1]:
+        """Collective. This rank's parts, in `out` or in new memory."""
+
+        def allocate() -> list[Array1]:
+            shapes = operation.local_shapes()
+            if out is None:
+                # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
+                return [np.empty(s, self.dtype) if s else np.zeros(s, self.dtype) for s in shapes]
+            return checked_out(out, shapes, self.dtype, boxes=isinstance(operation.distribution, Boxes))
+
+        parts = self._agree_on_memory(operation, allocate)
+        self._carry_out(operation, parts)
+        for part in parts:
+            if part.dtype != self.dtype:
+                part.byteswap(inplace=True)  # `out` is in the other byte order
+        return parts
+
+    def _write_from_memory(self, operation: Operation, values: Any) -> None:
+        """Collective."""
+
+        def check() -> list[Array1]:
+            if self.mode != "r+":
+                raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
+            boxes = isinstance(operation.distribution, Boxes)
+            return checked_values(values, operation.local_shapes(), self.dtype, boxes=boxes)
+
+        parts = self._agree_on_memory(operation, check)
+        self._allocate_in_file()
+        operation.layout_changed()
+        if self._unfilled and not operation.covers_all():
+            self._fill()
+        self._carry_out(operation, parts)
+        self._unfilled = False
+
+    def _analyze(
+        self,
+        direction: str,
+        distribution: Distribution | Boxes | None,
+        selection: Any,
+        method: str,
+        rank: int | None,
+        tuning: Mapping[str, int] | None,
+    ) -> Plan:
+        """Collective. Carries the operation out, and sets what was measured beside its plan."""
+        operation = self._operation(direction, distribution, selection, method, rank, tuning)
+        if direction == "read":
+            self._read_into_memory(operation, None)
+        else:
+            there = self.read(distribution, selection=selection, rank=rank)
+            self._write_from_memory(operation, there)
+        plan = operation.plan()
+        plan.measured = Measured.of(self._ranks.gather_objects(self.counters.to_dict()))
+        return plan
+
+    def _agree_on_memory(self, operation: Operation, memory: Callable[[], list[Array1]]) -> list[Array1]:
+        """Collective. Each rank's memory, and what planning must know of all of it and of the page cache."""
+
+        def note(parts: list[Array1]) -> tuple[int, int, int]:
+            cached = operation.cached_part() if self._ranks.rank == 0 else 0.0
+            return operation.memory_block_bytes(parts), round(cached * 1000), self._learning.own_nanoseconds()
+
+        parts, notes = self._ranks.together_with_notes(f"{operation.asked}: memory", memory, note)
+        self._learning.told([nanoseconds for _, _, nanoseconds in notes])
+        blocks = [block for block, _, _ in notes if block > 0]
+        self._cached = notes[0][1] / 1000
+        operation.set_conditions(Conditions(self._cached, min(blocks, default=0)))
+        return parts
+
     def _carry_out(self, operation: Operation, parts: list[Array1], ranks: Ranks | None = None) -> None:
         ranks = ranks or self._ranks
         self._refuse_closed(operation.direction)
@@ -478,6 +558,10 @@ class Array:
                 ranks.have_agreed(error)
                 raise
         self.counters = Counters(method=plan.method, **counted)
+        if ranks is self._ranks:
+            self._learning.measured(
+                plan, write=operation.direction == "write", cached=operation.cached, seconds=counted["total_seconds"]
+            )
 
     def _allocate_in_file(self) -> None:
         """Collective. Before writing: storage that the format has not allocated yet, by the format's own library."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import swath
 from swath import mpi, progress
-from swath.commands import demo, doctor, explain, info
+from swath.commands import bench, calibrate, demo, doctor, explain, info
 from swath.errors import Error
 
 
@@ -28,7 +28,14 @@ class Command(Protocol):
         """Carry it out; returns the exit status."""
 
 
-COMMANDS: dict[str, Command] = {"info": info, "explain": explain, "demo": demo, "doctor": doctor}
+COMMANDS: dict[str, Command] = {
+    "info": info,
+    "explain": explain,
+    "calibrate": calibrate,
+    "demo": demo,
+    "doctor": doctor,
+    "bench": bench,
+}
 
 EXIT_OK = 0
 EXIT_WRONG = 1
@@ -48,8 +55,10 @@ examples:
   swath info sst.nc:surface_temperature    one variable: where its bytes are
   swath explain sst.nc:surface_temperature --dist "*,block,cyclic(4)" --ranks 4
                                            how four ranks would read it, what it costs, and why so
+  swath calibrate /scratch/me              measure that store, so that the cheapest method is chosen there
   swath demo                               see it work on real data, with four ranks, in a minute
   swath doctor                             is this installation in order?
+  swath bench ncio --quick                 noncontiguous access by every method, measured here
 
 The command moves no data of yours: a program does, in Python:
   with swath.open("a.npy", comm=MPI.COMM_WORLD) as a:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,26 @@ import numpy.typing as npt
 from swath import _core
 from swath.errors import ArgumentError
 from swath.formats import LibraryLayout
+from swath.local_memory import memory_tuples
 from swath.plan import LibraryPlan, Plan
 from swath.space import Boxes, Distribution, Selection, Shape, normalise_selection, selected_shape
 
 if TYPE_CHECKING:
     from swath.array import Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Conditions:
+    """What planning needs to know and only a look at memory and file can tell; all ranks have agreed on it.
+
+    Attributes:
+        cached: part of what is asked for that is in the page cache, 0 to 1.
+        memory_block_bytes: the smallest piece of any rank's memory that is contiguous in the order of the file; 0 where
+            memory is packed.
+    """
+
+    cached: float = 1.0
+    memory_block_bytes: int = 0
 
 
 class Operation:
@@ -41,6 +57,7 @@ class Operation:
         self._tuning = _checked_tuning(tuning)
         self._boxes: list[Any] | None = None
         self._core_plan: _core.Plan | None = None
+        self._conditions = Conditions()
         self.selection: Selection = normalise_selection(selection, array.shape)
         self.sharing: Any = None
         where = f"{direction} {array.path}"
@@ -73,8 +90,7 @@ class Operation:
                 f"{where}: expected a swath.Distribution or swath.Boxes, not {type(distribution).__name__}"
             )
         # A method or tuning that cannot be is found on every rank, before anything else is agreed on.
-        if array._layout is not None and self.sharing is not None:
-            self.core_plan()
+        _core.check_asked(method, self._tuning)
 
     def _share_distribution(self, distribution: Distribution, rank: int | None, ranks: int, where: str) -> None:
         if rank is not None:
@@ -94,8 +110,6 @@ class Operation:
         self.sharing = _core.Sharing.boxes(boxes, self._array.shape)
         if self.direction == "write":
             self.sharing.check_written_once()
-        if self._array._layout is not None:
-            self.core_plan()
 
     def local_shapes(self) -> list[Shape]:
         """The shape of each of this rank's parts in memory."""
@@ -126,6 +140,36 @@ class Operation:
         """Whether the operation writes every element of the array."""
         return self._array._layout is not None and int(self.core_plan().bytes) == self._array.nbytes
 
+    def set_conditions(self, conditions: Conditions) -> None:
+        """What the ranks have agreed on; before the plan is made."""
+        self._conditions = conditions
+        self._core_plan = None
+
+    @property
+    def cached(self) -> float:
+        """Part of what is asked for that was in the page cache."""
+        return self._conditions.cached
+
+    def cached_part(self) -> float:
+        """What part of it the page cache holds now; 1 where the kernel does not tell, or the file is a new one."""
+        array = self._array
+        if array._layout is None or array._aside is not None or self.sharing is None:
+            return 1.0
+        begin, end = _core.span_of(array._layout, self.sharing)
+        part = array._engine.cached_part(begin, end - begin)
+        return 1.0 if part is None else float(part)
+
+    def memory_block_bytes(self, parts: list[npt.NDArray[Any]]) -> int:
+        """See `Conditions`, of this rank's own memory."""
+        layout = self._array._layout
+        if layout is None or self.sharing is None or all(part.flags.c_contiguous for part in parts):
+            return 0
+        return int(_core.memory_block(layout, self.sharing, self._rank_of_sharing, memory_tuples(parts)))
+
+    @property
+    def _rank_of_sharing(self) -> int:
+        return min(self.rank, int(self.sharing.ranks) - 1)
+
     def layout_changed(self) -> None:
         """Plan again."""
         self._core_plan = None
@@ -134,9 +178,18 @@ class Operation:
         """The core's plan, made once."""
         if self._core_plan is None:
             write = self.direction == "write"
-            messages = self._array._ranks.exchange_messages
+            array = self._array
             self._core_plan = _core.make_plan(
-                write, self._array._layout, self.sharing, self.method, self._tuning, messages
+                write,
+                array._layout,
+                self.sharing,
+                self.method,
+                self._tuning,
+                array._ranks.exchange_messages,
+                array._learning.profile,
+                self._conditions.cached,
+                self._conditions.memory_block_bytes,
+                min(array._ranks.most_on_a_node, self.sharing.ranks) if array._ranks.size > 1 else 0,
             )
         return self._core_plan
 

@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from swath import _core
 
 
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """What an operation really took: counts of all ranks together, seconds and buffers of the rank that had most.
+
+    Sizes in bytes, times in seconds.
+    """
+
+    read_requests: int
+    write_requests: int
+    read_bytes: int
+    written_bytes: int
+    exchanged_bytes: int
+    locks: int
+    buffer_bytes: int
+    seconds: float
+
+    @staticmethod
+    def of(counters_of_ranks: list[dict[str, Any]]) -> Measured:
+        """From each rank's counters as plain data."""
+        names = [field.name for field in dataclasses.fields(Measured)[:6]]
+        return Measured(
+            **{name: sum(counters[name] for counters in counters_of_ranks) for name in names},
+            buffer_bytes=max(counters["buffer_bytes"] for counters in counters_of_ranks),
+            seconds=max(counters["total_seconds"] for counters in counters_of_ranks),
+        )
+
+
 class Plan:
     """How a request will be carried out and what it will cost, by every method. `str()` is the text.
+
+    Attributes:
+        measured: of `explain(analyze=True)`, what it really took; else None.
 
     Counts are R_dist and S_dist of table 1 of the two-phase paper (1993); `requests_with_stripes` is its equation 1.
     """
 
-    def __init__(self, core: _core.Plan, title: str) -> None:
+    def __init__(self, core: _core.Plan, title: str, measured: Measured | None = None) -> None:
         self._core = core
         self._title = title
+        self.measured = measured
 
     @property
     def method(self) -> str:
@@ -31,6 +63,16 @@ class Plan:
     def ranks(self) -> int:
         """How many ranks take part."""
         return int(self._core.ranks)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the operation is predicted to take, of the rank that has most to do, by the method chosen."""
+        return float(self._core.price["seconds"])
+
+    @property
+    def tuning(self) -> dict[str, int]:
+        """The sizes that were chosen, in bytes (list_pieces and aggregators are numbers); see docs/methods.md."""
+        return dict(self._core.tuning)
 
     def cost(self, method: str, rank: int) -> dict[str, Any]:
         """What `method` would cost one rank: requests, bytes read, written and exchanged, locks, bytes of buffers.
@@ -65,13 +107,35 @@ class Plan:
             "run_bytes_max": core.run_bytes_max,
             "method": self.method,
             "reason": self.reason,
+            "price": core.price,
+            "tuning": core.tuning,
             "methods": core.candidates(),
             "file_domains": [{"rank": r, "begin": b, "end": e} for r, b, e in core.domains],
             "each_rank": ranks,
+            "measured": None if self.measured is None else dataclasses.asdict(self.measured),
         }
 
     def __str__(self) -> str:
-        return str(self._core.text(self._title))
+        return str(self._core.text(self._title)) + self._measured_text()
+
+    def _measured_text(self) -> str:
+        """Predicted and measured side by side."""
+        if self.measured is None:
+            return ""
+        measured = dataclasses.asdict(self.measured)
+        predicted = dict(self._core.candidates()[self.method])
+        predicted["seconds"] = predicted["price"]["seconds"]
+        predicted["buffer_bytes"] = predicted["buffer_bytes_max"]
+        lines = [("all ranks together", "predicted", "measured")]
+        for name in measured:
+            if name == "seconds":
+                ratio = measured[name] / predicted[name]
+                lines.append((name, f"{predicted[name]:.6f}", f"{measured[name]:.6f}  ({ratio:.2f} x)"))
+            else:
+                lines.append((name.replace("_", " "), f"{predicted[name]:,}", f"{measured[name]:,}"))
+        widths = [max(len(line[column]) for line in lines) for column in range(2)]
+        text = "\n".join(f"  {a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in lines)
+        return f"\nMeasured beside predicted (seconds and buffers: of the rank that had most):\n{text}\n"
 
     def __repr__(self) -> str:
         return f"<Plan: {self.method} ({self.reason})>"
@@ -81,6 +145,7 @@ class LibraryPlan(Plan):
     """The plan for bytes that only the format's own library can reach."""
 
     def __init__(self, title: str, direction: str, ranks: int, reason: str) -> None:
+        self.measured = None
         self._title = title
         self._direction = direction
         self._ranks = ranks
@@ -103,6 +168,16 @@ class LibraryPlan(Plan):
 
     def cost(self, method: str, rank: int) -> dict[str, Any]:
         """Unknown: the library decides. Empty."""
+        return {}
+
+    @property
+    def seconds(self) -> float | None:
+        """Unknown: None."""
+        return None
+
+    @property
+    def tuning(self) -> dict[str, int]:
+        """None."""
         return {}
 
     def requests_with_stripes(self, stripe_bytes: int) -> int:

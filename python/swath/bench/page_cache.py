@@ -42,3 +42,17 @@ def device_bytes_read() -> int | None:
     except OSError:
         return None
     return int(found[1]) if found else None
+
+
+def device_bytes_written(path: str) -> int | None:
+    """How much was written so far to the block device that holds `path`, by the whole machine.
+
+    None where it is on none (tmpfs, network), or the kernel does not tell. The kernel counts 512-byte sectors whatever
+    the device's own are; what a process itself wrote it counts when pages become dirty, which proves nothing.
+    """
+    device = os.stat(path).st_dev
+    try:
+        with open(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat", encoding="ascii") as told:
+            return int(told.read().split()[6]) * 512
+    except (OSError, IndexError, ValueError):
+        return None

@@ -22,9 +22,9 @@ from typing import Any, Literal
 from rich.text import Text
 
 import swath
-from swath import _core, mpi
+from swath import _core, mpi, profile
 from swath.commands import output
-from swath.errors import UnsupportedError
+from swath.errors import ArgumentError, UnsupportedError
 
 DESCRIPTION = """\
 Check this installation: versions, io_uring, shared memory, MPI, and whether the
@@ -79,7 +79,7 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Look at everything; status 1 if anything is wrong."""
-    findings = [*_versions(), _io_uring(), _shared_memory(), *_mpi(), _launcher()]
+    findings = [*_versions(), _io_uring(), _shared_memory(), _profile(), *_mpi(), _launcher()]
     wrong = any(finding.state == "wrong" for finding in findings)
     if options.json:
         output.print_json({"ok": not wrong, "findings": [asdict(finding) for finding in findings]})
@@ -144,6 +144,17 @@ def _shared_memory() -> Finding:
         f"{found}: too little for windows, ranks of a node send messages instead",
         "remove stale files there, or start the container with --shm-size=1g",
     )
+
+
+def _profile() -> Finding:
+    try:
+        found = profile.find(".")
+    except ArgumentError as error:
+        return Finding("profile", "wrong", str(error), f"unset {profile.VARIABLE}, or name a file that there is")
+    if found.profile is None:
+        return Finding("profile", "without", f"of the store here: {found.reason}; until then plans use stated defaults")
+    frozen = ", frozen" if found.profile.frozen else ""
+    return Finding("profile", "ok", f"of the store here: {found.profile.numbers['source']}{frozen}")
 
 
 def _mpi() -> Iterator[Finding]:

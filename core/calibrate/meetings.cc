@@ -1,0 +1,95 @@
+#include "calibrate/meetings.h"
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "calibrate/at_once.h"
+#include "comm/node_shared.h"
+#include "layout/access.h"
+
+namespace swath {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// How threads reach one another before they share a segment.
+class Board {
+ public:
+  explicit Board(int ranks) : all_here_(ranks) {}
+
+  NodeShared::Allgather allgather(int rank) {
+    return [this, rank](std::span<const std::byte> mine, std::span<std::byte> all) {
+      if (rank == 0) slots_.resize(all.size());
+      all_here_.arrive_and_wait();
+      std::memcpy(slots_.data() + static_cast<size_t>(rank) * mine.size(), mine.data(), mine.size());
+      all_here_.arrive_and_wait();
+      std::memcpy(all.data(), slots_.data(), all.size());
+      all_here_.arrive_and_wait();
+    };
+  }
+
+ private:
+  std::barrier<> all_here_;
+  std::vector<std::byte> slots_;
+};
+
+}  // namespace
+
+std::vector<double> time_barriers(int ranks, double seconds_max) {
+  if (ranks < 1) fail_argument("calibrate: a barrier needs at least one rank");
+  constexpr int kBarriersASample = 100;
+  Board board(ranks);
+  std::vector<double> samples;
+  std::atomic<bool> ended = false;
+  run_at_once(ranks, [&](int rank, const std::function<void()>& ready) {
+    std::string refusal;
+    const auto comm = NodeShared::attach(rank, ranks, board.allgather(rank), refusal);
+    if (!comm) throw Error(ErrorKind::kUnsupported, refusal);
+    ready();
+    const auto begin = Clock::now();
+    while (!ended) {
+      const auto sample_begin = Clock::now();
+      for (int i = 0; i < kBarriersASample; ++i) comm->barrier();
+      if (rank == 0) {
+        samples.push_back(seconds_since(sample_begin) / kBarriersASample);
+        ended = seconds_since(begin) >= seconds_max;
+      }
+      comm->barrier();  // all see the same `ended`
+    }
+  });
+  return samples;
+}
+
+std::vector<double> time_visits(double seconds_max) {
+  constexpr int64_t kExtent = 4096;
+  constexpr int64_t kWindowBytes = int64_t{512} << 10;
+  const Shape shape{kExtent, kExtent};
+  const Layout layout = Layout::ordered(shape, sizeof(double), 0, {0, 1});
+  const Distribution columns({{DimensionRule::Kind::kWhole, 0}, {DimensionRule::Kind::kCyclic, 1}}, {1, 2});
+  const Access access(layout, {distributed_part(columns, select_all(shape), 0, sizeof(double))});
+  std::vector<double> samples;
+  const auto begin = Clock::now();
+  do {
+    int64_t windows = 0;
+    int64_t elements = 0;
+    int64_t cursor = 0;
+    const auto sample_begin = Clock::now();
+    while (const auto window = access.next_window(cursor, INT64_MAX, kWindowBytes)) {
+      access.visit(window->begin, window->limit, [&](const Slice& slice) { elements += slice.last - slice.first; });
+      cursor = window->limit;
+      ++windows;
+    }
+    samples.push_back(seconds_since(sample_begin) / static_cast<double>(windows));
+    if (elements != kExtent * kExtent / 2) throw Error(ErrorKind::kInternal, "calibrate: windows lost elements");
+  } while (seconds_since(begin) < seconds_max);
+  return samples;
+}
+
+}  // namespace swath

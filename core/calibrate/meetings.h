@@ -1,0 +1,16 @@
+// Seconds of what ranks do between copies: meeting each other, and finding their part of a window.
+#pragma once
+
+#include <vector>
+
+namespace swath {
+
+// Seconds of one barrier of `ranks` ranks of a node, one number for every hundred, until `seconds_max` have passed. The
+// ranks are threads here: they wait on the same futex as processes do. Throws Error{kUnsupported} where there is no
+// shared memory.
+std::vector<double> time_barriers(int ranks, double seconds_max);
+
+// Seconds of finding the elements of one window of 512 KiB: of rank 0 of 2, columns CYCLIC(1) of a square of doubles.
+std::vector<double> time_visits(double seconds_max);
+
+}  // namespace swath

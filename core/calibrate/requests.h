@@ -1,0 +1,41 @@
+// Seconds of file requests of one pattern, carried out by our own engine: what the page cache and the device cost is
+// made from. Which of the two was met is for the caller to know (python/swath/calibration.py).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace swath {
+
+// Requests of `bytes` at first, first + stride, ...: stride == bytes is sequential.
+struct RequestPattern {
+  Direction direction = Direction::kRead;
+  int64_t bytes = 0;
+  int64_t first = 0;
+  int64_t stride = 0;
+  int64_t count = 0;
+  int64_t batch = 1;      // handed to the engine at a time: 64 are list I/O; where they abut, pieces of one request
+  bool shuffled = false;  // in an order that no device foresees, the same one every time
+  bool sync = false;      // and fsync after the last one, counted in
+};
+
+struct TimedRequests {
+  double seconds = 0;
+  int64_t requests = 0;
+};
+
+// Carries out the pattern, or the part of it that fits into `seconds_max` (one batch at least). All batches use the
+// same memory, as the windows of an operation do. Throws what the engine throws, and Error{kArgument}.
+TimedRequests time_requests(Engine& engine, const RequestPattern& pattern, double seconds_max);
+
+// The same by `streams` threads at once, each with an engine of its own: stream i has the pattern `distance` * i
+// further on. Of all streams together: the requests, and the seconds that one took on average.
+TimedRequests time_streams(const std::string& path, const RequestPattern& pattern, int streams, int64_t distance,
+                           double seconds_max);
+
+// Seconds of taking and releasing the lock of a window, on average over `count`.
+double time_locks(Engine& engine, int64_t window_bytes, int64_t count);
+
+}  // namespace swath

@@ -1,0 +1,267 @@
+// The choice by price, and the guidelines of ncio-2006 (section 6): each comes out of the model, in the case that shows
+// it.
+
+#include "plan/choose.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "plan/make_plan.h"
+
+namespace swath {
+namespace {
+
+using Kind = DimensionRule::Kind;
+
+Sharing of_all(const Distribution& distribution, const Shape& shape, int ranks) {
+  return Sharing::distributed(distribution, select_all(shape), ranks);
+}
+
+Request in_c_order(const Shape& shape, Sharing sharing, Direction direction = Direction::kRead) {
+  std::vector<int> order;
+  for (size_t d = 0; d < shape.size(); ++d) order.push_back(static_cast<int>(d));
+  Request request;
+  request.direction = direction;
+  request.layout = std::make_shared<Layout>(Layout::ordered(shape, 8, 0, order));
+  request.sharing = std::move(sharing);
+  return request;
+}
+
+Sharing columns(const Shape& shape, int ranks) {
+  return of_all(Distribution({{Kind::kWhole, 0}, {Kind::kBlock, 0}}, {1, ranks}), shape, ranks);
+}
+
+// NCIO: `count` regions of each rank in turn, of `region` elements, each followed by `spacing` elements of 8 bytes.
+Request ncio(int64_t count, int64_t region, int64_t spacing, int ranks, Direction direction = Direction::kRead) {
+  const Shape shape = {count * ranks, region + spacing};
+  Selection selection = select_all(shape);
+  selection[1].count = region;
+  const Distribution in_turn({{Kind::kCyclic, 1}, {Kind::kWhole, 0}}, {ranks, 1});
+  return in_c_order(shape, Sharing::distributed(in_turn, selection, ranks), direction);
+}
+
+double seconds_of(const Request& request, Method method) {
+  Request asked = request;
+  asked.method = method;
+  return make_plan(asked).price().seconds();
+}
+
+// A disk of the paper's time: a request that does not follow the last one waits for the arm.
+std::shared_ptr<const Profile> profile_of_a_disk() {
+  Profile disk = default_profile();
+  disk.source = "a disk with an arm";
+  disk.device.read = Curve({{4096, 0.2e-3}, {65536, 1.4e-3}, {1 << 20, 20e-3}});
+  disk.device.write = disk.device.read;
+  disk.device.read_jump = disk.device.write_jump = 8e-3;
+  disk.device.read_jump_batched = 4e-3;
+  return std::make_shared<Profile>(disk);
+}
+
+Request on_a_disk(Request request) {
+  request.profile = profile_of_a_disk();
+  request.cached = 0;
+  return request;
+}
+
+// ---- The choice -----------------------------------------------------------------------------------------------------
+
+TEST(Choice, NothingToMoveIsDirect) {
+  const Plan plan = make_plan(in_c_order({10}, Sharing::alone({{3, 1, 0, false}})));
+  EXPECT_EQ(plan.method, Method::kDirect);
+  EXPECT_EQ(plan.reason, "there is nothing to move");
+}
+
+TEST(Choice, OneRunARankIsDirectHoweverShort) {
+  const Distribution blocks({{Kind::kBlock, 0}}, {4});
+  const Plan plan = make_plan(in_c_order({100}, of_all(blocks, {100}, 4)));
+  EXPECT_EQ(plan.method, Method::kDirect);
+  EXPECT_EQ(plan.reason, "each rank's share is one contiguous run of the file");
+}
+
+TEST(Choice, OneRunARankOfScatteredMemoryIsPriced) {
+  Request request = in_c_order({1'000'000}, Sharing::alone(select_all({1'000'000})));
+  request.memory_block_bytes = 8;
+  EXPECT_EQ(make_plan(request).method, Method::kDirect);  // through a buffer: not a million pieces
+  EXPECT_GT(seconds_of(request, Method::kList), 2 * seconds_of(request, Method::kDirect));
+}
+
+TEST(Choice, LongRunsAreDirect) {
+  const Shape shape = {8, 262'144};  // half a row is 1 MiB
+  EXPECT_EQ(make_plan(in_c_order(shape, columns(shape, 2))).method, Method::kDirect);
+}
+
+TEST(Choice, CloseRunsOfARankAloneAreSieved) {
+  EXPECT_EQ(make_plan(in_c_order({100'000}, Sharing::alone({{0, 2, 50'000, false}}))).method, Method::kSieve);
+}
+
+TEST(Choice, DistantRunsOfARankAloneAreNotReadThrough) {
+  const Plan plan = make_plan(in_c_order({100'000'000}, Sharing::alone({{0, 100'000, 1000, false}})));
+  EXPECT_NE(plan.method, Method::kSieve);
+  EXPECT_NE(plan.method, Method::kTwoPhase);
+}
+
+TEST(Choice, RanksThatInterleaveAreTwoPhase) {
+  const Shape shape = {1000, 1000};
+  const Distribution cyclic({{Kind::kWhole, 0}, {Kind::kCyclic, 1}}, {1, 4});
+  EXPECT_EQ(make_plan(in_c_order(shape, of_all(cyclic, shape, 4))).method, Method::kTwoPhase);
+}
+
+TEST(Choice, IsTheCallersWhereOneIsAskedFor) {
+  for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+    Request request = in_c_order({1000}, Sharing::alone(select_all({1000})));
+    request.method = method;
+    EXPECT_EQ(make_plan(request).method, method);
+    EXPECT_EQ(make_plan(request).reason, "asked for");
+  }
+}
+
+TEST(Choice, SizesThatWereAskedForStay) {
+  Request request = on_a_disk(ncio(4096, 1, 16, 4));
+  request.method = Method::kTwoPhase;
+  EXPECT_NE(make_plan(request).request.tuning.window_bytes, 300'000);
+  request.tuning.window_bytes = 300'000;
+  request.asked_tuning.window_bytes = true;
+  EXPECT_EQ(make_plan(request).request.tuning.window_bytes, 300'000);
+}
+
+TEST(Choice, FlipsWithTheStore) {
+  // 1,000 runs of 16 KiB, 64 KiB apart, of one rank: few bytes that nobody wants, but many requests.
+  const Request request = in_c_order({1000, 8192}, Sharing::alone({{0, 1, 1000, false}, {0, 1, 2048, false}}));
+  EXPECT_EQ(make_plan(request).method, Method::kDirect);
+  const Method through = make_plan(on_a_disk(request)).method;
+  EXPECT_TRUE(through == Method::kSieve || through == Method::kTwoPhase) << to_string(through);
+}
+
+TEST(Choice, FlipsWithWhatWasLearned) {
+  const Shape shape = {1000, 1000};
+  const Distribution cyclic({{Kind::kWhole, 0}, {Kind::kCyclic, 1}}, {1, 4});
+  Request request = in_c_order(shape, of_all(cyclic, shape, 4));
+  ASSERT_EQ(make_plan(request).method, Method::kTwoPhase);
+  auto learned = std::make_shared<Profile>(default_profile());
+  const size_t place = correction_place(Method::kTwoPhase, Direction::kRead, 1);
+  for (int i = 0; i < 20; ++i) learned->corrections.observe(place, 100);
+  EXPECT_DOUBLE_EQ(learned->corrections.factor(place), Corrections::kMost);
+  request.profile = learned;
+  EXPECT_NE(make_plan(request).method, Method::kTwoPhase);
+}
+
+TEST(Corrections, OneDisturbedObservationMovesLittleAndManyAreBelieved) {
+  Corrections corrections;
+  for (int i = 0; i < 10; ++i) corrections.observe(3, 1.5);
+  EXPECT_NEAR(corrections.factor(3), 1.5, 0.01);
+  corrections.observe(3, 1000);
+  EXPECT_LE(corrections.factor(3), 2.01);
+  for (int i = 0; i < 20; ++i) corrections.observe(3, 0.5);
+  EXPECT_NEAR(corrections.factor(3), 0.5, 0.01);
+  EXPECT_DOUBLE_EQ(corrections.factor(2), 1);
+}
+
+// ---- The guidelines of ncio-2006 ------------------------------------------------------------------------------------
+
+TEST(Guideline, StructuredAccessInsteadOfPosix) {
+  // "when region count = 4096 in the nc-nc region count test, switching from POSIX I/O to two phase I/O would improve
+  // aggregate bandwidth by a factor of about 260": on a disk, and 64 ranks.
+  const Request request = on_a_disk(ncio(4096, 1, 16, 64, Direction::kWrite));
+  EXPECT_GT(seconds_of(request, Method::kDirect), 50 * seconds_of(request, Method::kTwoPhase));
+  EXPECT_EQ(make_plan(request).method, Method::kTwoPhase);
+}
+
+// A server of PVFS2 as the paper has it (sections 2.3, 2.4 and 5.1): a request costs a round trip, a list request takes
+// 64 pairs of 16 bytes, a datatype request one description however many regions there are. No engine speaks to such a
+// server yet; until one does, this is its model.
+struct ServerModel {
+  double round_trip = 200e-6;
+  double pair_bytes = 16;
+  double byte_seconds = 8e-9;    // of the network
+  double region_seconds = 1e-6;  // of the server's own work
+  double pairs_of_list = 64;
+
+  double seconds(double requests, double described, double regions, double bytes) const {
+    return requests * round_trip + (described * pair_bytes + bytes) * byte_seconds + regions * region_seconds;
+  }
+  double posix(double regions, double bytes) const { return seconds(regions, regions, regions, bytes); }
+  double list(double regions, double bytes) const { return seconds(regions / pairs_of_list, regions, regions, bytes); }
+  double datatype(double regions, double bytes) const { return seconds(1, 4, regions, bytes); }
+};
+
+TEST(Guideline, OfIndividualMethodsChooseDatatype) {
+  const ServerModel server;
+  for (const double regions : {2048.0, 16384.0, 131072.0, 1048576.0}) {
+    EXPECT_GT(server.list(regions, 8 * regions), 3 * server.datatype(regions, 8 * regions));
+    EXPECT_GT(server.posix(regions, 8 * regions), 30 * server.list(regions, 8 * regions));
+  }
+  // "When presented with an access pattern of no regularity, datatype I/O breaks down into list I/O": for one region
+  // all are alike.
+  EXPECT_NEAR(server.posix(1, 1 << 20), server.datatype(1, 1 << 20), 1e-3 * server.posix(1, 1 << 20));
+}
+
+TEST(Guideline, LargerRegionsAreCheaperByTheByte) {
+  for (const Method method : {Method::kDirect, Method::kList, Method::kSieve, Method::kTwoPhase}) {
+    double before = 0;
+    for (const int64_t elements : {1, 4, 16, 64, 256, 512}) {
+      const double seconds_a_byte =
+          seconds_of(ncio(4096, elements, 16, 4), method) / static_cast<double>(elements * 8 * 4096);
+      if (before > 0) EXPECT_LT(seconds_a_byte, before) << to_string(method) << ", " << elements << " elements";
+      before = seconds_a_byte;
+    }
+  }
+}
+
+TEST(Guideline, LessSpacingIsCheaper) {
+  for (const Method method : {Method::kSieve, Method::kTwoPhase}) {
+    double before = 0;
+    for (const int64_t spacing : {0, 16, 64, 128, 512}) {
+      const double seconds = seconds_of(on_a_disk(ncio(4096, 1, spacing, 4)), method);
+      EXPECT_GE(seconds, before) << to_string(method) << ", spacing of " << spacing << " elements";
+      before = seconds;
+    }
+  }
+}
+
+TEST(Guideline, ScatteredMemoryMakesLittleDifferenceWhereTheFileIsScattered) {
+  for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+    const Request contiguous = ncio(65536, 1, 16, 4, direction);
+    Request scattered = contiguous;
+    scattered.memory_block_bytes = 8;
+    for (const Method method : {Method::kDirect, Method::kSieve, Method::kTwoPhase}) {
+      EXPECT_LT(seconds_of(scattered, method), 1.5 * seconds_of(contiguous, method)) << to_string(method);
+    }
+    EXPECT_EQ(make_plan(scattered).method, make_plan(contiguous).method);
+  }
+}
+
+TEST(Guideline, ManySmallRegionsGoByTwoPhase) {
+  // "the region sizes are small and the count of file regions is very large (i.e. greater than 16384)".
+  for (const int64_t count : {16384, 131072}) {
+    EXPECT_EQ(make_plan(on_a_disk(ncio(count, 1, 16, 8, Direction::kWrite))).method, Method::kTwoPhase) << count;
+  }
+  // "However, at larger file region sizes, the individual I/O methods may surpass the two phase I/O".
+  EXPECT_NE(make_plan(on_a_disk(ncio(64, 1 << 19, 1 << 19, 8, Direction::kWrite))).method, Method::kTwoPhase);
+}
+
+TEST(Guideline, MeetingsHaveAPrice) {
+  // "the penalty of waiting may take away any benefit": where ranks come together late, two-phase loses.
+  const Request request = ncio(16384, 1, 0, 4);
+  ASSERT_EQ(make_plan(request).method, Method::kTwoPhase);
+  Profile late = default_profile();
+  late.barrier = Curve({{1, 1e-6}, {4, 20e-3}});
+  Request waiting = request;
+  waiting.profile = std::make_shared<Profile>(late);
+  EXPECT_NE(make_plan(waiting).method, Method::kTwoPhase);
+}
+
+TEST(Guideline, SparseDomainsAreListedInsideTwoPhase) {
+  // Section 7, "two phase I/O to internally use the individual I/O methods": runs of 4 KiB every half MiB.
+  Request request = on_a_disk(ncio(512, 512, 65024, 4));
+  request.method = Method::kTwoPhase;
+  EXPECT_EQ(make_plan(request).request.tuning.runs_bytes_min, 1);
+  // A byte wanted in every two: reading through is cheaper.
+  Request dense = on_a_disk(ncio(4096, 8, 8, 4));
+  dense.method = Method::kTwoPhase;
+  EXPECT_NE(make_plan(dense).request.tuning.runs_bytes_min, 1);
+}
+
+}  // namespace
+}  // namespace swath

@@ -1,0 +1,110 @@
+#include "plan/profile.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace swath {
+namespace {
+
+constexpr double kMicro = 1e-6;
+
+// Seconds of one request by its bytes: a fixed part, and a rate.
+Curve requests(double fixed_seconds, double bytes_per_second) {
+  std::vector<Curve::Point> points;
+  for (double bytes = 8; bytes <= double{1 << 23}; bytes *= 8) {
+    points.push_back({bytes, fixed_seconds + bytes / bytes_per_second});
+  }
+  return Curve(points);
+}
+
+Profile make_defaults() {
+  Profile profile;
+  profile.cache.read = requests(0.6 * kMicro, 7e9);
+  profile.cache.write = requests(1.1 * kMicro, 3.5e9);
+  profile.cache.read_jump = 0.1 * kMicro;
+  profile.cache.write_jump = 0.2 * kMicro;
+  profile.cache.read_jump_batched = 0.1 * kMicro;
+  profile.cache.read_slowdown = profile.cache.write_slowdown = Curve({{1, 1}, {2, 1.2}});
+  profile.device.read = requests(40 * kMicro, 1e9);
+  profile.device.write = requests(60 * kMicro, 0.5e9);
+  profile.device.read_jump = 40 * kMicro;
+  profile.device.write_jump = 40 * kMicro;
+  profile.device.read_jump_batched = 10 * kMicro;
+  profile.device.read_slowdown = profile.device.write_slowdown = Curve({{1, 1}, {2, 1.8}, {8, 7}});
+  profile.operation_seconds = 20 * kMicro;
+  profile.lock_seconds = 1.5 * kMicro;
+  profile.sync_seconds = 2e-3;
+  profile.sync_byte_seconds = 2e-9;
+  profile.piece_seconds = 0.03 * kMicro;
+  profile.visit_seconds = 0.2 * kMicro;
+  profile.gather = Curve({{1, 0.8e-9}, {8, 0.15e-9}, {64, 0.1e-9}, {512, 0.09e-9}});
+  profile.scatter = Curve({{1, 0.8e-9}, {8, 0.18e-9}, {64, 0.12e-9}, {512, 0.1e-9}});
+  profile.exchange_gather = Curve({{1, 1e-9}, {8, 0.3e-9}, {64, 0.15e-9}, {512, 0.12e-9}});
+  profile.exchange_scatter = Curve({{1, 1e-9}, {8, 0.4e-9}, {64, 0.2e-9}, {512, 0.15e-9}});
+  profile.copy_slowdown = Curve({{1, 1}, {2, 1.2}});
+  profile.barrier = Curve({{1, 0.05 * kMicro}, {2, 3 * kMicro}, {4, 10 * kMicro}, {8, 25 * kMicro}});
+  profile.message_seconds = 5 * kMicro;
+  profile.message_byte_seconds = 0.3e-9;
+  return profile;
+}
+
+}  // namespace
+
+Curve::Curve(std::vector<Point> points) : points_(std::move(points)) {
+  for (size_t i = 0; i < points_.size(); ++i) {
+    const auto& [x, y] = points_[i];
+    const bool ascends = i == 0 || x > points_[i - 1].x;
+    if (!ascends || !(x > 0) || !(y > 0) || !std::isfinite(x) || !std::isfinite(y)) {
+      fail_argument("profile: point " + std::to_string(i) + " of a curve is (" + std::to_string(x) + ", " +
+                    std::to_string(y) + "): expected positive numbers with ascending x");
+    }
+  }
+}
+
+double Curve::at(double x) const {
+  const auto after = std::upper_bound(points_.begin(), points_.end(), x,
+                                      [](double value, const Point& point) { return value < point.x; });
+  if (after == points_.begin()) return points_.front().y;
+  if (after == points_.end()) return points_.back().y;
+  const Point& low = *(after - 1);
+  return low.y + (after->y - low.y) * ((x - low.x) / (after->x - low.x));
+}
+
+double Curve::at_or_in_proportion(double x) const {
+  const Point& last = points_.back();
+  return x > last.x ? last.y * x / last.x : at(x);
+}
+
+double Curve::times_x_at(double x) const {
+  const auto after = std::upper_bound(points_.begin(), points_.end(), x,
+                                      [](double value, const Point& point) { return value < point.x; });
+  if (after == points_.begin()) return points_.front().y * points_.front().x;
+  if (after == points_.end()) return points_.back().y * x;
+  const Point& low = *(after - 1);
+  const double low_total = low.x * low.y;
+  return low_total + (after->x * after->y - low_total) * ((x - low.x) / (after->x - low.x));
+}
+
+void Corrections::observe(size_t place, double ratio) {
+  double& factor = factors_[place];
+  int64_t& seen = observations_[place];
+  // The first observation of all may be far off in good faith: the defaults are those of another machine.
+  if (seen > 0) ratio = std::clamp(ratio, factor / 2, factor * 2);
+  const double weight = std::max(1.0 / 3, 1.0 / static_cast<double>(seen + 1));
+  factor = std::clamp(factor + weight * (ratio - factor), 1 / kMost, kMost);
+  ++seen;
+}
+
+void Corrections::set(size_t place, double factor, int64_t observations) {
+  factors_[place] = std::clamp(factor, 1 / kMost, kMost);
+  observations_[place] = observations;
+}
+
+const Profile& default_profile() {
+  static const Profile defaults = make_defaults();
+  return defaults;
+}
+
+}  // namespace swath

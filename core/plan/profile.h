@@ -1,0 +1,142 @@
+// What a store and a machine cost: all that prices are made from. Measured by `swath calibrate`, or stated defaults.
+//
+// The page cache and the device behind it are two media, never one number: whether a transfer meets the one or the
+// other is asked of the kernel when an operation begins (Request::cached).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace swath {
+
+// A function known at a few places: between them straight lines, beyond them constant.
+//
+// Only + - * / on the way, which give the same bits on every processor: two ranks that price a method differently would
+// choose differently, and wait for each other for ever.
+class Curve {
+ public:
+  struct Point {
+    double x;
+    double y;
+  };
+
+  Curve() = default;
+  // Throws Error{kArgument} unless x ascends and all numbers are positive and finite.
+  explicit Curve(std::vector<Point> points);
+
+  bool empty() const { return points_.empty(); }
+  const std::vector<Point>& points() const { return points_; }
+  double at(double x) const;  // requires !empty()
+  // Beyond the last point in proportion to x: seconds of a request larger than any that was measured.
+  double at_or_in_proportion(double x) const;
+  // x times the function, itself in straight lines: seconds of one block, where the points are seconds a byte.
+  //
+  // Example: 8 bytes at 0.15 ns a byte and 64 at 0.1: 1.2 ns and 6.4 ns a block, so 36 bytes take 3.8 ns.
+  double times_x_at(double x) const;
+
+ private:
+  std::vector<Point> points_;
+};
+
+// One place where bytes come from or go to. Times in seconds, sizes in bytes.
+struct Medium {
+  Curve read;                    // seconds of one request by its bytes, where each follows the one before; one stream
+  Curve write;                   // the same
+  double read_jump = 0;          // seconds more of a request that does not start where the last one ended
+  double write_jump = 0;         //
+  double read_jump_batched = 0;  // the same of one among many that the engine has in flight together
+  Curve read_slowdown;   // by ranks that transfer at once: how many times longer each takes, at 512 KiB a request
+  Curve write_slowdown;  //
+
+  bool known() const { return !read.empty(); }
+};
+
+// How far prices were off, learned from operations: what one method takes more than its price, by direction and medium.
+// Bounded, so that one disturbed hour cannot spoil the choice for good.
+class Corrections {
+ public:
+  static constexpr double kMost = 4;
+  static constexpr size_t kCount = 16;  // four methods, two directions, two media
+
+  double factor(size_t place) const { return factors_[place]; }
+  int64_t observations(size_t place) const { return observations_[place]; }
+  // `ratio`: measured seconds to uncorrected ones. One observation moves a factor by a third of the way to it, the
+  // first ones further; a ratio beyond twice or half the factor counts as twice or half.
+  void observe(size_t place, double ratio);
+  void set(size_t place, double factor, int64_t observations);
+
+ private:
+  std::array<double, kCount> factors_ = filled_with_one();
+  std::array<int64_t, kCount> observations_{};
+
+  static std::array<double, kCount> filled_with_one() {
+    std::array<double, kCount> ones{};
+    ones.fill(1);
+    return ones;
+  }
+};
+
+struct Profile {
+  std::string source = "stated defaults";  // or of which store and when it was measured; shown in every plan
+  double cores = 2;                        // that the ranks of a node share
+
+  Medium cache;
+  Medium device;  // not known(): it was not reached when measuring; plans then price the page cache and say so
+
+  double operation_seconds = 0;  // of an operation that moves nothing, one rank: checks and planning
+  double lock_seconds = 0;       // taking and releasing the lock of one window
+  double sync_seconds = 0;       // fsync with one dirty page
+  double sync_byte_seconds = 0;  // and of every further dirty byte
+  double piece_seconds = 0;      // one more piece of memory in a vectored request
+  double visit_seconds = 0;      // finding one rank's part of one window
+  Curve gather;           // seconds a byte by bytes of a contiguous block: from a window in this core's cache to memory
+  Curve scatter;          // the same from memory into a window
+  Curve exchange_gather;  // the same from another rank's window
+  Curve exchange_scatter;           //
+  Curve copy_slowdown;              // by ranks that copy at once: how many times longer each takes
+  Curve barrier;                    // seconds of one meeting of so many ranks of a node
+  double message_seconds = 0;       // between nodes: one message
+  double message_byte_seconds = 0;  // and each byte of it
+
+  Corrections corrections;
+};
+
+// What was measured on the machine of docs/performance.md, rounded: right within a small factor on a node of today.
+const Profile& default_profile();
+
+// Calls visit(name, member) for every number and curve: their names in JSON, said once.
+template <typename AnyProfile, typename Visit>
+void for_each_member(AnyProfile& profile, const Visit& visit) {
+  visit("source", profile.source);
+  visit("cores", profile.cores);
+  const auto medium = [&](const std::string& name, auto& of) {
+    visit(name + ".read", of.read);
+    visit(name + ".write", of.write);
+    visit(name + ".read_jump", of.read_jump);
+    visit(name + ".write_jump", of.write_jump);
+    visit(name + ".read_jump_batched", of.read_jump_batched);
+    visit(name + ".read_slowdown", of.read_slowdown);
+    visit(name + ".write_slowdown", of.write_slowdown);
+  };
+  medium("cache", profile.cache);
+  medium("device", profile.device);
+  visit("operation_seconds", profile.operation_seconds);
+  visit("lock_seconds", profile.lock_seconds);
+  visit("sync_seconds", profile.sync_seconds);
+  visit("sync_byte_seconds", profile.sync_byte_seconds);
+  visit("piece_seconds", profile.piece_seconds);
+  visit("visit_seconds", profile.visit_seconds);
+  visit("gather", profile.gather);
+  visit("scatter", profile.scatter);
+  visit("exchange_gather", profile.exchange_gather);
+  visit("exchange_scatter", profile.exchange_scatter);
+  visit("copy_slowdown", profile.copy_slowdown);
+  visit("barrier", profile.barrier);
+  visit("message_seconds", profile.message_seconds);
+  visit("message_byte_seconds", profile.message_byte_seconds);
+}
+
+}  // namespace swath

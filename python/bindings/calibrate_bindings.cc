@@ -1,0 +1,64 @@
+// The micro-measurements behind `swath calibrate`; which of them are made, and what they prove, is decided in Python.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+
+#include "bindings.h"
+#include "calibrate/copies.h"
+#include "calibrate/meetings.h"
+#include "calibrate/requests.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
+swath::Direction direction_of(bool write) { return write ? swath::Direction::kWrite : swath::Direction::kRead; }
+
+std::pair<double, int64_t> pair_of(const swath::TimedRequests& timed) { return {timed.seconds, timed.requests}; }
+
+}  // namespace
+
+void bind_calibrate(nb::module_& m) {
+  m.def(
+      "time_requests",
+      [](swath::Engine& engine, bool write, int64_t bytes, int64_t first, int64_t stride, int64_t count, int64_t batch,
+         bool shuffled, bool sync, double seconds_max) {
+        return pair_of(swath::time_requests(
+            engine, {direction_of(write), bytes, first, stride, count, batch, shuffled, sync}, seconds_max));
+      },
+      "engine"_a, "write"_a, "bytes"_a, "first"_a, "stride"_a, "count"_a, "batch"_a = 1, "shuffled"_a = false,
+      "sync"_a = false, "seconds_max"_a, Unlocked(), "(seconds, requests)");
+  m.def(
+      "time_streams",
+      [](const std::string& path, bool write, int64_t bytes, int64_t count, bool sync, int streams, int64_t distance,
+         double seconds_max) {
+        return pair_of(swath::time_streams(path, {direction_of(write), bytes, 0, bytes, count, 1, false, sync}, streams,
+                                           distance, seconds_max));
+      },
+      "path"_a, "write"_a, "bytes"_a, "count"_a, "sync"_a, "streams"_a, "distance"_a, "seconds_max"_a, Unlocked(),
+      "(seconds of one stream, requests of all)");
+  m.def("time_locks", &swath::time_locks, "engine"_a, "window_bytes"_a, "count"_a, Unlocked());
+  m.def(
+      "time_copies",
+      [](bool gather, bool exchange, int64_t block_bytes, int64_t window_bytes, int64_t memory_bytes,
+         double seconds_max) {
+        return swath::time_copies({gather, exchange, block_bytes, window_bytes, memory_bytes}, seconds_max);
+      },
+      "gather"_a, "exchange"_a, "block_bytes"_a, "window_bytes"_a, "memory_bytes"_a, "seconds_max"_a, Unlocked());
+  m.def(
+      "time_copies_at_once",
+      [](int64_t block_bytes, int64_t window_bytes, int64_t memory_bytes, int threads, double seconds_max) {
+        return swath::time_copies_at_once({true, false, block_bytes, window_bytes, memory_bytes}, threads, seconds_max);
+      },
+      "block_bytes"_a, "window_bytes"_a, "memory_bytes"_a, "threads"_a, "seconds_max"_a, Unlocked());
+  m.def("time_barriers", &swath::time_barriers, "ranks"_a, "seconds_max"_a, Unlocked());
+  m.def("time_visits", &swath::time_visits, "seconds_max"_a, Unlocked());
+}

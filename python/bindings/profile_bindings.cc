@@ -1,0 +1,159 @@
+// Profiles between C++ and JSON: every number and curve under its dotted name.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "bindings.h"
+#include "plan/price.h"
+#include "plan/profile.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using swath::Curve;
+using swath::Profile;
+
+using Points = std::vector<std::pair<double, double>>;
+
+std::string shown(nb::handle value) { return nb::cast<std::string>(nb::repr(value)); }
+
+void set_member(const std::string& name, std::string& member, nb::handle value) {
+  if (!nb::try_cast(value, member)) {
+    swath::fail_argument("profile: " + name + " is " + shown(value) + ": expected text");
+  }
+}
+
+void set_member(const std::string& name, double& member, nb::handle value) {
+  if (!nb::try_cast(value, member) || !std::isfinite(member) || member < 0) {
+    swath::fail_argument("profile: " + name + " is " + shown(value) + ": expected a finite number, 0 or more");
+  }
+}
+
+// Only the device may be unknown, which is what its empty curves say.
+void set_member(const std::string& name, Curve& member, nb::handle value) {
+  Points pairs;
+  if (!nb::try_cast(value, pairs)) {
+    swath::fail_argument("profile: " + name + " is " + shown(value) + ": expected a list of [x, y]");
+  }
+  if (pairs.empty() && !name.starts_with("device.")) {
+    swath::fail_argument("profile: " + name + " has no points: expected at least one [x, y]");
+  }
+  std::vector<Curve::Point> points;
+  for (const auto& [x, y] : pairs) points.push_back({x, y});
+  try {
+    member = Curve(std::move(points));
+  } catch (const swath::Error& error) {
+    swath::fail_argument(name + ": " + error.what());
+  }
+}
+
+Profile profile_of(const nb::dict& values) {
+  Profile profile = swath::default_profile();
+  size_t known = 0;
+  swath::for_each_member(profile, [&](const std::string& name, auto& member) {
+    if (!values.contains(name.c_str())) return;
+    ++known;
+    set_member(name, member, values[name.c_str()]);
+  });
+  if (known == values.size()) return profile;
+  for (const auto& [key, value] : values) {
+    bool is_known = false;
+    const std::string asked = nb::isinstance<nb::str>(key) ? nb::cast<std::string>(key) : shown(key);
+    swath::for_each_member(profile, [&](const std::string& name, auto&) { is_known |= name == asked; });
+    if (!is_known) swath::fail_argument("profile: \"" + asked + "\" is no number of a profile");
+  }
+  return profile;
+}
+
+nb::dict dict_of(const Profile& profile) {
+  nb::dict values;
+  swath::for_each_member(profile, [&](const std::string& name, const auto& member) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(member)>, Curve>) {
+      nb::list points;
+      for (const auto& [x, y] : member.points()) {
+        nb::list point;
+        point.append(x);
+        point.append(y);
+        points.append(point);
+      }
+      values[name.c_str()] = points;
+    } else {
+      values[name.c_str()] = member;
+    }
+  });
+  return values;
+}
+
+// "two-phase/read/cache": the place of a correction.
+std::string place_name(swath::Method method, swath::Direction direction, bool cached) {
+  return swath::to_string(method) + (direction == swath::Direction::kRead ? "/read" : "/write") +
+         (cached ? "/cache" : "/device");
+}
+
+template <typename Visit>
+void for_each_place(const Visit& visit) {
+  using swath::Direction;
+  using swath::Method;
+  for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+    for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+      for (const bool cached : {true, false}) {
+        visit(place_name(method, direction, cached), swath::correction_place(method, direction, cached ? 1 : 0));
+      }
+    }
+  }
+}
+
+Profile observed(const Profile& profile, const std::string& method, bool write, double cached, double ratio) {
+  Profile learned = profile;
+  const auto direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
+  learned.corrections.observe(swath::correction_place(swath::parse_method(method), direction, cached), ratio);
+  return learned;
+}
+
+using Correction = std::pair<double, int64_t>;
+
+Profile with_corrections(const Profile& profile, const std::map<std::string, Correction>& corrections) {
+  Profile corrected = profile;
+  for_each_place([&](const std::string& name, size_t place) {
+    const auto found = corrections.find(name);
+    if (found != corrections.end()) corrected.corrections.set(place, found->second.first, found->second.second);
+  });
+  return corrected;
+}
+
+std::map<std::string, Correction> corrections_of(const Profile& profile) {
+  std::map<std::string, Correction> corrections;
+  for_each_place([&](const std::string& name, size_t place) {
+    const int64_t seen = profile.corrections.observations(place);
+    if (seen > 0) corrections[name] = {profile.corrections.factor(place), seen};
+  });
+  return corrections;
+}
+
+}  // namespace
+
+void bind_profile(nb::module_& m) {
+  nb::class_<Profile>(m, "Profile", "What a store and a machine cost: all that prices are made from.")
+      .def_static("from_dict", &profile_of, "values"_a,
+                  "From dotted names, curves as lists of [x, y]; what is not named is as in the stated defaults.")
+      .def("to_dict", &dict_of)
+      .def("observed", &observed, "method"_a, "write"_a, "cached"_a, "ratio"_a,
+           "A profile that has learned what an operation took: measured seconds to its uncorrected price.")
+      .def("with_corrections", &with_corrections, "corrections"_a, "{place: (factor, observations)}")
+      .def_prop_ro("corrections", &corrections_of, "{place: (factor, observations)} of what was ever observed.")
+      .def_prop_ro("source", [](const Profile& profile) { return profile.source; });
+  m.def("default_profile", [] { return swath::default_profile(); });
+}

@@ -1,0 +1,85 @@
+"""NCIO: noncontiguous access by every method, over region count, region size and region spacing.
+
+Source: Ching, Choudhary, Liao, Ward, Pundit, *Evaluating I/O Characteristics and Methods for Storing Structured
+Scientific Data* (2006), sections 4 and 5; its protocol is the default: sync after every write, six repetitions without
+the highest and the lowest, a pause of one second before each. What is beyond the paper: reads, a cold page cache, and a
+comparison of every byte. `pattern` says what is accessed, `options` the sweeps, `running` how it is measured, `summary`
+what follows from the numbers, `tables` prints, `report` draws the paper's figures, `environments` has the peers that
+are not installed beside Swath.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from swath.bench import launch
+from swath.bench.ncio.options import MPI_PEER, Options, needs, quick_options
+from swath.bench.ncio.running import cells_path, run
+from swath.bench.ncio.summary import summarise
+from swath.bench.ncio.tables import show
+
+__all__ = ["Options", "measure", "needs", "quick_options", "run", "show", "summarise"]
+
+
+def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """One rank count after the other: the cells, and what else they said.
+
+    `keep` is given what was measured so far after each of them, also when it fails or is interrupted.
+    """
+    result: dict[str, Any] = {"cells": [], "conditions": {"hints": {}, "versions": {}}}
+    path = os.path.join(folder, "ncio.bin")
+    for ranks in options.ranks:
+        told: dict[str, Any] = {}
+        try:
+            own = dataclasses.asdict(dataclasses.replace(options, ranks=(ranks,)))
+            told = launch.run_on_ranks("ncio", ranks, own, folder)
+        finally:
+            cells = _kept_cells(path)
+            if told:
+                _add_conditions(result, told, ranks)
+                _add_other_environments(result, cells, options, ranks, folder)
+            result["cells"] += cells
+            keep(result)
+    return result
+
+
+def _kept_cells(path: str) -> list[dict[str, Any]]:
+    with contextlib.suppress(FileNotFoundError), open(cells_path(path), encoding="utf-8") as kept:
+        cells = [json.loads(line) for line in kept if line.endswith("\n")]
+        os.unlink(cells_path(path))
+        return cells
+    return []
+
+
+def _add_conditions(result: dict[str, Any], told: dict[str, Any], ranks: int) -> None:
+    conditions = result["conditions"]
+    for name, hints in told.get("hints", {}).items():
+        conditions["hints"][f"{name} ({ranks} ranks)"] = hints
+    conditions["versions"].update(told.get("versions", {}))
+    conditions.update(told.get("conditions", {}))
+
+
+def _add_other_environments(
+    result: dict[str, Any], cells: list[dict[str, Any]], options: Options, ranks: int, folder: str
+) -> None:
+    names = [name for name in options.peers if name != MPI_PEER]
+    if not names:
+        return
+    from swath.bench.ncio import environments
+
+    told = environments.measure(names, ranks, cells, dataclasses.asdict(options), folder)
+    for cell, contenders in zip(cells, told["contenders"], strict=True):
+        cell["contenders"].update(contenders)
+    _add_conditions(result, told, ranks)
+
+
+def peer_names() -> tuple[str, ...]:
+    """What `--peers` without names stands for: the MPI installed here, and every other environment."""
+    from swath.bench.ncio import environments
+
+    return (MPI_PEER, *environments.NAMES)

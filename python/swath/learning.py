@@ -1,0 +1,73 @@
+"""How a profile learns from operations: measured seconds beside predicted ones, at collective points only.
+
+A profile that is wrong corrects itself, one factor for each method, direction and medium, within bounds (a factor of
+4 either way). All ranks must price alike: what a rank measured is not used before all ranks know of it. It travels
+with the next agreement, and the slowest rank's time counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+from swath import _core
+from swath.profile import StoredProfile
+
+TOO_SHORT_SECONDS = 200e-6
+"""Of shorter operations the fixed part and the noise tell nothing of the method."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """One operation: its place in the profile, and how long it was thought to take."""
+
+    method: str
+    write: bool
+    cached: float
+    predicted_seconds: float
+    measured_seconds: float
+
+
+class Learning:
+    """The profile of one open array, and what its operations teach it.
+
+    Attributes:
+        profile: the numbers that prices are made from; the same on all ranks.
+        frozen: nothing is learned.
+    """
+
+    def __init__(self, stored: StoredProfile | None) -> None:
+        """`stored`: the store's profile; None for the stated defaults."""
+        self.profile = _core.default_profile() if stored is None else stored.core
+        self.frozen = (stored is not None and stored.frozen) or os.environ.get("SWATH_LEARNING") == "0"
+        self._stored = stored
+        self._waiting: Observation | None = None
+        self._has_learned = False
+
+    def measured(self, plan: _core.Plan, *, write: bool, cached: float, seconds: float) -> None:
+        """This rank's own time of an operation that all ranks carried out by this plan."""
+        if self.frozen:
+            return
+        price = plan.price
+        predicted = price["seconds"] / price["correction"]
+        self._waiting = Observation(plan.method, write, cached, predicted, seconds)
+
+    def own_nanoseconds(self) -> int:
+        """What this rank has measured and not yet told, 0 for nothing."""
+        return 0 if self._waiting is None else int(self._waiting.measured_seconds * 1e9)
+
+    def told(self, nanoseconds_of_ranks: list[int]) -> None:
+        """All ranks have told what they measured of the operation before."""
+        waiting, self._waiting = self._waiting, None
+        seconds = max(nanoseconds_of_ranks) * 1e-9
+        if waiting is None or seconds < TOO_SHORT_SECONDS:
+            return
+        self.profile = self.profile.observed(
+            waiting.method, waiting.write, waiting.cached, seconds / waiting.predicted_seconds
+        )
+        self._has_learned = True
+
+    def keep(self) -> None:
+        """Add what was learned to the store's profile on disk, where there is one; for one rank of all."""
+        if self._has_learned and self._stored is not None:
+            self._stored.save_corrections(self.profile.corrections)

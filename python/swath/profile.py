@@ -1,0 +1,327 @@
+"""Profiles on disk: what `swath calibrate` measured of a store, kept for whoever opens an array there.
+
+One JSON file a store and host, in $XDG_CACHE_HOME/swath/profiles (or ~/.cache/swath/profiles). A profile says of which
+store and which machine it is, and is ignored where one of them has changed. Its form: docs/calibration.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import platform
+import re
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from swath import _core
+from swath.errors import ArgumentError, Error, StoreError
+
+FORMAT_VERSION = 1
+VARIABLE = "SWATH_PROFILE"
+"""The environment variable that names the profile to use: "none", or a file."""
+CALIBRATE = "run `swath calibrate DIR` to measure this store"
+
+Corrections = Mapping[str, tuple[float, int]]
+"""{"two-phase/read/cache": (factor, observations)}: what prices were multiplied with after being compared with what
+operations took (see core/plan/profile.h)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Store:
+    """A mounted file system: where, what of, and its own identity.
+
+    Attributes:
+        mount_point: the folder where it is mounted.
+        device: the source of the mount: "/dev/sda1", "server:/export", "tmpfs".
+        file_system: its type: "ext4".
+        id: f_fsid of statvfs(3), in hexadecimal.
+    """
+
+    mount_point: str
+    device: str
+    file_system: str
+    id: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What must be the same for costs to be the same.
+
+    Attributes:
+        host: its name.
+        processor: the processor's model.
+        cores: how many it has, whether this process may use them or not.
+        memory_gib: memory, rounded.
+    """
+
+    host: str
+    processor: str
+    cores: int
+    memory_gib: int
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredProfile:
+    """A profile as it is on disk.
+
+    Attributes:
+        file: where it is kept.
+        store, machine: of which it is.
+        kernel: "Linux 6.1".
+        date: when it was measured, ISO 8601.
+        numbers: by the names of core/plan/profile.h; curves are lists of [x, y].
+        known: how it is known, or why not, of each group of numbers.
+        spread: of each number, how far its repetitions lay apart: interquartile range by median; of a curve, for each
+            point.
+        notes: what its reader should know: a busy machine, noisy numbers.
+        corrections: what was learned from operations since.
+        frozen: nothing is learned.
+        version: of the form of the file.
+    """
+
+    file: str
+    store: Store
+    machine: Machine
+    kernel: str
+    date: str
+    numbers: dict[str, Any]
+    known: dict[str, str]
+    spread: dict[str, Any]
+    notes: list[str]
+    corrections: dict[str, tuple[float, int]] = dataclasses.field(default_factory=dict)
+    frozen: bool = False
+    version: int = FORMAT_VERSION
+
+    @functools.cached_property
+    def core(self) -> _core.Profile:
+        """For planning: the numbers, corrected. Raises ArgumentError naming the number that cannot be."""
+        return _core.Profile.from_dict(self.numbers).with_corrections(self.corrections)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "file"}
+        plain["store"], plain["machine"] = dataclasses.asdict(self.store), dataclasses.asdict(self.machine)
+        plain["corrections"] = {
+            place: {"factor": factor, "observations": seen} for place, (factor, seen) in self.corrections.items()
+        }
+        return plain
+
+    def save(self) -> None:
+        """Keep it on disk, in place of the one before: at any time there is the old one or the new one.
+
+        Raises StoreError.
+        """
+        try:
+            _replace(self.file, json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
+        except OSError as error:
+            raise StoreError(
+                f"cannot keep the profile in {self.file}: {error.strerror}; XDG_CACHE_HOME names another folder",
+                error.errno,
+            ) from None
+
+    def save_corrections(self, corrections: Corrections) -> bool:
+        """Add what operations have taught, in place of what was known of the same method, direction and medium.
+
+        Returns whether it was kept: not where the profile is frozen, was measured anew or forgotten meanwhile, was
+        named by $SWATH_PROFILE (it is the user's own file), or cannot be written. Never raises for any of these.
+        """
+        if self.frozen or not corrections or os.environ.get(VARIABLE):
+            return False
+        try:
+            now = load(self.file)
+            if now.frozen or now.date != self.date:
+                return False
+            dataclasses.replace(now, corrections={**now.corrections, **corrections}).save()
+        except (Error, OSError):
+            return False
+        return True
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """The profile of a path; without one, why there is none."""
+
+    profile: StoredProfile | None
+    reason: str = ""
+
+
+def for_path(path: str | os.PathLike[str]) -> StoredProfile | None:
+    """The valid profile of the store that holds `path`, which need not exist yet; None where there is none.
+
+    Raises ArgumentError where $SWATH_PROFILE names a file that is no profile.
+    """
+    return find(path).profile
+
+
+def find(path: str | os.PathLike[str]) -> Found:
+    """As `for_path`, and why there is none."""
+    named = os.environ.get(VARIABLE, "")
+    if named == "none":
+        return Found(None, f"{VARIABLE}=none")
+    if named:
+        try:
+            return Found(load(named))
+        except (Error, OSError) as error:
+            raise ArgumentError(
+                f'{VARIABLE}={named}: {_in_words(error)}; expected "none", or a file of `swath calibrate --json`'
+            ) from None
+    try:
+        store = store_of(path)
+        profile = load(file_of(store))
+    except FileNotFoundError:
+        return Found(None, f"none: {CALIBRATE}")
+    except (Error, OSError) as error:
+        return Found(None, f"ignored: {_in_words(error)}: {CALIBRATE}")
+    changed = _changes("store", profile.store, store) + _changes("machine", profile.machine, machine())
+    if changed:
+        return Found(None, f"ignored: {'; '.join(changed)}: {CALIBRATE}")
+    return Found(profile)
+
+
+def forget(path: str | os.PathLike[str]) -> str | None:
+    """Remove the profile, valid or not, of the store that holds `path`; returns its file, None where there was none.
+
+    Raises StoreError where the system refuses.
+    """
+    file = file_of(store_of(path))
+    try:
+        os.unlink(file)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"cannot remove {file}: {error.strerror}", error.errno) from None
+    return file
+
+
+def load(file: str) -> StoredProfile:
+    """The profile in a file. Raises OSError where it cannot be read, ArgumentError where it is damaged."""
+    with open(file, encoding="utf-8", errors="replace") as kept:
+        text = kept.read()
+    try:
+        plain = json.loads(text)
+        if not isinstance(plain, dict) or not isinstance(plain.get("version"), int):
+            raise ValueError("it is not a profile")
+        if plain["version"] != FORMAT_VERSION:
+            raise ValueError(f"it has version {plain['version']}, this Swath reads version {FORMAT_VERSION}")
+        profile = _from_dict(file, plain)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise ArgumentError(f"{file}: {said}") from None
+    return profile
+
+
+def folder() -> str:
+    """Where profiles are kept."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):  # as the XDG specification says, empty or not
+        cache = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(cache, "swath", "profiles")
+
+
+def file_of(store: Store) -> str:
+    """Where the profile of a store is kept, as seen from this host."""
+    name = f"{platform.node()}\0{store.mount_point}"
+    return os.path.join(folder(), hashlib.sha256(name.encode()).hexdigest()[:16] + ".json")
+
+
+def store_of(path: str | os.PathLike[str]) -> Store:
+    """The file system that holds `path`, or would hold it. Raises OSError."""
+    existing = os.path.realpath(path)
+    while not os.path.exists(existing):
+        existing = os.path.dirname(existing)
+    mount_point, device, file_system = _mount_of(existing)
+    return Store(mount_point, device, file_system, f"{os.statvfs(existing).f_fsid:x}")
+
+
+@functools.cache
+def machine() -> Machine:
+    """This one."""
+    return Machine(
+        host=platform.node(),
+        processor=_told("/proc/cpuinfo", r"^model name\s*: (.*)$") or platform.machine(),
+        cores=os.cpu_count() or 1,
+        memory_gib=round(int(_told("/proc/meminfo", r"^MemTotal:\s+(\d+) kB$") or 0) / 2**20),
+    )
+
+
+def _from_dict(file: str, plain: dict[str, Any]) -> StoredProfile:
+    profile = StoredProfile(
+        file=file,
+        store=Store(**plain["store"]),
+        machine=Machine(**plain["machine"]),
+        corrections={
+            str(place): (float(learned["factor"]), int(learned["observations"]))
+            for place, learned in plain["corrections"].items()
+        },
+        **{key: plain[key] for key in ("kernel", "date", "numbers", "known", "spread", "notes", "frozen")},
+    )
+    for key, kind in (("numbers", dict), ("known", dict), ("spread", dict), ("notes", list), ("frozen", bool)):
+        if not isinstance(plain[key], kind):
+            raise ValueError(f"{key} is {plain[key]!r}")
+    missing = sorted(set(_core.default_profile().to_dict()) - set(profile.numbers))
+    if missing:
+        raise ValueError(f"{missing[0]} is missing")
+    if not all(0 < factor < float("inf") and seen >= 0 for factor, seen in profile.corrections.values()):
+        raise ValueError("a correction is not a positive number")
+    _ = profile.core  # the core looks at every number
+    return profile
+
+
+def _changes(what: str, then: Any, now: Any) -> list[str]:
+    """What of a Store or a Machine is no longer so, in words."""
+    before, after = dataclasses.asdict(then), dataclasses.asdict(now)
+    return [
+        f"the {what} has changed since it was measured ({key.replace('_', ' ')} was {before[key]}, is {after[key]})"
+        for key in before
+        if before[key] != after[key]
+    ]
+
+
+def _mount_of(path: str) -> tuple[str, str, str]:
+    """Mount point, source and type of the file system that holds `path`, an absolute path without links."""
+    found = ("/", "unknown", "unknown")
+    with contextlib.suppress(OSError), open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as told:
+        for line in told:
+            mount, _, kind = line.partition(" - ")
+            point = _unescaped(mount.split()[4])
+            inside = path == point or path.startswith(point.rstrip("/") + "/")
+            if inside and len(point) >= len(found[0]):  # the last of two mounts at one place hides the other
+                file_system, device = kind.split()[:2]
+                found = (point, _unescaped(device), file_system)
+    return found
+
+
+def _unescaped(field: str) -> str:
+    r"""A field of mountinfo: a blank is written \040."""
+    return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), field)
+
+
+def _told(path: str, pattern: str) -> str | None:
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as told:
+        found = re.search(pattern, told.read(), re.MULTILINE)
+        return found[1] if found else None
+    return None
+
+
+def _replace(file: str, text: str) -> None:
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    handle, aside = tempfile.mkstemp(dir=os.path.dirname(file), prefix=".", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as written:
+            written.write(text)
+        os.replace(aside, file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+        raise
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, Error):
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
