@@ -32,7 +32,8 @@ return {
   plots: all("svg.plot", (s) => ({ id: s.id, box: box(s) })),
   ids: all("[id]", (e) => e.id),
   markers: all("svg.plot use[data-cell]", (u) => ({
-    plot: u.closest("svg.plot").id, series: u.closest("[id]").id, box: box(u), data: { ...u.closest("[data-contender]").dataset, ...u.dataset },
+    plot: u.closest("svg.plot").id, series: u.closest("[id]").id, box: box(u),
+    data: { ...u.closest("[data-contender]").dataset, ...u.dataset },
     title: u.textContent,
   })),
   bars: Object.fromEntries(all("svg.plot [id$='-bars']", (g) => [g.id, all("path", box, g)])),

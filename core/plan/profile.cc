@@ -88,13 +88,16 @@ double Curve::times_x_at(double x) const {
 }
 
 void Corrections::observe(size_t place, double ratio) {
-  double& factor = factors_[place];
-  int64_t& seen = observations_[place];
-  // The first observation of all may be far off in good faith: the defaults are those of another machine.
-  if (seen > 0) ratio = std::clamp(ratio, factor / 2, factor * 2);
-  const double weight = std::max(1.0 / 3, 1.0 / static_cast<double>(seen + 1));
-  factor = std::clamp(factor + weight * (ratio - factor), 1 / kMost, kMost);
-  ++seen;
+  constexpr double kCommonWeight = 1.0 / 4;
+  constexpr double kMethodWeight = 1.0 / 16;
+  const double known = factor(place);
+  const double surprise = std::clamp(ratio / known, 0.5, 2.0);
+  const auto learn = [&](size_t of, double weight) {
+    factors_[of] = std::clamp(factors_[of] * (1 + weight * (surprise - 1)), 1 / kMost, kMost);
+    ++observations_[of];
+  };
+  learn(common_place(place), kCommonWeight);
+  learn(place, kMethodWeight);
 }
 
 void Corrections::set(size_t place, double factor, int64_t observations) {

@@ -54,18 +54,28 @@ struct Medium {
   bool known() const { return !read.empty(); }
 };
 
-// How far prices were off, learned from operations: what one method takes more than its price, by direction and medium.
-// Bounded, so that one disturbed hour cannot spoil the choice for good.
+// How far prices were off, learned from operations. Bounded, so that one disturbed hour cannot spoil the choice for
+// good.
+//
+// Two factors: one of a direction and medium, common to all methods, which learns fast; and one of a method there,
+// which learns slowly. A machine that is busy today makes every method slower: if only the method in use learned it,
+// the next would look cheaper, be tried, and be found as slow.
 class Corrections {
  public:
   static constexpr double kMost = 4;
-  static constexpr size_t kCount = 16;  // four methods, two directions, two media
+  static constexpr size_t kMethods = 16;  // places: four methods, two directions, two media (correction_place())
+  static constexpr size_t kCommon = 4;    // after them: two directions, two media
+  static constexpr size_t kCount = kMethods + kCommon;
 
-  double factor(size_t place) const { return factors_[place]; }
-  int64_t observations(size_t place) const { return observations_[place]; }
-  // `ratio`: measured seconds to uncorrected ones. One observation moves a factor by a third of the way to it, the
-  // first ones further; a ratio beyond twice or half the factor counts as twice or half.
+  // Of a method's place: both factors.
+  double factor(size_t place) const { return factors_[place] * factors_[common_place(place)]; }
+  // `ratio`: measured seconds to uncorrected ones; beyond twice or half of what was known it counts as twice or half.
   void observe(size_t place, double ratio);
+
+  static size_t common_place(size_t place) { return kMethods + place % kCommon; }
+  // One factor alone, to be kept and set again.
+  double part(size_t place) const { return factors_[place]; }
+  int64_t observations(size_t place) const { return observations_[place]; }
   void set(size_t place, double factor, int64_t observations);
 
  private:

@@ -97,21 +97,20 @@ nb::dict dict_of(const Profile& profile) {
   return values;
 }
 
-// "two-phase/read/cache": the place of a correction.
-std::string place_name(swath::Method method, swath::Direction direction, bool cached) {
-  return swath::to_string(method) + (direction == swath::Direction::kRead ? "/read" : "/write") +
-         (cached ? "/cache" : "/device");
-}
-
+// "two-phase/read/cache", and "any/read/cache" of what all methods have in common.
 template <typename Visit>
 void for_each_place(const Visit& visit) {
   using swath::Direction;
   using swath::Method;
-  for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
-    for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
-      for (const bool cached : {true, false}) {
-        visit(place_name(method, direction, cached), swath::correction_place(method, direction, cached ? 1 : 0));
+  for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+    for (const bool cached : {true, false}) {
+      const std::string where =
+          std::string(direction == Direction::kRead ? "/read" : "/write") + (cached ? "/cache" : "/device");
+      const auto place_of = [&](Method method) { return swath::correction_place(method, direction, cached ? 1 : 0); };
+      for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+        visit(swath::to_string(method) + where, place_of(method));
       }
+      visit("any" + where, swath::Corrections::common_place(place_of(Method::kDirect)));
     }
   }
 }
@@ -138,7 +137,7 @@ std::map<std::string, Correction> corrections_of(const Profile& profile) {
   std::map<std::string, Correction> corrections;
   for_each_place([&](const std::string& name, size_t place) {
     const int64_t seen = profile.corrections.observations(place);
-    if (seen > 0) corrections[name] = {profile.corrections.factor(place), seen};
+    if (seen > 0) corrections[name] = {profile.corrections.part(place), seen};
   });
   return corrections;
 }

@@ -84,10 +84,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status. Under mpiexec rank 0 alone does it, and prints."""
+    """Run the command line; returns the exit status. Under mpiexec rank 0 alone prints.
+
+    It alone does the work, too, but for what only all ranks can do together (`explain --analyze`).
+    """
     wrong = mpi.foreign_launcher()  # on every rank: it may start MPI, which all ranks do together
     if mpi.launched_rank() != 0:
-        return EXIT_OK
+        asked = sys.argv[1:] if arguments is None else arguments
+        if wrong is not None or "--analyze" not in asked:
+            return EXIT_OK
+        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if wrong is not None:
         print(f"swath: {wrong}", file=sys.stderr, flush=True)
     options = parser().parse_args(arguments)

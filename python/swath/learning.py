@@ -1,8 +1,8 @@
 """How a profile learns from operations: measured seconds beside predicted ones, at collective points only.
 
-A profile that is wrong corrects itself, one factor for each method, direction and medium, within bounds (a factor of
-4 either way). All ranks must price alike: what a rank measured is not used before all ranks know of it. It travels
-with the next agreement, and the slowest rank's time counts.
+A profile that is wrong corrects itself, within bounds: one factor for each direction and medium, and one for each
+method there (core/plan/profile.h). All ranks must price alike: what a rank measured is not used before all ranks know
+of it. It travels with the next agreement, and the slowest rank's time counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from swath import _core
 from swath.profile import StoredProfile
 
-TOO_SHORT_SECONDS = 200e-6
+TOO_SHORT_SECONDS = 1e-3
 """Of shorter operations the fixed part and the noise tell nothing of the method."""
 
 

@@ -57,10 +57,10 @@ def raw_description(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def open_array(options: argparse.Namespace) -> Array:
-    """The array that the command line names, opened for reading by this process alone."""
+def open_array(options: argparse.Namespace, mode: str = "r", comm: Any = None) -> Array:
+    """The array that the command line names, opened for reading by this process alone unless otherwise said."""
     path, variable = file_and_variable(options.file)
-    return array.open(path, variable, **raw_description(options))
+    return array.open(path, variable, mode=mode, comm=comm, **raw_description(options))
 
 
 def whole_number(option: str, text: str) -> int:

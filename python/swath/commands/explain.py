@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
+from swath import mpi
 from swath.array import Array
 from swath.commands import arguments, output
 from swath.errors import ArgumentError
-from swath.operation import Operation
+from swath.operation import Conditions, Operation
 from swath.plan import Plan
 from swath.space import Distribution, balanced_grid
 
@@ -30,12 +32,16 @@ methods: direct (one request a contiguous run), sieve (read a window, pick),
   list (batches of runs), two-phase (large requests in file order, then an
   exchange between ranks), auto (choose, and say why).
 
+--analyze carries the operation out: what is read is thrown away, a write writes
+the values that are there. Several ranks are those of mpiexec.
+
 examples:
   swath explain sst.nc:surface_temperature --dist "*,block,cyclic(4)" --ranks 4
   swath explain a.npy --dist "block,block" --ranks 6 --grid 3,2 --write
   swath explain a.npy --dist "cyclic,*" --ranks 16 --select "10:20,::4" --json
   swath explain dump.bin --shape 5000,5000 --dtype f8 --order F \\
       --dist "*,cyclic" --ranks 16 --stripe 4096
+  mpiexec -n 4 swath explain a.npy --dist "*,cyclic" --ranks 4 --analyze
 
 R_dist and S_dist are the number of runs and the size of the longest (table 1 of
 del Rosario, Bordawekar and Choudhary, "Improved Parallel I/O via a Two-phase
@@ -63,6 +69,11 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     parser.add_argument("--select", metavar="SLICES", help='divide only this part of the array: "10:20,::4,7"')
     parser.add_argument("--method", default="auto", help="auto (default), direct, sieve, list, two-phase")
     parser.add_argument("--write", action="store_true", help="explain a write instead of a read")
+    parser.add_argument(
+        "--analyze",
+        action="store_true",
+        help="carry it out too, and set what was measured beside what was predicted",
+    )
     parser.add_argument("--stripe", metavar="BYTES", help="also print R_trans for stripes of this size")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
@@ -71,8 +82,11 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Plan, and print the plan."""
     stripe_bytes = None if options.stripe is None else _stripe_bytes(options.stripe)
-    with arguments.open_array(options) as a:
+    comm = _ranks_of_job(options) if options.analyze else None
+    with arguments.open_array(options, "r+" if options.analyze and options.write else "r", comm) as a:
         plan = _plan(a, options)
+    if comm is not None and comm.rank > 0:
+        return 0
     striped: dict[str, int] = {}
     if stripe_bytes is not None and plan.method != "library":
         striped = {"stripe_bytes": stripe_bytes, "requests_with_stripes": plan.requests_with_stripes(stripe_bytes)}
@@ -100,9 +114,31 @@ def _plan(a: Array, options: argparse.Namespace) -> Plan:
         raise ArgumentError(
             f"--grid {options.grid}: {distribution.size} processes, which is too many for --ranks {ranks}"
         )
-    direction = "write" if options.write else "read"
     selection = arguments.selection(options.select)
-    return Operation(a, direction, distribution, selection, options.method, None, None, ranks).plan()
+    if options.analyze:
+        return a.explain(distribution, selection=selection, method=options.method, write=options.write, analyze=True)
+    direction = "write" if options.write else "read"
+    operation = Operation(a, direction, distribution, selection, options.method, None, None, ranks)
+    operation.set_conditions(Conditions(operation.cached_part()))
+    return operation.plan()
+
+
+def _ranks_of_job(options: argparse.Namespace) -> Any:
+    """The communicator of the ranks that mpiexec started; None for one process alone."""
+    started = mpi.launcher()[1] if mpi.launcher()[0] is not None else 1
+    asked = 1 if options.ranks is None else arguments.whole_number("--ranks", options.ranks)
+    if options.grid is not None:
+        asked = max(asked, math.prod(arguments.integers("--grid", options.grid)))
+    if asked != started:
+        raise ArgumentError(
+            f"--analyze carries the operation out with the ranks there are: {started}, not {asked}; start it with "
+            f"mpiexec -n {asked}"
+        )
+    if started == 1:
+        return None
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD
 
 
 def _stripe_bytes(text: str) -> int:

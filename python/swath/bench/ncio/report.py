@@ -166,8 +166,8 @@ def _what_it_was(view: View) -> str:
     return (
         f"{len(measured)} measurements in {len(view.cells)} cells, {strided} of them noncontiguous in the file. "
         f"The device was reached in {reached} measurements{not_told}. Bars go from the slowest to the fastest "
-        f"repetition that counts: apart by {100 * statistics.median(spreads):.2g} % of the mean in the median, "
-        f"{100 * max(spreads):.2g} % at most."
+        f"repetition that counts: apart by {100 * statistics.median(spreads):.0f} % of the mean in the median, "
+        f"{100 * max(spreads):.0f} % at most."
     )
 
 

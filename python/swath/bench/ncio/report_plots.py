@@ -254,8 +254,9 @@ def _for_a_page(svg: bytes, name: str, points: Mapping[str, Sequence[Point]]) ->
         line.set("data-contender", of[0].contender)
         for parent in line.iter():
             for marker, point in zip(parent.findall(f"{{{SVG}}}use"), of, strict=False):
-                parent.set("style", marker.attrib.pop("style", ""))  # the same for all of a line
                 _label(marker, point)
+    for element in root.iter():
+        _hoist(element)
     text = ET.tostring(root, encoding="unicode")
     referred = set(re.findall(r'(?:href="#|url\(#)([^")]+)', text))
     for element in root.iter():
@@ -275,6 +276,21 @@ def _for_a_page(svg: bytes, name: str, points: Mapping[str, Sequence[Point]]) ->
     root.set("class", "plot")
     root.set("role", "img")
     return ET.tostring(root, encoding="unicode")
+
+
+def _hoist(group: ET.Element) -> None:
+    """What is the same for all of many children is said once: pages have tens of thousands of markers and bars."""
+    children = list(group)
+    if group.tag == f"{{{SVG}}}g" and len(children) > 1:
+        for attribute in ("style", "clip-path"):
+            values = {child.get(attribute) for child in children}
+            (value,) = values if len(values) == 1 else (None,)
+            if value is not None and attribute not in group.attrib:
+                group.set(attribute, value)
+                for child in children:
+                    del child.attrib[attribute]
+    if group.tag == f"{{{SVG}}}text":  # the page has a font
+        group.set("style", re.sub(r"font-family: [^;]*;? ?", "", group.get("style", "")))
 
 
 def _label(marker: ET.Element, point: Point) -> None:
