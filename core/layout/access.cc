@@ -6,13 +6,19 @@
 namespace swath {
 
 Access::Access(const Layout& layout, std::vector<Part> parts) : layout_(&layout), parts_(std::move(parts)) {
-  for (size_t part = 0; part < parts_.size(); ++part) {
-    for (const int64_t panel : layout.panels_of(parts_[part])) touches_.push_back({panel, part});
-  }
-  std::stable_sort(touches_.begin(), touches_.end(), [](const Touch& a, const Touch& b) { return a.panel < b.panel; });
-  if (!layout.is_chunked()) {
-    const Panel panel = layout.panel(0);
-    for (const auto& part : parts_) regions_.push_back(layout.regions(panel, part));
+  if (layout.is_chunked()) {
+    for (size_t part = 0; part < parts_.size(); ++part) {
+      for (const int64_t panel : layout.panels_of(parts_[part])) touches_.push_back({panel, part});
+    }
+    std::stable_sort(touches_.begin(), touches_.end(),
+                     [](const Touch& a, const Touch& b) { return a.panel < b.panel; });
+  } else {
+    regions_.reserve(parts_.size());
+    touches_.reserve(parts_.size());
+    for (size_t part = 0; part < parts_.size(); ++part) {
+      regions_.push_back(layout.regions(parts_[part]));
+      if (regions_[part].count() > 0) touches_.push_back({0, part});
+    }
   }
   if (layout.has_absent_chunks()) {
     visit_all([&](const Slice& slice) { bytes_ += slice.regions.bytes(); });
@@ -26,24 +32,6 @@ std::span<const Access::Touch> Access::touches_in(int64_t begin, int64_t end) co
   const auto before = [](const Touch& touch, int64_t panel) { return touch.panel < panel; };
   const auto from = std::lower_bound(touches_.begin(), touches_.end(), first, before);
   return {from, std::lower_bound(from, touches_.end(), last, before)};
-}
-
-template <typename Visitor>
-void Access::with_regions(const Touch& touch, const Visitor& visitor) const {
-  if (!regions_.empty()) {
-    visitor(regions_[touch.part]);
-  } else {
-    visitor(layout_->regions(layout_->panel(touch.panel), parts_[touch.part]));
-  }
-}
-
-void Access::visit(int64_t begin, int64_t end, const std::function<void(const Slice&)>& visitor) const {
-  for (const Touch& touch : touches_in(begin, end)) {
-    with_regions(touch, [&](const Regions& regions) {
-      const Slice slice{regions, regions.elements_before(begin), regions.elements_before(end), touch.part};
-      if (slice.first < slice.last) visitor(slice);
-    });
-  }
 }
 
 int64_t Access::bytes_in(int64_t begin, int64_t end) const {
@@ -94,11 +82,6 @@ std::optional<Window> Access::next_window(int64_t cursor, int64_t end, int64_t w
   if (!begin || *begin >= end) return std::nullopt;
   const int64_t limit = std::min(end, (*begin / window_bytes + 1) * window_bytes);
   return Window{*begin, *last_end(limit), limit};
-}
-
-std::optional<int64_t> Access::offset_of_element(int64_t k) const {
-  if (regions_.size() != 1) return std::nullopt;
-  return regions_[0].offset_of(k);
 }
 
 }  // namespace swath

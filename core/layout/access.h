@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -38,8 +37,19 @@ class Access {
 
   // Visits what starts in [begin, end), panel by panel in file order, and part by part in each panel. Packed messages
   // have this order on both sides.
-  void visit(int64_t begin, int64_t end, const std::function<void(const Slice&)>& visitor) const;
-  void visit_all(const std::function<void(const Slice&)>& visitor) const { visit(0, INT64_MAX, visitor); }
+  template <typename Visitor>
+  void visit(int64_t begin, int64_t end, const Visitor& visitor) const {
+    for (const Touch& touch : touches_in(begin, end)) {
+      with_regions(touch, [&](const Regions& regions) {
+        const Slice slice{regions, regions.elements_before(begin), regions.elements_before(end), touch.part};
+        if (slice.first < slice.last) visitor(slice);
+      });
+    }
+  }
+  template <typename Visitor>
+  void visit_all(const Visitor& visitor) const {
+    visit(0, INT64_MAX, visitor);
+  }
 
   // Bytes of the elements that start in [begin, end).
   int64_t bytes_in(int64_t begin, int64_t end) const;
@@ -58,9 +68,9 @@ class Access {
   // One past the last byte of the last element that starts before `limit`; nothing if there is none.
   std::optional<int64_t> last_end(int64_t limit) const;
 
-  // The file offset where the element number `k` of all (in file order) starts, where one product describes all of
-  // them; else nothing. With it file domains hold equal numbers of elements, not equal spans.
-  std::optional<int64_t> offset_of_element(int64_t k) const;
+  // The regions, where one product describes all elements; else null. With them file domains hold equal numbers of
+  // elements, not equal spans.
+  const Regions* only_regions() const { return regions_.size() == 1 ? regions_.data() : nullptr; }
 
  private:
   // A part has elements in a panel.
@@ -73,7 +83,13 @@ class Access {
   std::span<const Touch> touches_in(int64_t begin, int64_t end) const;
   // Calls visitor(regions) for the elements of a touch.
   template <typename Visitor>
-  void with_regions(const Touch& touch, const Visitor& visitor) const;
+  void with_regions(const Touch& touch, const Visitor& visitor) const {
+    if (!regions_.empty()) {
+      visitor(regions_[touch.part]);
+    } else {
+      visitor(layout_->regions(layout_->panel(touch.panel), parts_[touch.part]));
+    }
+  }
 
   const Layout* layout_;
   std::vector<Part> parts_;

@@ -244,13 +244,13 @@ TEST(Access, RankBeyondTheGridOfAScalarHasNothing) {
   EXPECT_TRUE(Access(layout, {distributed_part(of_scalar, {}, 1, 8)}).empty());
 }
 
-TEST(Access, OffsetOfElementIsKnownForOneProduct) {
+TEST(Access, OnlyRegionsAreThoseOfOneProduct) {
   const Layout layout = Layout::ordered({10}, 8, 100, {0});
   const Part even = distributed_part(Distribution({{DimensionRule::Kind::kCyclic, 1}}, {2}), select_all({10}), 0, 8);
-  EXPECT_EQ(Access(layout, {even}).offset_of_element(3), 148);
-  EXPECT_FALSE(Access(layout, {even, even}).offset_of_element(0));
+  EXPECT_EQ(Access(layout, {even}).only_regions()->offset_of(3), 148);
+  EXPECT_EQ(Access(layout, {even, even}).only_regions(), nullptr);
   const Layout chunks = Layout::chunked({10}, 8, {5}, {0, 40});
-  EXPECT_FALSE(Access(chunks, {even}).offset_of_element(0));
+  EXPECT_EQ(Access(chunks, {even}).only_regions(), nullptr);
 }
 
 }  // namespace

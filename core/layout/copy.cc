@@ -1,146 +1,224 @@
 #include "layout/copy.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <type_traits>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "layout/copy_kernels.h"
 
 namespace swath {
 namespace {
 
-// A block whose size the compiler knows is one load and one store.
-template <int64_t kBytes>
-struct FixedBlock {
-  static constexpr int64_t kSize = kBytes;
-  static void copy(std::byte* target, const std::byte* source, int64_t) { std::memcpy(target, source, kBytes); }
-};
-struct AnyBlock {
-  static constexpr int64_t kSize = 0;
-  static void copy(std::byte* target, const std::byte* source, int64_t bytes) {
-    std::memcpy(target, source, static_cast<size_t>(bytes));
-  }
-};
+// Shorter runs leave partly filled lines, which streamed stores write back piece by piece.
+constexpr int64_t kStreamedRunBytesMin = 512;
 
-// Blocks that go past the cache. Every x86-64 has these stores; elsewhere they are ordinary ones.
-#ifdef __SSE2__
-template <int64_t kBytes>
-struct StreamedBlock;
+// Packed rows on their way past the cache, by whole lines: a line that is streamed in two parts costs twice.
+//
+// Where a kernel can stream the blocks itself, it does. All else is gathered into a buffer of the first-level cache,
+// and streamed from there, which takes a tenth longer: blocks of other sizes and alignments, and the ends of rows, so
+// that rows that follow each other in the target fill their common line together.
+class StreamedRows {
+ public:
+  // Packed in the target; blocks of less than kStreamedRunBytesMin.
+  StreamedRows(const RowShape& shape, InstructionSet set)
+      : shape_(shape),
+        set_(set),
+        rows_(shape, set),
+        line_kernel_(streamed_kernel(shape, set)),
+        line_rows_(shape, line_kernel_) {}
+  ~StreamedRows() { flush(); }
+  StreamedRows(const StreamedRows&) = delete;
+  StreamedRows& operator=(const StreamedRows&) = delete;
 
-template <>
-struct StreamedBlock<4> {
-  static constexpr int64_t kSize = 4;
-  static void copy(std::byte* target, const std::byte* source, int64_t) {
-    int value = 0;
-    std::memcpy(&value, source, sizeof(value));
-    _mm_stream_si32(reinterpret_cast<int*>(target), value);
-  }
-};
-
-template <>
-struct StreamedBlock<8> {
-  static constexpr int64_t kSize = 8;
-  static void copy(std::byte* target, const std::byte* source, int64_t) {
-    long long value = 0;
-    std::memcpy(&value, source, sizeof(value));
-    _mm_stream_si64(reinterpret_cast<long long*>(target), value);
-  }
-};
-
-struct StreamedAnyBlock {
-  static constexpr int64_t kSize = 0;
-  static void copy(std::byte* target, const std::byte* source, int64_t bytes) {
-    constexpr int64_t kLine = 64;
-    // The first bytes, up to where the target's lines begin.
-    const int64_t head = std::min(bytes, -reinterpret_cast<intptr_t>(target) & (kLine - 1));
-    std::memcpy(target, source, static_cast<size_t>(head));
-    int64_t at = head;
-    for (; at + kLine <= bytes; at += kLine) {
-      const auto* from = reinterpret_cast<const __m128i*>(source + at);
-      auto* to = reinterpret_cast<__m128i*>(target + at);
-      const __m128i a = _mm_loadu_si128(from);
-      const __m128i b = _mm_loadu_si128(from + 1);
-      const __m128i c = _mm_loadu_si128(from + 2);
-      const __m128i d = _mm_loadu_si128(from + 3);
-      _mm_stream_si128(to, a);
-      _mm_stream_si128(to + 1, b);
-      _mm_stream_si128(to + 2, c);
-      _mm_stream_si128(to + 3, d);
+  void operator()(std::byte* target, const std::byte* source, int64_t count) {
+    if (target != next_) {
+      flush();
+      next_ = target;
+      begin_ = end_ = into_line(target);
     }
-    std::memcpy(target + at, source + at, static_cast<size_t>(bytes - at));
+    const bool direct = line_kernel_ != nullptr && count * shape_.bytes >= kStreamedRunBytesMin &&
+                        into_line(target) % shape_.bytes == 0;
+    const int64_t capacity = direct ? kLine : kBufferBytes;
+    const int64_t line_blocks = direct ? kLine / shape_.bytes : 0;
+    while (count > 0) {
+      int64_t now = count;
+      if (direct && end_ == 0 && count >= line_blocks) {
+        now -= count % line_blocks;
+        line_rows_(next_, source, now);
+      } else {
+        if (count * shape_.bytes > capacity - end_) now = (capacity - end_) / shape_.bytes;
+        rows_(buffer_.data() + end_, source, now);
+        end_ += now * shape_.bytes;
+      }
+      next_ += now * shape_.bytes;
+      source += now * shape_.source_stride;
+      count -= now;
+      if (capacity - end_ < shape_.bytes) stream_whole_lines();
+    }
   }
+
+ private:
+  static constexpr int64_t kBufferBytes = 1024;
+
+  void stream_whole_lines() {
+    const int64_t whole = end_ & -kLine;
+    stream(next_ - (end_ - begin_), buffer_.data() + begin_, whole - begin_, set_);
+    std::memcpy(buffer_.data(), buffer_.data() + whole, static_cast<size_t>(end_ - whole));
+    begin_ = 0;
+    end_ -= whole;
+  }
+
+  void flush() {
+    if (end_ > begin_) stream(next_ - (end_ - begin_), buffer_.data() + begin_, end_ - begin_, set_);
+  }
+
+  RowShape shape_;
+  InstructionSet set_;
+  RowCopy rows_;
+  RowKernel line_kernel_;
+  RowCopy line_rows_;          // where there is such a kernel
+  std::byte* next_ = nullptr;  // where in the target the bytes after end_ belong
+  int64_t begin_ = 0;          // [begin_, end_) of the buffer are filled; as far into a line as their target
+  int64_t end_ = 0;
+  alignas(kLine) std::array<std::byte, kBufferBytes> buffer_;
 };
 
-void finish_streaming() { _mm_sfence(); }
-#else
-template <int64_t kBytes>
-using StreamedBlock = FixedBlock<kBytes>;
-using StreamedAnyBlock = AnyBlock;
-void finish_streaming() {}
-#endif
-
-// Strides by value, because a store through std::byte* may change anything that is read through a reference.
-template <typename Block, typename TargetStride, typename SourceStride>
-void copy_blocks(std::byte* target, const std::byte* source, int64_t bytes, int64_t count, TargetStride target_stride,
-                 SourceStride source_stride) {
-#pragma GCC unroll 4
-  for (int64_t i = 0; i < count; ++i) {
-    Block::copy(target + i * target_stride, source + i * source_stride, bytes);
+// Calls row(target, source) at every combination of the levels.
+template <typename Row>
+void for_each_row(std::byte* target, const std::byte* source, const CopyLevel* levels, size_t depth, Row&& row) {
+  if (depth == 0) return row(target, source);
+  for (int64_t i = 0; i < levels[0].count; ++i) {
+    for_each_row(target + i * levels[0].target_stride, source + i * levels[0].source_stride, levels + 1, depth - 1,
+                 row);
   }
 }
 
-// Shorter rows leave partly filled lines, which streamed stores write back piece by piece.
-constexpr int64_t kStreamedRowBytesMin = 512;
-
-// Where one side is packed its stride is a constant too: the row of a gather, of a scatter.
-template <typename Block>
-void copy_row(std::byte* target, const std::byte* source, int64_t bytes, const CopyLevel& level) {
-  using Packed = std::integral_constant<int64_t, Block::kSize>;
-  if (level.target_stride == Packed()) {
-    copy_blocks<Block>(target, source, bytes, level.count, Packed(), level.source_stride);
-  } else if (level.source_stride == Packed()) {
-    copy_blocks<Block>(target, source, bytes, level.count, level.target_stride, Packed());
-  } else {
-    copy_blocks<Block>(target, source, bytes, level.count, level.target_stride, level.source_stride);
+// Two levels of which the source runs along one (the columns) and the target along the other (the rows): a transpose,
+// by tiles that fit in the first-level cache on both sides.
+//
+// Streamed, a tile is turned into a buffer, from where its target rows leave by whole lines; what does not fill a line
+// waits there for the next tile of the same target rows. That brings a large transpose up to a memcpy of the same
+// bytes; half-filled lines cost it half of that, and NumPy's large arrays start 16 bytes into a line. The tiles follow
+// the source, whose rows the processor then fetches ahead: three times as fast as following the target.
+class Transpose {
+ public:
+  Transpose(int64_t bytes, const CopyLevel& columns, const CopyLevel& rows, Target use, InstructionSet set)
+      : bytes_(bytes),
+        columns_(columns),
+        rows_(rows),
+        set_(set),
+        tile_column_({bytes, rows.source_stride, rows.target_stride}, set),
+        tile_row_({bytes, columns.source_stride, columns.target_stride}, set) {
+    const bool packed = columns.source_stride == bytes && rows.target_stride == bytes;
+    streamed_ = use == Target::kStreamed && packed && rows.count * bytes >= kStreamedRowBytesMin;
+    if (packed) kernel_ = transpose_kernel(bytes, rows.count, columns.count, streamed_, set);
+    streamed_ = streamed_ && kernel_ != nullptr;
+    tile_columns_ = bytes <= 4 ? kTileMax : kTileMax / 2;
+    tile_rows_ = bytes <= 2 ? kTileMax : kTileMax / 2;
+    if (!streamed_) {  // a few long rows or columns: longer tiles
+      const int64_t blocks = tile_rows_ * tile_columns_;
+      tile_rows_ = blocks / std::min(tile_columns_, columns.count);
+      tile_columns_ = blocks / std::min(tile_columns_, rows.count);
+    }
+    if (streamed_) rests_.resize(static_cast<size_t>(std::min(kStripColumns, columns.count)));
   }
-}
 
-// The two fastest levels where one side runs along one of them and the other side along the other (a transpose): tiles
-// whose rows fit in the first-level cache on both sides.
-template <typename Block>
-void copy_tiles(std::byte* target, const std::byte* source, int64_t bytes, const CopyLevel& slow,
-                const CopyLevel& fast) {
-  constexpr int64_t kTile = 32;
-  for (int64_t i = 0; i < slow.count; i += kTile) {
-    for (int64_t j = 0; j < fast.count; j += kTile) {
-      const CopyLevel row{std::min(kTile, fast.count - j), fast.source_stride, fast.target_stride};
-      for (int64_t k = i; k < std::min(i + kTile, slow.count); ++k) {
-        copy_row<Block>(target + k * slow.target_stride + j * fast.target_stride,
-                        source + k * slow.source_stride + j * fast.source_stride, bytes, row);
+  void operator()(std::byte* target, const std::byte* source) {
+    for (int64_t strip = 0; strip < columns_.count; strip += kStripColumns) {
+      const int64_t strip_end = std::min(strip + kStripColumns, columns_.count);
+      for (int64_t row = 0; row < rows_.count; row += tile_rows_) {
+        for (int64_t column = strip; column < strip_end; column += tile_columns_) {
+          const Tile tile{row, std::min(tile_rows_, rows_.count - row), column - strip,
+                          std::min(tile_columns_, strip_end - column)};
+          std::byte* to = target + row * rows_.target_stride + column * columns_.target_stride;
+          const std::byte* from = source + row * rows_.source_stride + column * columns_.source_stride;
+          streamed_ ? stream_tile(tile, to, from) : copy_tile(tile, to, from);
+        }
       }
     }
   }
-}
 
-template <typename Block>
-void copy_nest(std::byte* target, const std::byte* source, int64_t bytes, const CopyLevel* levels, size_t depth,
-               bool tiled) {
-  if (depth == 0) {
-    Block::copy(target, source, bytes);
-  } else if (depth == 1) {
-    copy_row<Block>(target, source, bytes, levels[0]);
-  } else if (depth == 2 && tiled) {
-    copy_tiles<Block>(target, source, bytes, levels[0], levels[1]);
-  } else {
-    for (int64_t i = 0; i < levels[0].count; ++i) {
-      copy_nest<Block>(target + i * levels[0].target_stride, source + i * levels[0].source_stride, bytes, levels + 1,
-                       depth - 1, tiled);
+ private:
+  static constexpr int64_t kTileRowBytesMax = 256;
+  static constexpr int64_t kTileMax = 64;
+  static constexpr int64_t kStripColumns = 2048;  // bounds the memory of the rests
+  static constexpr int64_t kStreamedRowBytesMin = 256;
+
+  struct Tile {
+    int64_t row, rows, column_in_strip, columns;
+  };
+
+  void copy_tile(const Tile& tile, std::byte* target, const std::byte* source) {
+    if (kernel_ != nullptr) {
+      kernel_(target, columns_.target_stride, source, rows_.source_stride, tile.rows, tile.columns);
+    } else if (tile.rows >= tile.columns) {
+      for (int64_t c = 0; c < tile.columns; ++c) {
+        tile_column_(target + c * columns_.target_stride, source + c * columns_.source_stride, tile.rows);
+      }
+    } else {
+      for (int64_t r = 0; r < tile.rows; ++r) {
+        tile_row_(target + r * rows_.target_stride, source + r * rows_.source_stride, tile.columns);
+      }
     }
   }
+
+  // Each row of the buffer is as far into a line as its target, because the strides of both differ by whole lines; and
+  // remains so in the next tile, because a tile's rows are whole lines long.
+  void stream_tile(const Tile& tile, std::byte* target, const std::byte* source) {
+    const int64_t stride = tile_rows_ * bytes_ + kLine + (columns_.target_stride & (kLine - 1));
+    const int64_t bytes = tile.rows * bytes_;
+    const bool first = tile.row == 0;
+    const bool last = tile.row + tile.rows == rows_.count;
+    std::byte* buffer = buffer_.data() + into_line(target);
+    for (int64_t c = 0; c < tile.columns && !first; ++c) {
+      std::byte* row = buffer + c * stride;
+      std::memcpy(row - into_line(row), rest(tile, c), kLine);
+    }
+    kernel_(buffer, stride, source, rows_.source_stride, tile.rows, tile.columns);
+    for (int64_t c = 0; c < tile.columns; ++c) {
+      std::byte* row = buffer + c * stride;
+      const int64_t waiting = first ? 0 : into_line(row);
+      const int64_t left = last ? 0 : into_line(row + bytes);
+      stream(target + c * columns_.target_stride - waiting, row - waiting, waiting + bytes - left, set_);
+      if (!last) std::memcpy(rest(tile, c), row + bytes - left, kLine);
+    }
+  }
+
+  std::byte* rest(const Tile& tile, int64_t column) {
+    return rests_[static_cast<size_t>(tile.column_in_strip + column)].data();
+  }
+
+  int64_t bytes_;
+  CopyLevel columns_;
+  CopyLevel rows_;
+  InstructionSet set_;
+  bool streamed_;
+  int64_t tile_rows_;
+  int64_t tile_columns_;
+  RowCopy tile_column_;
+  RowCopy tile_row_;
+  TransposeKernel kernel_ = nullptr;
+  std::vector<std::array<std::byte, kLine>> rests_;
+  alignas(kLine) std::array<std::byte, kTileMax*(kTileRowBytesMax + 2 * kLine) + 2 * kLine> buffer_;
+};
+
+size_t fastest_of(const std::vector<CopyLevel>& levels, int64_t CopyLevel::* stride) {
+  const auto faster = [&](const CopyLevel& a, const CopyLevel& b) { return std::abs(a.*stride) < std::abs(b.*stride); };
+  return static_cast<size_t>(std::min_element(levels.begin(), levels.end(), faster) - levels.begin());
+}
+
+void remove(std::vector<CopyLevel>& levels, size_t which) {
+  levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(which));
+}
+
+// How far the target continues where rows of `row_bytes` follow each other.
+int64_t run_bytes(int64_t row_bytes, const std::vector<CopyLevel>& levels) {
+  for (auto level = levels.rbegin(); level != levels.rend() && level->target_stride == row_bytes; ++level) {
+    row_bytes *= level->count;
+  }
+  return row_bytes;
 }
 
 // Drops levels of one, merges a level into the block or into its neighbour where both sides continue.
@@ -159,42 +237,6 @@ void simplify(int64_t& bytes, std::vector<CopyLevel>& levels) {
     }
   }
   levels.assign(kept.rbegin(), kept.rend());
-}
-
-using NestFunction = void (*)(std::byte*, const std::byte*, int64_t, const CopyLevel*, size_t, bool);
-
-NestFunction nest_for(int64_t bytes) {
-  switch (bytes) {
-    case 1:
-      return copy_nest<FixedBlock<1>>;
-    case 2:
-      return copy_nest<FixedBlock<2>>;
-    case 4:
-      return copy_nest<FixedBlock<4>>;
-    case 8:
-      return copy_nest<FixedBlock<8>>;
-    case 16:
-      return copy_nest<FixedBlock<16>>;
-    case 24:
-      return copy_nest<FixedBlock<24>>;
-    case 32:
-      return copy_nest<FixedBlock<32>>;
-    case 64:
-      return copy_nest<FixedBlock<64>>;
-    default:
-      return copy_nest<AnyBlock>;
-  }
-}
-
-NestFunction streamed_nest_for(int64_t bytes) {
-  switch (bytes) {
-    case 4:
-      return copy_nest<StreamedBlock<4>>;
-    case 8:
-      return copy_nest<StreamedBlock<8>>;
-    default:
-      return bytes >= kStreamedRowBytesMin ? copy_nest<StreamedAnyBlock> : nest_for(bytes);
-  }
 }
 
 // Calls visit(low, high) for boxes of positions (one [low, high) a dimension) that together are [first, last).
@@ -331,33 +373,46 @@ Target target_of(int64_t local_bytes) {
 }
 
 void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std::vector<CopyLevel> levels, Target use) {
+  copy_levels_with(instruction_set_in_use(), target, source, bytes, std::move(levels), use);
+}
+
+void copy_levels_with(InstructionSet set, std::byte* target, const std::byte* source, int64_t bytes,
+                      std::vector<CopyLevel> levels, Target use) {
+  if (bytes == 0 || std::any_of(levels.begin(), levels.end(), [](const auto& level) { return level.count == 0; }))
+    return;
   simplify(bytes, levels);
+  if (levels.empty()) levels.push_back({1, bytes, bytes});
   // Writing along the target is what the cache likes; where source and target disagree on the fastest level, tile.
-  bool tiled = false;
-  if (levels.size() >= 2) {
-    const auto fastest_of = [&](auto stride) {
-      return static_cast<size_t>(
-          std::min_element(levels.begin(), levels.end(),
-                           [&](const auto& a, const auto& b) { return std::abs(stride(a)) < std::abs(stride(b)); }) -
-          levels.begin());
-    };
-    const size_t by_source = fastest_of([](const CopyLevel& level) { return level.source_stride; });
-    const size_t by_target = fastest_of([](const CopyLevel& level) { return level.target_stride; });
-    if (by_source != by_target) {
-      tiled = true;
-      const CopyLevel source_level = levels[by_source];
-      const CopyLevel target_level = levels[by_target];
-      levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(std::max(by_source, by_target)));
-      levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(std::min(by_source, by_target)));
-      levels.push_back(source_level);
-      levels.push_back(target_level);
-    }
+  const size_t by_source = fastest_of(levels, &CopyLevel::source_stride);
+  const size_t by_target = fastest_of(levels, &CopyLevel::target_stride);
+  if (by_source != by_target) {
+    Transpose transpose(bytes, levels[by_source], levels[by_target], use, set);
+    remove(levels, std::max(by_source, by_target));
+    remove(levels, std::min(by_source, by_target));
+    for_each_row(target, source, levels.data(), levels.size(), transpose);
+    return;
   }
-  const bool packed_row = !levels.empty() && levels.back().target_stride == bytes;
-  const int64_t row_bytes = packed_row ? levels.back().count * bytes : bytes;
-  const bool fills_lines = !tiled && row_bytes >= kStreamedRowBytesMin;
-  const auto nest = use == Target::kStreamed && fills_lines ? streamed_nest_for(bytes) : nest_for(bytes);
-  nest(target, source, bytes, levels.data(), levels.size(), tiled);
+  const CopyLevel fastest = levels[by_target];
+  remove(levels, by_target);
+  const bool packed = fastest.target_stride == bytes;
+  const int64_t row_bytes = packed ? fastest.count * bytes : bytes;
+  const bool streamed = use == Target::kStreamed && run_bytes(row_bytes, levels) >= kStreamedRunBytesMin;
+  if (streamed && bytes >= kStreamedRunBytesMin) {
+    levels.push_back(fastest);
+    for_each_row(target, source, levels.data(), levels.size(),
+                 [&](std::byte* block, const std::byte* from) { stream(block, from, bytes, set); });
+    return;
+  }
+  const RowShape shape{bytes, fastest.source_stride, fastest.target_stride};
+  if (streamed) {
+    StreamedRows rows(shape, set);
+    for_each_row(target, source, levels.data(), levels.size(),
+                 [&](std::byte* row, const std::byte* from) { rows(row, from, fastest.count); });
+  } else {
+    RowCopy rows(shape, set);
+    for_each_row(target, source, levels.data(), levels.size(),
+                 [&](std::byte* row, const std::byte* from) { rows(row, from, fastest.count); });
+  }
 }
 
 namespace {

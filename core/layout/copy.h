@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "layout/regions.h"
@@ -19,6 +20,11 @@ struct CopyLevel {
 // What becomes of the target next. Stores past the cache spare the reading of a line that will be overwritten whole,
 // and keep the window in the cache; they pay for memory that is larger than the cache and is not used at once.
 enum class Target { kCached, kStreamed };
+
+// The instruction set of the copies, for reports: "avx512", "avx2", "sse2" or "portable". It is the best that the
+// processor has, or a lower one that the environment variable SWATH_SIMD names (SWATH_SIMD=sse2), which is read once;
+// a name that is none of these, or more than the processor has, changes nothing.
+std::string copy_instruction_set();
 
 // Copies a block of `bytes` at every combination of the levels (slowest first). Source and target must not overlap.
 void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std::vector<CopyLevel> levels,

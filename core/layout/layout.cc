@@ -183,7 +183,18 @@ std::vector<int64_t> Layout::panels_of(const Part& part) const {
   return panels;
 }
 
+Regions Layout::regions(const Part& part) const {
+  if (!part.holds) return {};
+  std::vector<RegionDimension> dimensions;
+  dimensions.reserve(shape_.size());
+  for (size_t d = 0; d < shape_.size(); ++d) {
+    dimensions.push_back({part.indices[d], strides_[d], part.memory_strides[d]});
+  }
+  return Regions(offset_, part.memory_origin, element_bytes_, std::move(dimensions));
+}
+
 Regions Layout::regions(const Panel& panel, const Part& part) const {
+  if (!is_chunked()) return regions(part);
   if (!part.holds) return {};
   int64_t file_origin = panel.offset;
   int64_t memory_origin = part.memory_origin;
@@ -191,7 +202,7 @@ Regions Layout::regions(const Panel& panel, const Part& part) const {
   dimensions.reserve(shape_.size());
   for (size_t d = 0; d < shape_.size(); ++d) {
     int64_t skipped = 0;
-    IndexSet inside = is_chunked() ? part.indices[d].clip(panel.begin[d], panel.end[d], &skipped) : part.indices[d];
+    IndexSet inside = part.indices[d].clip(panel.begin[d], panel.end[d], &skipped);
     file_origin -= panel.begin[d] * panel.strides[d];
     memory_origin += skipped * part.memory_strides[d];
     dimensions.push_back({inside, panel.strides[d], part.memory_strides[d]});

@@ -46,6 +46,8 @@ class Layout {
   std::vector<int64_t> panels_of(const Part& part) const;
   // The elements of `part` in one panel; memory places are those of `part`.
   Regions regions(const Panel& panel, const Part& part) const;
+  // The same where there is one panel only: not chunked.
+  Regions regions(const Part& part) const;
 
   // Chunks that are not in the file: their elements read as the fill value.
   std::vector<Panel> absent_panels() const;

@@ -17,8 +17,10 @@ Regions::Regions(int64_t file_origin, int64_t memory_origin, int64_t element_byt
   }
   std::erase_if(dimensions, [](const auto& dimension) { return dimension.indices.count() == 1; });
   dimensions_ = std::move(dimensions);
-  std::stable_sort(dimensions_.begin(), dimensions_.end(),
-                   [](const auto& a, const auto& b) { return a.file_stride > b.file_stride; });
+  const auto slower = [](const auto& a, const auto& b) { return a.file_stride > b.file_stride; };
+  if (!std::is_sorted(dimensions_.begin(), dimensions_.end(), slower)) {  // in C order it is, and sorting allocates
+    std::stable_sort(dimensions_.begin(), dimensions_.end(), slower);
+  }
   inner_.resize(dimensions_.size());
   touching_.resize(dimensions_.size());
   int64_t inner = 1;

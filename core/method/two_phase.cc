@@ -30,8 +30,8 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 // The transfers of this rank's own windows; an error is kept, and nothing is transferred after it.
 class OwnWindows {
  public:
-  OwnWindows(const Job& job, const Access& together, int64_t capacity)
-      : job_(job), together_(together), capacity_(capacity) {}
+  OwnWindows(const Job& job, const Access& together, int64_t capacity, int64_t domain_end)
+      : job_(job), together_(together), capacity_(capacity), domain_end_(domain_end) {}
   OwnWindows(const OwnWindows&) = delete;
   OwnWindows& operator=(const OwnWindows&) = delete;
   // Left by an exception, of the exchange say, the window must not go while the engine still moves its bytes.
@@ -40,12 +40,16 @@ class OwnWindows {
   // `overlap`: there is an exchange to hide the transfer behind.
   void start_read(const Window& window, std::byte* buffer, bool overlap) {
     guarded([&] {
-      const Transfer whole{window.begin, buffer, window.bytes()};
+      const bool by_runs = is_read_by_runs(together_, window, job_.plan.request.tuning);
+      std::vector<Transfer> transfers{{window.begin, buffer, window.bytes()}};
+      if (by_runs) transfers = window_runs(together_, window, buffer);
+      is_cold_ = is_cold_ || !job_.engine.cached(window.begin, window.bytes());
+      if (is_cold_ && !by_runs) ask_ahead(window);
       // A copy from the page cache gains nothing from a second thread, and loses what this core's cache would hold.
-      if (!overlap || job_.engine.cached(window.begin, window.bytes())) {
-        job_.engine.transfer(Direction::kRead, {&whole, 1}, job_.counters);
+      if (!overlap || !is_cold_) {
+        job_.engine.transfer(Direction::kRead, transfers, job_.counters);
       } else {
-        job_.engine.start(Direction::kRead, {&whole, 1});
+        job_.engine.start(Direction::kRead, transfers);
         under_way_ = true;
       }
     });
@@ -53,14 +57,14 @@ class OwnWindows {
 
   void start_write(const Window& window, std::byte* buffer) {
     guarded([&] {
-      switch (window_write(together_, window, job_.plan.request.tuning)) {
-        case WindowWrite::kWhole:
+      switch (window_transfer(together_, window, job_.plan.request.tuning)) {
+        case WindowTransfer::kWhole:
           write({{window.begin, buffer, window.bytes()}});
           break;
-        case WindowWrite::kRuns:
+        case WindowTransfer::kRuns:
           write(window_runs(together_, window, buffer));
           break;
-        case WindowWrite::kSieve:
+        case WindowTransfer::kSieve:
           write_filled_in(window, buffer);
           break;
       }
@@ -88,6 +92,19 @@ class OwnWindows {
       failure_ = Error(ErrorKind::kStore, "out of memory for the buffers of method two-phase", ENOMEM);
     }
     job_.counters.transfer_seconds += seconds_since(begin);
+  }
+
+  // A device is kept busy through the exchanges: it is told of several windows to come, a few MiB at a time. The
+  // kernel's own reading ahead stops at a fraction of that, and begins anew in every window.
+  void ask_ahead(const Window& window) {
+    constexpr int64_t kAheadBytes = int64_t{8} << 20;
+    const bool is_dense = window.bytes() > job_.plan.request.tuning.window_bytes / 2;  // else mostly holes would come
+    if (!is_dense || asked_until_ > window.end + kAheadBytes / 2) return;
+    const int64_t begin = std::max(asked_until_, window.end);
+    const int64_t end = std::min(window.end + kAheadBytes, domain_end_);
+    if (begin >= end) return;
+    job_.engine.will_need(begin, end - begin);
+    asked_until_ = end;
   }
 
   // A store that takes bytes at the speed of memory is written in the foreground, a slower one behind the exchange.
@@ -128,6 +145,9 @@ class OwnWindows {
   int64_t capacity_;
   std::optional<Error> failure_;
   std::vector<std::byte> filled_;
+  int64_t domain_end_;
+  int64_t asked_until_ = 0;
+  bool is_cold_ = false;  // a page that is on its way from the device counts as cached: once cold, always waited for
   bool under_way_ = false;
   bool store_is_slow_ = false;
 };
@@ -138,16 +158,16 @@ void run_two_phase(const Job& job) {
   const Request& request = job.plan.request;
   const Layout& layout = *request.layout;
   const Access together(layout, request.sharing.together(layout.element_bytes()));
-  const auto& domains = job.plan.domains;
+  const FileDomains& domains = job.plan.domains;
   if (domains.empty()) return;
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
   ExchangeSide side(layout, request.sharing, job.mine, job.memory);
   WindowExchange exchange(job.comm, domains, capacity, job.plan.staged, job.counters, job.progress);
   WindowRounds rounds(together, domains, request.tuning.window_bytes);
-  OwnWindows own(job, together, capacity);
+  const int own_domain = exchange.own_domain();
+  OwnWindows own(job, together, capacity, own_domain >= 0 ? domains[static_cast<size_t>(own_domain)].end : 0);
   const auto own_of = [&](const RoundWindows& windows) -> const Window* {
-    const int domain = exchange.own_domain();
-    return domain >= 0 && windows[domain] ? &*windows[domain] : nullptr;
+    return own_domain >= 0 && windows[own_domain] ? &*windows[own_domain] : nullptr;
   };
   const auto begin = Clock::now();
   RoundWindows now;
@@ -176,38 +196,6 @@ void run_two_phase(const Job& job) {
   own.finish();
   job.counters.exchange_seconds = seconds_since(begin) - job.counters.transfer_seconds;
   if (own.failure()) throw *own.failure();
-}
-
-Counters redistribute(const Shape& shape, int64_t element_bytes, const Sharing& from, const Sharing& to, Comm& comm,
-                      const LocalMemory& source, const LocalMemory& target, const Tuning& tuning, Progress& progress) {
-  const auto begin = Clock::now();
-  Counters counters;
-  std::vector<int> c_order;
-  for (size_t d = 0; d < shape.size(); ++d) c_order.push_back(static_cast<int>(d));
-  const Layout image = Layout::ordered(shape, element_bytes, 0, c_order);
-  const Access together(image, from.together(element_bytes));
-  const Access mine_before(image, source.parts);
-  const Access mine_after(image, target.parts);
-  ExchangeSide before(image, from, mine_before, source);
-  ExchangeSide after(image, to, mine_after, target);
-  const auto domains = file_domains(together, comm.size(), tuning);
-  progress.bytes_done = 0;
-  progress.bytes_total = mine_before.bytes() + mine_after.bytes();
-  // Boxes may overlap: packed for every rank they may be more than a stage holds.
-  const bool staged = !from.is_boxes() && !to.is_boxes() &&
-                      (exchange_is_staged(image, from, runs_of(image, from), tuning) ||
-                       exchange_is_staged(image, to, runs_of(image, to), tuning));
-  WindowExchange exchange(comm, domains, window_capacity(together, tuning.window_bytes), staged, counters, progress);
-  WindowRounds rounds(together, domains, tuning.window_bytes);
-  RoundWindows windows;
-  for (int parity = 0; rounds.next(windows); parity = 1 - parity) {
-    exchange.put(before, windows, parity);
-    exchange.deliver(before, windows, parity);
-    exchange.offer(after, windows, parity);
-    exchange.take(after, windows, parity);
-  }
-  counters.total_seconds = counters.exchange_seconds = seconds_since(begin);
-  return counters;
 }
 
 }  // namespace swath

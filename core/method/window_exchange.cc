@@ -63,13 +63,11 @@ const Access& ExchangeSide::kept(int rank) {
   return *kept_[place];
 }
 
-WindowExchange::WindowExchange(Comm& comm, const std::vector<FileDomain>& domains, int64_t window_bytes_max,
-                               bool staged, Counters& counters, Progress& progress)
+WindowExchange::WindowExchange(Comm& comm, const FileDomains& domains, int64_t window_bytes_max, bool staged,
+                               Counters& counters, Progress& progress)
     : comm_(comm), domains_(domains), capacity_(window_bytes_max), counters_(counters), progress_(progress) {
-  for (size_t i = 0; i < domains.size(); ++i) {
-    if (domains[i].rank == comm.rank()) own_domain_ = static_cast<int>(i);
-  }
   if (domains.empty()) return;
+  own_domain_ = domains.place_of(comm.rank());
   shared_ = comm.shared_windows(2 * capacity_);
   staged_ = staged && !shared_.empty();
   messages_ = comm.size() > 1 && (shared_.empty() || comm.node_count() > 1);
@@ -125,7 +123,7 @@ void WindowExchange::put(ExchangeSide& side, const RoundWindows& windows, int pa
   for (size_t i = 0; i < domains_.size(); ++i) {
     if (!windows[i]) continue;
     const Window& window = *windows[i];
-    const int aggregator = domains_[i].rank;
+    const int aggregator = domains_.rank_of(i);
     std::byte* target = shared_with(aggregator, parity);
     int64_t moved = 0;
     if (target == nullptr) {
@@ -196,9 +194,9 @@ void WindowExchange::offer(ExchangeSide& side, const RoundWindows& windows, int 
     });
   }
   for (size_t i = 0; i < domains_.size(); ++i) {
-    if (!windows[i] || shares_with(domains_[i].rank)) continue;
+    if (!windows[i] || shares_with(domains_.rank_of(i))) continue;
     const int64_t bytes = side.mine.bytes_in(windows[i]->begin, windows[i]->limit);
-    if (bytes > 0) packets_from_.push_back({domains_[i].rank, std::vector<std::byte>(static_cast<size_t>(bytes))});
+    if (bytes > 0) packets_from_.push_back({domains_.rank_of(i), std::vector<std::byte>(static_cast<size_t>(bytes))});
   }
   exchange_packets();
 }
@@ -209,7 +207,7 @@ void WindowExchange::take(ExchangeSide& side, const RoundWindows& windows, int p
   for (size_t i = 0; i < domains_.size(); ++i) {
     if (!windows[i]) continue;
     const Window& window = *windows[i];
-    const int aggregator = domains_[i].rank;
+    const int aggregator = domains_.rank_of(i);
     const std::byte* source = shared_with(aggregator, parity);
     int64_t moved = 0;
     if (source == nullptr) {

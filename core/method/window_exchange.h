@@ -44,8 +44,8 @@ class WindowExchange {
  public:
   // Collective. `window_bytes_max` is what one window can fill (window_capacity). In place there are two windows an
   // aggregator (`parity` 0 and 1); staged, one window and two stages.
-  WindowExchange(Comm& comm, const std::vector<FileDomain>& domains, int64_t window_bytes_max, bool staged,
-                 Counters& counters, Progress& progress);
+  WindowExchange(Comm& comm, const FileDomains& domains, int64_t window_bytes_max, bool staged, Counters& counters,
+                 Progress& progress);
 
   // The place in `domains` of this rank's own, -1 where it is no aggregator.
   int own_domain() const { return own_domain_; }
@@ -81,7 +81,7 @@ class WindowExchange {
   void count_moved(int domain_rank, int64_t bytes);
 
   Comm& comm_;
-  const std::vector<FileDomain>& domains_;
+  const FileDomains& domains_;
   int64_t capacity_;
   Counters& counters_;
   Progress& progress_;

@@ -18,10 +18,16 @@ struct Cost {
   int64_t exchanged_bytes = 0;
   int64_t locks = 0;
   int64_t buffer_bytes = 0;
-  bool exact = true;  // false: too many windows to count one by one, an estimate
+  bool exact = true;  // false: too many windows or ranks to count one by one, an estimate
 
   int64_t requests() const { return read_requests + write_requests; }
   Cost& operator+=(const Cost& other);
+};
+
+// Of all ranks.
+struct TotalCost {
+  Cost sum;
+  int64_t buffer_bytes_max = 0;  // of the rank that needs most
 };
 
 // The largest request that the distribution allows, and how many there are: table 1 of two-phase-1993.
@@ -30,6 +36,7 @@ struct Runs {
   int64_t bytes_max = 0;  // S_dist
   int64_t bytes = 0;
   int64_t bytes_of_rank_max = 0;  // of the rank that holds most
+  bool exact = true;              // false: of a few ranks of many, whose chunks may be cut elsewhere
 };
 
 // Whether two-phase stages what the ranks of a node exchange: where their runs are shorter than a cache line on
@@ -48,11 +55,17 @@ int64_t requests_with_stripes(const Runs& runs, int64_t stripe_bytes);
 Access access_of(const Request& request, int rank);
 Access access_together(const Request& request);
 
+// Windows, runs and pieces are counted one by one up to here; beyond it the count is an estimate and says so.
+constexpr int64_t kCountedMax = 20'000;
+
 // What a method will do for the rank that holds `access`.
-Cost direct_cost(const Request& request, const Access& access);
-Cost sieve_cost(const Request& request, const Access& access);
-Cost list_cost(const Request& request, const Access& access);
-Cost two_phase_cost(const Request& request, const std::vector<FileDomain>& domains, bool staged, const Access& together,
-                    int rank);
+Cost direct_cost(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
+Cost sieve_cost(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
+Cost list_cost(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
+Cost two_phase_cost(const Request& request, const FileDomains& domains, bool staged, const Access& together, int rank);
+
+// What `method` (not kAuto) will do for all ranks together: the sum of the above, without a visit to every rank.
+TotalCost total_cost(const Request& request, Method method, const FileDomains& domains, bool staged,
+                     const Access& together);
 
 }  // namespace swath

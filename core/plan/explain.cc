@@ -10,8 +10,6 @@
 namespace swath {
 namespace {
 
-constexpr std::array kMethods{Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
-
 using Row = std::vector<std::string>;
 
 // Columns as wide as their widest cell; the first is left-aligned, the others right-aligned.
@@ -34,7 +32,7 @@ std::string table(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string approximately(const Cost& cost, int64_t value) { return (cost.exact ? "" : "~") + with_commas(value); }
+std::string approximately(bool exact, int64_t value) { return (exact ? "" : "~") + with_commas(value); }
 
 // "two-phase, windows of 128.0 KiB, 1 aggregator": what differs from the defaults.
 std::string sizes_of(const Option& option) {
@@ -59,7 +57,7 @@ Row cost_row(const std::string& name, const Cost& cost, const std::string& memor
   const int64_t requests = cost.requests();
   const int64_t moved = cost.read_bytes + cost.written_bytes;
   return {name,
-          approximately(cost, requests),
+          approximately(cost.exact, requests),
           requests > 0 ? in_bytes(moved / requests) : "-",
           in_bytes(cost.read_bytes),
           in_bytes(cost.written_bytes),
@@ -100,7 +98,7 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
   text += "  layout        " + request.layout->to_string() + "\n";
   text += "  data          " + in_bytes(plan.runs.bytes) + ", at most " + in_bytes(plan.runs.bytes_of_rank_max) +
           " a rank\n";
-  text += "  runs          R_dist = " + with_commas(plan.runs.count) +
+  text += "  runs          R_dist = " + approximately(plan.runs.exact, plan.runs.count) +
           " contiguous runs, S_dist = " + with_commas(plan.runs.bytes_max) + " bytes the longest\n";
   text += "  method        " + to_string(plan.method) + ": " + plan.reason + "\n";
 
@@ -109,11 +107,13 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
   text += "\nAll ranks together, by method (> chosen):\n";
   std::vector<Row> rows{
       {"method", "requests", "mean size", "read", "written", "exchanged", "buffers a rank", "predicted"}};
+  bool exact = plan.runs.exact;
   for (const Candidate& candidate : plan.candidates()) {
     const Option& option = candidate.option;
     const std::string mark = option.method == plan.method ? "> " : "  ";
-    rows.push_back(cost_row(mark + to_string(option.method) + sizes_of(option), candidate.total,
-                            in_bytes(candidate.buffer_bytes_max)));
+    rows.push_back(cost_row(mark + to_string(option.method) + sizes_of(option), candidate.cost.sum,
+                            in_bytes(candidate.cost.buffer_bytes_max)));
+    exact = exact && candidate.cost.sum.exact;
     rows.back().push_back(in_seconds(option.price.seconds()));
   }
   text += table(rows);
@@ -126,14 +126,13 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
     const Cost direct = plan.cost(Method::kDirect, rank);
     Row row = cost_row(std::to_string(rank), cost, in_bytes(cost.buffer_bytes));
     row.push_back(in_bytes(plan.local_bytes(rank)));
-    row.push_back(approximately(direct, direct.requests()));
+    row.push_back(approximately(direct.exact, direct.requests()));
     rows.push_back(row);
+    exact = exact && cost.exact && direct.exact;
   }
   text += table(rows);
   if (ranks > ranks_shown) text += "  ... and " + std::to_string(ranks - ranks_shown) + " more ranks\n";
-  const bool estimated =
-      std::any_of(kMethods.begin(), kMethods.end(), [&](Method method) { return !plan.cost(method, 0).exact; });
-  if (estimated) text += "  ~ an estimate: too many to count one by one\n";
+  if (!exact) text += "  ~ an estimate: too many to count one by one\n";
   return text;
 }
 

@@ -6,55 +6,74 @@
 
 namespace swath {
 
-std::vector<FileDomain> file_domains(const Access& together, int ranks, const Tuning& tuning) {
-  if (together.empty()) return {};
-  const int64_t elements = together.bytes() / together.layout().element_bytes();
+FileDomains::FileDomains(const Access& together, int ranks, const Tuning& tuning) : ranks_(ranks) {
+  if (together.empty()) return;
+  element_bytes_ = together.layout().element_bytes();
+  const int64_t elements = together.bytes() / element_bytes_;
   const int64_t by_size = std::max<int64_t>(together.bytes() / tuning.domain_bytes_min, 1);
   const int64_t wanted = tuning.aggregators > 0 ? std::min(tuning.aggregators, ranks) : ranks;
-  const int64_t count = std::min({wanted, by_size, elements});
-  const int64_t first = *together.next_start(0);
-  const int64_t last = *together.last_end(INT64_MAX);
+  count_ = std::min({wanted, by_size, elements});
+  first_ = *together.next_start(0);
+  last_ = *together.last_end(INT64_MAX);
   // Windows end at multiples of their size; domains that are many windows long start there too.
-  const int64_t alignment = together.bytes() / count >= 4 * tuning.window_bytes ? tuning.window_bytes : 4096;
-  std::vector<FileDomain> domains;
-  int64_t begin = first;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t end = last;
-    if (i + 1 < count) {
-      const int64_t k = elements / count * (i + 1);
-      const auto ideal = together.offset_of_element(k);
-      end = ideal ? *ideal : first + (last - first) / count * (i + 1);
-      end = std::max(begin, end / alignment * alignment);
-    }
-    // Aggregators are spread over the ranks, and so over the nodes.
-    domains.push_back({static_cast<int>(i * ranks / count), begin, end});
-    begin = end;
-  }
-  return domains;
+  alignment_ = together.bytes() / count_ >= 4 * tuning.window_bytes ? tuning.window_bytes : 4096;
+  const Regions* regions = together.only_regions();
+  if (regions == nullptr) return;
+  elements_ = elements / count_;
+  if (count_ > 1 && together.bytes() < last_ - first_) regions_ = *regions;
 }
 
-WindowRounds::WindowRounds(const Access& together, const std::vector<FileDomain>& domains, int64_t window_bytes)
-    : together_(together), domains_(domains), window_bytes_(window_bytes) {
-  for (const auto& domain : domains_) cursors_.push_back(domain.begin);
+int64_t FileDomains::end_of(int64_t i) const {
+  if (i + 1 == count_) return last_;
+  int64_t ideal = 0;
+  if (elements_ == 0) {
+    ideal = first_ + (last_ - first_) / count_ * (i + 1);
+  } else if (regions_) {
+    ideal = regions_->offset_of(elements_ * (i + 1));
+  } else {
+    ideal = first_ + elements_ * (i + 1) * element_bytes_;
+  }
+  return std::max(first_, ideal / alignment_ * alignment_);
+}
+
+FileDomain FileDomains::operator[](size_t i) const {
+  const auto place = static_cast<int64_t>(i);
+  return {rank_of(i), place == 0 ? first_ : end_of(place - 1), end_of(place)};
+}
+
+int FileDomains::place_of(int rank) const {
+  if (rank < 0 || rank >= ranks_ || count_ == 0) return -1;
+  const int64_t place = ceil_div(rank * count_, ranks_);
+  return place < count_ && rank_of(static_cast<size_t>(place)) == rank ? static_cast<int>(place) : -1;
+}
+
+WindowRounds::WindowRounds(const Access& together, const FileDomains& domains, int64_t window_bytes)
+    : together_(together), window_bytes_(window_bytes) {
+  for (size_t i = 0; i < domains.size(); ++i) left_.push_back(domains[i]);
 }
 
 bool WindowRounds::next(std::vector<std::optional<Window>>& windows) {
-  windows.assign(domains_.size(), std::nullopt);
+  windows.assign(left_.size(), std::nullopt);
   bool any = false;
-  for (size_t i = 0; i < domains_.size(); ++i) {
-    if (cursors_[i] >= domains_[i].end) continue;
-    windows[i] = together_.next_window(cursors_[i], domains_[i].end, window_bytes_);
-    cursors_[i] = windows[i] ? windows[i]->limit : domains_[i].end;
+  for (size_t i = 0; i < left_.size(); ++i) {
+    FileDomain& left = left_[i];
+    if (left.begin >= left.end) continue;
+    windows[i] = together_.next_window(left.begin, left.end, window_bytes_);
+    left.begin = windows[i] ? windows[i]->limit : left.end;
     any = any || windows[i].has_value();
   }
   return any;
 }
 
-WindowWrite window_write(const Access& together, const Window& window, const Tuning& tuning) {
+WindowTransfer window_transfer(const Access& together, const Window& window, const Tuning& tuning) {
   const int64_t bytes = together.bytes_in(window.begin, window.limit);
-  if (bytes == window.bytes()) return WindowWrite::kWhole;
+  if (bytes == window.bytes()) return WindowTransfer::kWhole;
   const int64_t runs = together.runs_in(window.begin, window.limit);
-  return bytes / runs >= tuning.runs_bytes_min ? WindowWrite::kRuns : WindowWrite::kSieve;
+  return bytes / runs >= tuning.runs_bytes_min ? WindowTransfer::kRuns : WindowTransfer::kSieve;
+}
+
+bool is_read_by_runs(const Access& together, const Window& window, const Tuning& tuning) {
+  return together.parts().size() == 1 && window_transfer(together, window, tuning) == WindowTransfer::kRuns;
 }
 
 int64_t window_capacity(const Access& access, int64_t window_bytes) {

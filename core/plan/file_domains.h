@@ -18,32 +18,61 @@ struct FileDomain {
   int64_t end;
 };
 
-// Theorem: domains are disjoint, ascending, and together cover every element of `together`.
-// Each holds about the same number of elements (or of bytes of the span, where no closed form counts the elements), and
-// starts at a multiple of the window size where it is large enough for that.
-std::vector<FileDomain> file_domains(const Access& together, int ranks, const Tuning& tuning);
+// The domains of all aggregators, each computed when asked for: nothing grows with their number.
+//
+// Theorem: domains are disjoint, ascending, and together cover every element of `together`. Each holds about the same
+// number of elements (or of bytes of the span, where no closed form counts the elements), and starts at a multiple of
+// the window size where it is large enough for that. Proof: domain i ends where domain i + 1 begins, at the place of
+// element elements / count * (i + 1) rounded down to the alignment, but not before the first element. None of these
+// steps descends in i.
+class FileDomains {
+ public:
+  FileDomains() = default;  // none
+  FileDomains(const Access& together, int ranks, const Tuning& tuning);
+
+  size_t size() const { return static_cast<size_t>(count_); }
+  bool empty() const { return count_ == 0; }
+  FileDomain operator[](size_t i) const;
+  // Aggregators are spread over the ranks, and so over the nodes.
+  int rank_of(size_t i) const { return static_cast<int>(static_cast<int64_t>(i) * ranks_ / count_); }
+  // The place of the domain that `rank` moves, -1 where it moves none.
+  int place_of(int rank) const;
+
+ private:
+  int64_t end_of(int64_t i) const;
+
+  int64_t count_ = 0;
+  int64_t ranks_ = 0;
+  int64_t first_ = 0;  // byte
+  int64_t last_ = 0;   // one past the last byte
+  int64_t element_bytes_ = 1;
+  int64_t elements_ = 0;            // of a domain; 0: as many bytes of the span as any other
+  std::optional<Regions> regions_;  // say where an element starts; none: there is no hole
+  int64_t alignment_ = 1;           // of ends
+};
 
 // The windows of all domains, a round at a time: the same on every rank, without a message.
 class WindowRounds {
  public:
-  WindowRounds(const Access& together, const std::vector<FileDomain>& domains, int64_t window_bytes);
+  WindowRounds(const Access& together, const FileDomains& domains, int64_t window_bytes);
   // The window of each domain in the next round; none where a domain is done. False when all are.
   bool next(std::vector<std::optional<Window>>& windows);
 
  private:
   const Access& together_;
-  const std::vector<FileDomain>& domains_;
   int64_t window_bytes_;
-  std::vector<int64_t> cursors_;
+  std::vector<FileDomain> left_;  // of each domain
 };
 
-// How a window is written.
-enum class WindowWrite {
+// How a window is read or written.
+enum class WindowTransfer {
   kWhole,  // the ranks leave no hole: one request
-  kRuns,   // few long runs: one request each, nothing is read
-  kSieve,  // read, fill in, write back, under a lock on the window
+  kRuns,   // few long runs: one request each; what lies between them is left alone
+  kSieve,  // read through; writing: read, filled in, written back, under a lock on the window
 };
-WindowWrite window_write(const Access& together, const Window& window, const Tuning& tuning);
+WindowTransfer window_transfer(const Access& together, const Window& window, const Tuning& tuning);
+// Whether a window is read run by run. Boxes that are read may overlap: their windows are read whole.
+bool is_read_by_runs(const Access& together, const Window& window, const Tuning& tuning);
 
 // The most bytes that a window can fill, in whole pages: an element that starts in it may end after it.
 int64_t window_capacity(const Access& access, int64_t window_bytes);

@@ -23,7 +23,7 @@ void for_random_domains(uint64_t seed, const Check& check) {
     const Tuning tuning = testing::random_tuning(random);
     SCOPED_TRACE(given.text + " window_bytes " + std::to_string(tuning.window_bytes));
     const Access together(*given.layout, given.sharing.together(given.file.element_bytes));
-    const auto domains = file_domains(together, given.sharing.ranks(), tuning);
+    const FileDomains domains(together, given.sharing.ranks(), tuning);
     const auto offsets = testing::sorted_offsets(given.together);
     ASSERT_EQ(domains.empty(), offsets.empty());
     if (!domains.empty()) check(given, together, tuning, domains, offsets);
@@ -46,7 +46,7 @@ Access every(const Layout& layout, int64_t start, int64_t step, int64_t count) {
 
 TEST(FileDomains, AreDisjointAscendingAndCoverEveryElement) {
   for_random_domains(1, [](const auto& given, const Access&, const Tuning&, const auto& domains, const auto& offsets) {
-    EXPECT_EQ(domains.back().end, offsets.back() + given.file.element_bytes);
+    EXPECT_EQ(domains[domains.size() - 1].end, offsets.back() + given.file.element_bytes);
     for (size_t i = 0; i < domains.size(); ++i) {
       EXPECT_LE(domains[i].begin, domains[i].end);
       EXPECT_EQ(domains[i].begin, i > 0 ? domains[i - 1].end : offsets.front());
@@ -59,14 +59,19 @@ TEST(FileDomains, BelongToDifferentRanksThatExistAndToNoMoreThanAskedFor) {
     for (size_t i = 0; i < domains.size(); ++i) {
       EXPECT_LT(domains[i].rank, given.sharing.ranks());
       EXPECT_GT(domains[i].rank, i > 0 ? domains[i - 1].rank : -1);
+      EXPECT_EQ(domains.rank_of(i), domains[i].rank);
+      EXPECT_EQ(domains.place_of(domains[i].rank), i);
     }
+    int aggregators = 0;
+    for (int rank = -1; rank <= given.sharing.ranks(); ++rank) aggregators += domains.place_of(rank) >= 0 ? 1 : 0;
+    EXPECT_EQ(aggregators, domains.size());
     EXPECT_LE(std::ssize(domains), tuning.aggregators > 0 ? tuning.aggregators : given.sharing.ranks());
   });
 }
 
 TEST(FileDomains, OfADenseArrayAreEqualAndStartAtMultiplesOfTheWindow) {
   const Layout layout = row_of(4 << 20);
-  const auto domains = file_domains(all_of(layout), 4, {});
+  const FileDomains domains(all_of(layout), 4, {});
   ASSERT_EQ(domains.size(), 4U);
   for (int64_t i = 0; i < 4; ++i) {
     EXPECT_EQ(domains[static_cast<size_t>(i)].begin, i * (8 << 20));
@@ -82,7 +87,9 @@ TEST(FileDomains, HoldAboutEqualNumbersOfElements) {
     const Layout layout = row_of(count * step, 8, random.between(0, 10'000));
     const int ranks = static_cast<int>(random.between(1, 7));
     const Access together = every(layout, 0, step, count);
-    for (const auto& domain : file_domains(together, ranks, {})) {
+    const FileDomains domains(together, ranks, {});
+    for (size_t d = 0; d < domains.size(); ++d) {
+      const FileDomain domain = domains[d];
       // Starts are rounded down to pages here (less than four windows a domain) or to windows.
       const int64_t window_bytes = Tuning().window_bytes;
       const int64_t rounding = 8 * count / ranks >= 4 * window_bytes ? window_bytes : 4096;
@@ -98,7 +105,7 @@ TEST(FileDomains, HoldEqualNumbersOfElementsNotEqualSpans) {
   const Layout layout = row_of(3000, 4096);
   const Distribution distribution({{DimensionRule::Kind::kCyclic, 1000}}, {2});
   const Access together(layout, {distributed_part(distribution, select_all({3000}), 0, 4096)});
-  const auto domains = file_domains(together, 2, {});
+  const FileDomains domains(together, 2, {});
   ASSERT_EQ(domains.size(), 2U);
   EXPECT_EQ(together.bytes_in(domains[0].begin, domains[0].end), 1000 * 4096);
   EXPECT_EQ(together.bytes_in(domains[1].begin, domains[1].end), 1000 * 4096);
@@ -108,7 +115,7 @@ TEST(FileDomains, AreSpreadOverTheRanksWhereThereAreFewerAggregators) {
   const Layout layout = row_of(4 << 20);
   Tuning tuning;
   tuning.aggregators = 2;
-  const auto domains = file_domains(all_of(layout), 8, tuning);
+  const FileDomains domains(all_of(layout), 8, tuning);
   ASSERT_EQ(domains.size(), 2U);
   EXPECT_EQ(domains[0].rank, 0);
   EXPECT_EQ(domains[1].rank, 4);
@@ -118,17 +125,17 @@ TEST(FileDomains, AreNoMoreThanRanksNorThanElementsNorSmallerThanTheirMinimum) {
   Tuning tuning;
   tuning.aggregators = 100;
   const Layout large = row_of(4 << 20);
-  EXPECT_EQ(file_domains(all_of(large), 3, tuning).size(), 3U);
+  EXPECT_EQ(FileDomains(all_of(large), 3, tuning).size(), 3U);
   const Layout small = row_of(3 * (64 << 10) / 8);  // three times domain_bytes_min
-  EXPECT_EQ(file_domains(all_of(small), 100, {}).size(), 3U);
+  EXPECT_EQ(FileDomains(all_of(small), 100, {}).size(), 3U);
   tuning.domain_bytes_min = 1;
   const Layout two = row_of(2);
-  EXPECT_EQ(file_domains(all_of(two), 100, tuning).size(), 2U);
+  EXPECT_EQ(FileDomains(all_of(two), 100, tuning).size(), 2U);
 }
 
 TEST(FileDomains, OfNothingAreNone) {
   const Layout layout = row_of(100);
-  EXPECT_TRUE(file_domains(every(layout, 0, 1, 0), 4, {}).empty());
+  EXPECT_TRUE(FileDomains(every(layout, 0, 1, 0), 4, {}).empty());
 }
 
 TEST(WindowRounds, CoverEveryElementOnceEachInTheDomainThatHoldsIt) {
@@ -169,31 +176,31 @@ TEST(WindowCapacity, IsWholePagesAndNoMoreThanTheSpan) {
   EXPECT_EQ(window_capacity(all_of(row_of(10, 100'000)), 1 << 10), 25 * 4096);  // elements larger than the window
 }
 
-WindowWrite window_write_of(const Access& access, int64_t runs_bytes_min) {
+WindowTransfer window_write_of(const Access& access, int64_t runs_bytes_min) {
   Tuning tuning;
   tuning.runs_bytes_min = runs_bytes_min;
-  return window_write(access, *access.next_window(0, INT64_MAX, 1 << 20), tuning);
+  return window_transfer(access, *access.next_window(0, INT64_MAX, 1 << 20), tuning);
 }
 
-TEST(WindowWrite, IsWholeWhereTheRanksLeaveNoHole) {
+TEST(WindowTransfer, IsWholeWhereTheRanksLeaveNoHole) {
   const Layout layout = row_of(1000);
-  EXPECT_EQ(window_write_of(all_of(layout), 1 << 20), WindowWrite::kWhole);
-  EXPECT_EQ(window_write_of(every(layout, 10, 1, 500), 1), WindowWrite::kWhole);  // holes outside it do not count
+  EXPECT_EQ(window_write_of(all_of(layout), 1 << 20), WindowTransfer::kWhole);
+  EXPECT_EQ(window_write_of(every(layout, 10, 1, 500), 1), WindowTransfer::kWhole);  // holes outside it do not count
 }
 
-TEST(WindowWrite, IsRunByRunWhereRunsAreLongAndSievedWhereTheyAreShort) {
+TEST(WindowTransfer, IsRunByRunWhereRunsAreLongAndSievedWhereTheyAreShort) {
   const Layout layout = row_of(100, 64);
   const Access separate = every(layout, 0, 2, 50);
-  EXPECT_EQ(window_write_of(separate, 64), WindowWrite::kRuns);
-  EXPECT_EQ(window_write_of(separate, 65), WindowWrite::kSieve);
+  EXPECT_EQ(window_write_of(separate, 64), WindowTransfer::kRuns);
+  EXPECT_EQ(window_write_of(separate, 65), WindowTransfer::kSieve);
 }
 
-TEST(WindowWrite, LooksAtItsOwnWindowOnly) {
+TEST(WindowTransfer, LooksAtItsOwnWindowOnly) {
   // Elements 0 ... 99 without a hole, then every second one.
   const Layout layout = row_of(300, 8);
   const Access access(layout, {box_part({0}, {100}, 8), selected_part({{100, 2, 100, false}}, 8)});
-  EXPECT_EQ(window_write(access, {0, 800, 800}, {}), WindowWrite::kWhole);
-  EXPECT_EQ(window_write(access, {800, 1592, 1600}, {}), WindowWrite::kSieve);
+  EXPECT_EQ(window_transfer(access, {0, 800, 800}, {}), WindowTransfer::kWhole);
+  EXPECT_EQ(window_transfer(access, {800, 1592, 1600}, {}), WindowTransfer::kSieve);
 }
 
 }  // namespace

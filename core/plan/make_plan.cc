@@ -54,7 +54,8 @@ Plan make_plan(Request request) {
   plan.request = std::move(request);
   Request& asked = plan.request;
   if (asked.direction == Direction::kWrite) asked.sharing.check_written_once();
-  plan.runs = runs_of(*asked.layout, asked.sharing);
+  const Access together = access_together(asked);
+  plan.runs = asked.sharing.ranks() == 1 ? runs_of(together) : runs_of(*asked.layout, asked.sharing);
   plan.staged = exchange_is_staged(*asked.layout, asked.sharing, plan.runs, asked.tuning);
   plan.reason = asked.method == Method::kAuto ? obvious(asked, plan.runs) : "asked for";
   if (asked.method == Method::kAuto && !plan.reason.empty()) {
@@ -66,7 +67,7 @@ Plan make_plan(Request request) {
     if (plan.reason.empty()) plan.reason = why_chosen(options);
   }
   asked.asked_tuning = {true, true, true, true};  // the sizes are settled: what the plan is asked later varies none
-  plan.domains = file_domains(access_together(asked), asked.sharing.ranks(), asked.tuning);
+  plan.domains = FileDomains(together, asked.sharing.ranks(), asked.tuning);
   return plan;
 }
 
@@ -77,18 +78,13 @@ Price Plan::price() const {
 }
 
 std::vector<Candidate> Plan::candidates() const {
+  const Access together = access_together(request);
   std::vector<Candidate> all;
   for (const Option& option : priced_options(request, staged, Method::kAuto)) {
-    Candidate candidate{option, {}, 0};
-    Plan of_option = *this;
-    take_sizes(of_option.request.tuning, {option});
-    of_option.domains = file_domains(access_together(request), request.sharing.ranks(), of_option.request.tuning);
-    for (int rank = 0; rank < request.sharing.ranks(); ++rank) {
-      const Cost of_rank = of_option.cost(option.method, rank);
-      candidate.total += of_rank;
-      candidate.buffer_bytes_max = std::max(candidate.buffer_bytes_max, of_rank.buffer_bytes);
-    }
-    all.push_back(candidate);
+    Request sized = request;
+    take_sizes(sized.tuning, {option});
+    const FileDomains domains_then(together, sized.sharing.ranks(), sized.tuning);
+    all.push_back({option, total_cost(sized, option.method, domains_then, staged, together)});
   }
   return all;
 }

@@ -14,15 +14,14 @@ namespace swath {
 
 struct Candidate {
   Option option;
-  Cost total;                    // of all ranks; buffer_bytes: the sum
-  int64_t buffer_bytes_max = 0;  // of the rank that needs most
+  TotalCost cost;
 };
 
 struct Plan {
   Request request;
   Method method = Method::kDirect;  // never kAuto
   std::string reason;               // why this method
-  std::vector<FileDomain> domains;  // of two-phase, whichever method was chosen
+  FileDomains domains;              // of two-phase, whichever method was chosen
   bool staged = false;              // two-phase: whether ranks of a node exchange packed elements (window_exchange.h)
   Runs runs;
 
@@ -31,7 +30,7 @@ struct Plan {
   int64_t local_bytes(int rank) const;
   // Seconds of the rank that has most to do, by the method chosen. Computed when asked.
   Price price() const;
-  // All methods, for `explain`: what the choice was made from. Computed when asked, it visits every rank.
+  // All methods, for `explain`: what the choice was made from. Computed when asked.
   std::vector<Candidate> candidates() const;
 };
 

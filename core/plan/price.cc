@@ -149,7 +149,7 @@ Work sieve_work(const Request& request, const Access& access, const Share& share
 // The aggregator with the first domain, which is as large as any.
 Work two_phase_work(const Request& request, const Access& together, const Share& share, bool staged) {
   Work work;
-  const auto domains = file_domains(together, request.sharing.ranks(), request.tuning);
+  const auto domains = FileDomains(together, request.sharing.ranks(), request.tuning);
   if (domains.empty()) return work;
   const FileDomain first = domains[0];
   const double aggregators = as_double(std::ssize(domains));

@@ -78,10 +78,21 @@ std::vector<Part> Sharing::parts(int rank, int64_t element_bytes) const {
   return parts;
 }
 
+std::vector<RankKind> Sharing::kinds(int parts_min) const {
+  if (ranks_ == 1) return {{0, 1}};
+  if (!is_boxes_) return distribution_[0].kinds(selected_shape(selection_), ranks_, parts_min);
+  std::vector<RankKind> kinds;
+  for (int rank = 0; rank < ranks_; ++rank) kinds.push_back({rank, 1});
+  return kinds;
+}
+
 std::vector<Part> Sharing::together(int64_t element_bytes) const {
   if (only_rank_ >= 0) return parts(0, element_bytes);
-  if (!is_boxes_) return {selected_part(selection_, element_bytes)};
   std::vector<Part> all;
+  if (!is_boxes_) {
+    all.push_back(selected_part(selection_, element_bytes));
+    return all;
+  }
   for (int rank = 0; rank < ranks_; ++rank) {
     auto parts_of_rank = parts(rank, element_bytes);
     all.insert(all.end(), parts_of_rank.begin(), parts_of_rank.end());
@@ -105,6 +116,7 @@ int Sharing::busiest_rank() const {
 }
 
 void Sharing::check_written_once() const {
+  if (!is_boxes_) return;  // a distribution gives each element to one rank
   struct Owned {
     const Box* box;
     size_t rank;

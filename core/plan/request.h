@@ -34,6 +34,8 @@ class Sharing {
   int ranks() const { return ranks_; }
   // What `rank` holds; a distribution gives one part, boxes one part each.
   std::vector<Part> parts(int rank, int64_t element_bytes) const;
+  // Ranks whose shares differ only by where they lie (Distribution::kinds). With boxes each rank is a kind of its own.
+  std::vector<RankKind> kinds(int parts_min = 1) const;
   // What all hold together.
   std::vector<Part> together(int64_t element_bytes) const;
   // The rank that holds most (of equals the lowest): the first place of a grid, whose blocks are never the ragged ones.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 #include <numeric>
-#include <set>
 
 #include "base/error.h"
 #include "base/math.h"
@@ -25,6 +24,28 @@ std::vector<int64_t> c_strides(const Shape& shape, int64_t element_bytes) {
     stride *= std::max<int64_t>(shape[d], 1);
   }
   return strides;
+}
+
+// Places [begin, end) of one dimension of the grid.
+struct PlaceRange {
+  int64_t begin;
+  int64_t end;
+};
+
+// The kinds of place, each a range (Distribution::kinds).
+std::vector<PlaceRange> place_kinds(const DimensionRule& rule, int64_t n, int64_t places) {
+  const bool whole = rule.kind == DimensionRule::Kind::kWhole;
+  const int64_t block = whole || n == 0 ? n : (rule.size > 0 ? std::min(rule.size, n) : ceil_div(n, places));
+  if (block == 0) return {{0, places}};
+  const int64_t cycles = n / block / places;
+  const int64_t rest = cycles == 0 ? n : n - cycles * block * places;
+  const int64_t full = rest / block;
+  const int64_t least = full + (rest % block > 0 ? 1 : 0);
+  std::vector<PlaceRange> kinds;
+  for (const PlaceRange& range : {PlaceRange{0, full}, PlaceRange{full, least}, PlaceRange{least, places}}) {
+    if (range.begin < range.end) kinds.push_back(range);
+  }
+  return kinds;
 }
 
 // The positions 0 ... n - 1 of one dimension that the process at `place` of `places` owns.
@@ -132,8 +153,9 @@ Distribution::Distribution(std::vector<DimensionRule> rules, std::vector<int64_t
       fail_argument("distribution: " + std::to_string(ranks_.size()) + " ranks given for a grid of " +
                     std::to_string(places) + " places");
     }
-    if (std::set<int>(ranks_.begin(), ranks_.end()).size() != ranks_.size() ||
-        *std::min_element(ranks_.begin(), ranks_.end()) < 0) {
+    std::vector<int> sorted = ranks_;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted.front() < 0 || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
       fail_argument("distribution: the ranks of a grid must be different and not negative");
     }
   }
@@ -186,6 +208,42 @@ Shape Distribution::local_shape(const Shape& shape, int rank) const {
   return local;
 }
 
+std::vector<RankKind> Distribution::kinds(const Shape& shape, int ranks, int parts_min) const {
+  std::vector<std::vector<PlaceRange>> ranges;
+  for (size_t d = 0; d < shape.size(); ++d) ranges.push_back(place_kinds(rules_[d], shape[d], grid_[d]));
+  std::vector<RankKind> kinds;
+  // One product of ranges after the other: `which` counts through them, the last dimension fastest.
+  for (std::vector<size_t> which(shape.size(), 0);;) {
+    int64_t members = 1;
+    for (size_t d = 0; d < shape.size(); ++d) members *= ranges[d][which[d]].end - ranges[d][which[d]].begin;
+    const int64_t parts = std::clamp<int64_t>(ceil_div(members * parts_min, std::max(ranks, 1)), 1, members);
+    for (int64_t part = 0; part < parts; ++part) {
+      int64_t member = (2 * part + 1) * members / (2 * parts);  // in the middle of its part
+      int64_t place = 0;
+      int64_t places_of_faster = 1;
+      for (size_t d = shape.size(); d-- > 0;) {
+        const PlaceRange& range = ranges[d][which[d]];
+        place += (range.begin + member % (range.end - range.begin)) * places_of_faster;
+        member /= range.end - range.begin;
+        places_of_faster *= grid_[d];
+      }
+      kinds.push_back({ranks_.empty() ? static_cast<int>(place) : ranks_[static_cast<size_t>(place)],
+                       (part + 1) * members / parts - part * members / parts});
+    }
+    size_t d = shape.size();
+    while (d > 0 && ++which[d - 1] == ranges[d - 1].size()) which[--d] = 0;
+    if (d == 0) break;
+  }
+  if (ranks > places()) {
+    std::vector<int> taken = ranks_;
+    std::sort(taken.begin(), taken.end());
+    int rank = ranks_.empty() ? static_cast<int>(places()) : 0;  // the lowest without a place
+    while (static_cast<size_t>(rank) < taken.size() && taken[static_cast<size_t>(rank)] == rank) ++rank;
+    kinds.push_back({rank, ranks - places()});
+  }
+  return kinds;
+}
+
 std::string Distribution::to_string() const {
   std::string text = "(";
   for (size_t d = 0; d < rules_.size(); ++d) text += (d == 0 ? "" : ", ") + swath::to_string(rules_[d]);
@@ -229,6 +287,7 @@ Part distributed_part(const Distribution& distribution, const Selection& selecti
 
 Part selected_part(const Selection& selection, int64_t element_bytes) {
   Part part;
+  part.indices.reserve(selection.size());
   for (const auto& dimension : selection) {
     part.indices.push_back(IndexSet::range(0, dimension.dropped ? 1 : dimension.count)
                                .mapped(dimension.start, dimension.dropped ? 1 : dimension.step));

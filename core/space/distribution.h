@@ -55,6 +55,12 @@ struct Part {
   int64_t count() const;
 };
 
+// Ranks whose shares differ only by where they lie: blocks, steps, periods and counts are the same in every dimension.
+struct RankKind {
+  int rank;       // one of them
+  int64_t ranks;  // how many they are
+};
+
 class Distribution {
  public:
   // `grid` has one entry a dimension, 1 for Whole; or one entry a dimension that is not Whole (HPF's PROCESSORS).
@@ -74,6 +80,19 @@ class Distribution {
   std::vector<IndexSet> local_sets(const Shape& shape, int rank) const;
   Shape local_shape(const Shape& shape, int rank) const;
   void check(const Shape& shape) const;
+
+  // The kinds of `ranks` ranks, those beyond the grid among them; a kind is listed in several parts where one would
+  // stand for more than ranks / parts_min ranks. With parts_min == ranks every rank of the grid is listed.
+  //
+  // Theorem: in one dimension there are at most three kinds of place, and they follow each other: those that hold most,
+  // at most one that ends within a block, those that hold least. For in blocks of b, dealt to P places, every place
+  // holds b positions of each whole cycle of b * P, and place p holds clamp(r - p * b, 0, b) of the r positions that
+  // are left. BLOCK is the same with a single cycle. So ranks are of at most 3^dimensions kinds, and one more that
+  // holds nothing.
+  //
+  // Example: Cyclic(2) of 11 over 4 places is 0 1 | 2 3 | 4 5 | 6 7 || 8 9 | 10: place 0 holds four, place 1 three,
+  // places 2 and 3 two.
+  std::vector<RankKind> kinds(const Shape& shape, int ranks, int parts_min = 1) const;
 
   std::string to_string() const;
   friend bool operator==(const Distribution& a, const Distribution& b) = default;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 #include "testing/naive.h"
 
@@ -97,6 +100,66 @@ TEST(Distribution, EveryElementIsOwnedOnceByTheRankThatHpfNames) {
     }
     ASSERT_EQ(total, element_count(shape));
   }
+}
+
+// What of an IndexSet does not depend on where it lies.
+std::vector<int64_t> form_of(const IndexSet& set) {
+  std::vector<int64_t> steps;
+  for (int64_t p = 1; p < set.count(); ++p) steps.push_back(set.at(p) - set.at(p - 1));
+  steps.push_back(set.count());
+  return steps;
+}
+
+// The share of `rank` in every dimension, of an array that is selected backwards with gaps.
+std::vector<std::vector<int64_t>> forms_of(const Distribution& distribution, const Shape& shape, int rank) {
+  Selection selection;
+  for (const int64_t extent : shape) selection.push_back({3 * extent, -3, extent, false});
+  std::vector<std::vector<int64_t>> forms;
+  const Part part = distributed_part(distribution, selection, rank, 8);
+  for (const auto& set : part.indices) forms.push_back(form_of(set));
+  if (part.count() == 0) forms.clear();
+  return forms;
+}
+
+TEST(Distribution, RanksOfAKindHoldSharesOfOneFormAndAllRanksAreOfAKind) {
+  Random random(12);
+  for (int i = 0; i < 1500 && !HasFailure(); ++i) {
+    const Shape shape = testing::random_shape(random, static_cast<size_t>(random.between(0, 4)));
+    const Distribution distribution = testing::random_distribution(random, shape);
+    SCOPED_TRACE(to_string(shape) + " " + distribution.to_string() + testing::text_of(distribution.ranks()));
+    const int ranks = distribution.highest_rank() + static_cast<int>(random.between(1, 4));
+    std::vector<std::vector<std::vector<int64_t>>> all;
+    for (int rank = 0; rank < ranks; ++rank) all.push_back(forms_of(distribution, shape, rank));
+    std::sort(all.begin(), all.end());
+    for (const int parts_min : {1, 3, ranks}) {
+      const auto kinds = distribution.kinds(shape, ranks, parts_min);
+      std::vector<std::vector<std::vector<int64_t>>> by_kind;
+      for (const RankKind& kind : kinds) {
+        by_kind.insert(by_kind.end(), static_cast<size_t>(kind.ranks), forms_of(distribution, shape, kind.rank));
+        if (distribution.holds(kind.rank)) {
+          EXPECT_LE(kind.ranks, (ranks + parts_min - 1) / parts_min);
+        }
+      }
+      std::sort(by_kind.begin(), by_kind.end());
+      EXPECT_EQ(by_kind, all);
+    }
+    EXPECT_LE(distribution.kinds(shape, ranks).size(), static_cast<size_t>(std::pow(3, shape.size())) + 1);
+  }
+}
+
+TEST(Distribution, KindsAreAtMostThreeADimensionAndOneBeyondTheGrid) {
+  const auto kinds = Distribution({cyclic(2)}, {4}).kinds({11}, 5);
+  ASSERT_EQ(kinds.size(), 4U);
+  EXPECT_EQ(kinds[0].rank, 0);  // 0 1 8 9
+  EXPECT_EQ(kinds[0].ranks, 1);
+  EXPECT_EQ(kinds[1].rank, 1);  // 2 3 10
+  EXPECT_EQ(kinds[1].ranks, 1);
+  EXPECT_EQ(kinds[2].rank, 3);  // the one in the middle of 2 and 3
+  EXPECT_EQ(kinds[2].ranks, 2);
+  EXPECT_EQ(kinds[3].rank, 4);  // beyond the grid
+  EXPECT_EQ(kinds[3].ranks, 1);
+  EXPECT_EQ(Distribution({block(1)}, {2}, {3, 0}).kinds({2}, 5).back().rank,
+            1);  // the lowest without a place
 }
 
 TEST(Distribution, ScalarBelongsToTheFirstPlaceOnly) {

@@ -81,6 +81,8 @@ class IndexSet {
   // From `position` on: how many elements (at most up to count()) follow each other at distance one step.
   int64_t rest_of_block(int64_t position) const;
   int64_t step() const { return step_; }
+  // Between front() and back(), an index belongs to the set exactly when the one so much further does.
+  int64_t period() const { return first_ + count_ <= block_ ? step_ : period_; }
 
   friend bool operator==(const IndexSet& a, const IndexSet& b) = default;
 

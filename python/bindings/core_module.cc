@@ -335,8 +335,10 @@ NB_MODULE(_core, m) {
       .def_prop_ro("domains",
                    [](const swath::Plan& plan) {
                      std::vector<std::tuple<int, int64_t, int64_t>> domains;
-                     for (const auto& domain : plan.domains)
+                     for (size_t i = 0; i < plan.domains.size(); ++i) {
+                       const swath::FileDomain domain = plan.domains[i];
                        domains.emplace_back(domain.rank, domain.begin, domain.end);
+                     }
                      return domains;
                    })
       .def_prop_ro("runs", [](const swath::Plan& plan) { return plan.runs.count; })
@@ -359,8 +361,8 @@ NB_MODULE(_core, m) {
            [](const swath::Plan& plan) {
              nb::dict dict;
              for (const auto& candidate : plan.candidates()) {
-               nb::dict cost = cost_dict(candidate.total);
-               cost["buffer_bytes_max"] = candidate.buffer_bytes_max;
+               nb::dict cost = cost_dict(candidate.cost.sum);
+               cost["buffer_bytes_max"] = candidate.cost.buffer_bytes_max;
                cost["price"] = price_dict(candidate.option.price);
                cost["tuning"] = tuning_dict(candidate.option.tuning);
                dict[swath::to_string(candidate.option.method).c_str()] = cost;
