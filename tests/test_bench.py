@@ -17,7 +17,7 @@ import pytest
 
 from mpi_runs import needs_mpi
 from swath.bench import __main__ as command
-from swath.bench import interleaved, measure, page_cache, table1
+from swath.bench import interleaved, latency, measure, page_cache, table1
 from swath.bench.conditions import file_system
 from swath.errors import ArgumentError, StoreError
 from swath.ranks import Ranks, ranks_of
@@ -265,6 +265,39 @@ def test_a_file_can_be_put_out_of_the_page_cache_and_back(tmp_path: Path) -> Non
         assert before is None or after is None or after - before >= file.bytes
 
 
+def latency_result(seconds: dict[tuple[int, str, str], list[float]]) -> dict[str, Any]:
+    """What `measure` would return had the calls taken so long; repetition 0 is absurdly fast."""
+    return {
+        "measurements": [
+            {"ranks": ranks, "group": group, "contender": name, "repetition": repetition, "seconds": took}
+            for (ranks, group, name), given in seconds.items()
+            for repetition, took in enumerate([1e-12, *given])
+        ],
+        "planning": {"seconds": {"read Block()": [3e-3, 1e-3, 8e-3]}},
+    }
+
+
+def test_small_reads_are_compared_with_the_system_call_of_their_own_group() -> None:
+    summary = latency.summarise(
+        latency_result(
+            {
+                (1, "alone", latency.PREADV): [2e-6, 1e-6, 9e-6],
+                (1, "alone", "Swath a[i:j]"): [12e-6, 11e-6, 30e-6],
+                (2, "runs", latency.ALONE): [4e-6],
+                (2, "runs", "Swath, the same again"): [54e-6],
+                (2, "elements", "Swath, the same again"): [60e-6],
+            }
+        )
+    )
+    rows = {(row["ranks"], row["group"], row["contender"]): row for row in summary["microseconds"]}
+    alone = rows[1, "alone", "Swath a[i:j]"]
+    assert (alone["fastest"], alone["median"]) == pytest.approx((11, 12))
+    assert (alone["fastest_above"], alone["median_above"]) == pytest.approx((10, 10))
+    assert rows[2, "runs", "Swath, the same again"]["fastest_above"] == pytest.approx(50)
+    assert "fastest_above" not in rows[2, "elements", "Swath, the same again"]
+    assert summary["planning_milliseconds"]["read Block()"] == pytest.approx({"fastest": 1, "median": 3})
+
+
 # ---- whole runs ------------------------------------------------------------------------------------------------------
 
 
@@ -370,6 +403,32 @@ def ranks_in(folder: str) -> list[str]:
             if folder in (process / "cmdline").read_text(errors="replace"):
                 found.append(process.name)
     return found
+
+
+def test_latency_measures_every_way_alone_and_together(tmp_path: Path) -> None:
+    recorded, printed = measured(tmp_path, "latency", "--bytes", "1KiB", "--ranks", "2")
+    taken = {(m["ranks"], m["group"], m["contender"]) for m in recorded["measurements"]}
+    assert {name for ranks, group, name in taken if group == "core"} == {latency.PREAD, latency.CORE}
+    assert {latency.PREADV, "Swath a[i:j]"} < {name for ranks, group, name in taken if group == "alone"}
+    for group in ("runs", "elements"):
+        ours = {"Swath, another request each time", "Swath, the same again", "MPI.File.Read_at_all"}
+        assert ours <= {name for ranks, of, name in taken if (ranks, of) == (2, group)}
+    for which in taken:
+        own = [m for m in recorded["measurements"] if (m["ranks"], m["group"], m["contender"]) == which]
+        assert [m["repetition"] for m in own] == [0, 1, 2, 3]
+        assert all(0 < m["seconds"] < 1 for m in own)
+    assert recorded["planning"]["ranks"] == 10_000
+    assert all(took > 0 for of in recorded["planning"]["seconds"].values() for took in of)
+    assert recorded["summary"] == latency.summarise(recorded)
+    for words in ("One contiguous read of 1.0 KiB", "Swath a[i:j]", "2 ranks, 64 interleaved elements", "10,000 ranks"):
+        assert words in printed
+
+
+@pytest.mark.parametrize("wrong", ["12", "8MiB"])
+def test_latency_refuses_reads_that_its_file_cannot_give(wrong: str) -> None:
+    given = command.parser().parse_args(["latency", "--bytes", wrong])
+    with pytest.raises(ArgumentError, match=r"--bytes \d+: expected a multiple of 8, at most 1048576"):
+        command.options_of("latency", given)
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------

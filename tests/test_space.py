@@ -102,9 +102,9 @@ def test_what_is_not_basic_slicing_is_refused(selection: Any, message: str) -> N
 
 
 def test_selections_may_use_numpy_integers_and_reach_beyond_the_ends() -> None:
-    assert normalise_selection(np.s_[np.int16(-1), np.uint8(1) : 99], (4, 6)) == [(3, 1, 1, True), (1, 1, 5, False)]
-    assert normalise_selection(np.s_[10 : 2**80, 5:2], (4, 6)) == [(0, 1, 0, False)] * 2
-    assert normalise_selection((), ()) == normalise_selection(..., ()) == []
+    assert normalise_selection(np.s_[np.int16(-1), np.uint8(1) : 99], (4, 6)) == ((3, 1, 1, True), (1, 1, 5, False))
+    assert normalise_selection(np.s_[10 : 2**80, 5:2], (4, 6)) == ((0, 1, 0, False),) * 2
+    assert normalise_selection((), ()) == normalise_selection(..., ()) == ()
 
 
 HALVES = (Block(),)

@@ -8,6 +8,7 @@
 #include "calibrate/copies.h"
 #include "calibrate/meetings.h"
 #include "calibrate/requests.h"
+#include "calibrate/small_reads.h"
 #include "engine/engine_test_file.h"
 
 namespace swath {
@@ -182,6 +183,19 @@ TEST(TimeVisits, GiveSecondsOfAWindow) {
   ASSERT_EQ(samples.size(), 1);
   EXPECT_GT(samples[0], 1e-9);
   EXPECT_LT(samples[0], 1e-3);
+}
+
+TEST(TimeSmallReads, GivesSecondsOfEachRepetitionAndRefusesAFileThatIsTooSmall) {
+  const EngineTestFile file;
+  file.write(counting_bytes(10'000));
+  const SmallReads seconds = time_small_reads(file.path(), 4096, 3, 2);
+  for (const auto* samples : {&seconds.pread, &seconds.core}) {
+    ASSERT_EQ(samples->size(), 2);
+    for (const double sample : *samples) EXPECT_GT(sample, 0);
+  }
+  for (const int64_t bytes : {0, 10'001}) {
+    EXPECT_EQ(error_of([&] { time_small_reads(file.path(), bytes, 1, 1); }).kind(), ErrorKind::kArgument);
+  }
 }
 
 }  // namespace

@@ -29,13 +29,13 @@ std::string broadcast_text(Comm& comm, std::string text, int64_t bytes, int root
   return text;
 }
 
-void throw_lowest(Comm& comm, const std::vector<Verdict>& all, const std::optional<Error>& mine) {
+void throw_lowest(Comm& comm, const std::vector<Verdict>& all, const std::optional<Error>& mine, bool with_words) {
   for (int rank = 0; rank < comm.size(); ++rank) {
     const Verdict& verdict = all[static_cast<size_t>(rank)];
-    if (verdict.kind == 0) continue;
+    if (verdict.kind == 0 || (verdict.asked_bytes > 0) != with_words) continue;
     std::string message = broadcast_text(comm, rank == comm.rank() ? mine->what() : "", verdict.message_bytes, rank);
-    if (comm.size() > 1) message = "rank " + std::to_string(rank) + ": " + message;
-    throw Error(static_cast<ErrorKind>(verdict.kind), message, verdict.os_error);
+    throw Error(static_cast<ErrorKind>(verdict.kind), "rank " + std::to_string(rank) + ": " + message,
+                verdict.os_error);
   }
 }
 
@@ -53,18 +53,17 @@ Verdict verdict_of(const std::optional<Error>& error) {
 
 void agree(Comm& comm, const std::optional<Error>& mine) { agree_same(comm, "", mine); }
 
-void agree_same(Comm& comm, const std::string& asked, const std::optional<Error>& mine) {
-  agree_same_with_notes(comm, asked, mine, {});
-}
-
-std::vector<Note> agree_same_with_notes(Comm& comm, const std::string& asked, const std::optional<Error>& mine,
-                                        const Note& note) {
+std::vector<Note> agree_same(Comm& comm, const std::string& asked, const std::optional<Error>& mine, const Note& note) {
+  if (comm.size() == 1) {
+    if (mine) throw Error(*mine);
+    return {note};
+  }
   Verdict verdict = verdict_of(mine);
   verdict.note = note;
   verdict.asked_hash = std::hash<std::string>{}(asked);
   verdict.asked_bytes = static_cast<int64_t>(asked.size());
   const auto all = gather(comm, verdict);
-  throw_lowest(comm, all, mine);
+  throw_lowest(comm, all, mine, false);
   for (int rank = 1; rank < comm.size(); ++rank) {
     const Verdict& other = all[static_cast<size_t>(rank)];
     if (other.asked_hash == all[0].asked_hash && other.asked_bytes == all[0].asked_bytes) continue;
@@ -74,6 +73,7 @@ std::vector<Note> agree_same_with_notes(Comm& comm, const std::string& asked, co
                 "ranks of one collective operation ask for different things: rank 0: " + first + "; rank " +
                     std::to_string(rank) + ": " + second + ". Give every rank the same arguments");
   }
+  throw_lowest(comm, all, mine, true);
   std::vector<Note> notes;
   for (const Verdict& one : all) notes.push_back(one.note);
   return notes;

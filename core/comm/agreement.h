@@ -16,14 +16,13 @@ namespace swath {
 // "rank R: " where there is more than one rank.
 void agree(Comm& comm, const std::optional<Error>& mine);
 
-// Collective. Every rank brings what it is asked to do, in words; different words are an Error{kDisagreement} on all
-// that quotes two of them. An error of its own that a rank brings goes first, as in agree().
-void agree_same(Comm& comm, const std::string& asked, const std::optional<Error>& mine = std::nullopt);
-
 // What a rank alone knows and planning needs; it travels with an agreement, at no further cost.
 using Note = std::array<int64_t, 3>;
-// agree_same(), and every rank's note.
-std::vector<Note> agree_same_with_notes(Comm& comm, const std::string& asked, const std::optional<Error>& mine,
-                                        const Note& note);
+
+// Collective. Every rank brings what it is asked to do, in words; different words are an Error{kDisagreement} on all
+// that quotes two of them. A rank may bring an error of its own too, and all throw it as in agree(): before they
+// compare words where it has none (what was asked of it cannot be), after that where it has. Returns every rank's note.
+std::vector<Note> agree_same(Comm& comm, const std::string& asked, const std::optional<Error>& mine = std::nullopt,
+                             const Note& note = {});
 
 }  // namespace swath

@@ -93,13 +93,29 @@ TEST(Agreement, DisagreementQuotesBothAndIsTheSameOnAllRanks) {
              "sieve. Give every rank the same arguments");
 }
 
-TEST(Agreement, AnErrorOfOnesOwnGoesBeforeADisagreement) {
-  const auto errors = thrown(3, [](Comm& comm) {
+// Of ranks 1 and 2, which bring errors; rank 0 brings none, and all bring different words or none.
+std::vector<std::optional<Error>> thrown_with_words(const std::vector<std::string>& words) {
+  return thrown(3, [&](Comm& comm) {
     std::optional<Error> mine;
-    if (comm.rank() == 2) mine = Error(ErrorKind::kArgument, "out has 3 dimensions");
-    agree_same(comm, "words of rank " + std::to_string(comm.rank()), mine);
+    if (comm.rank() > 0) mine = Error(ErrorKind::kArgument, "error of " + std::to_string(comm.rank()));
+    agree_same(comm, words[static_cast<size_t>(comm.rank())], mine);
   });
-  expect_all(errors, ErrorKind::kArgument, "rank 2: out has 3 dimensions");
+}
+
+TEST(Agreement, AnErrorWithoutWordsGoesBeforeADisagreementAndOneWithWordsAfterIt) {
+  expect_all(thrown_with_words({"read", "write", ""}), ErrorKind::kArgument, "rank 2: error of 2");
+  expect_all(thrown_with_words({"read", "write", "write"}), ErrorKind::kDisagreement,
+             "ranks of one collective operation ask for different things: rank 0: read; rank 1: write. Give every rank "
+             "the same arguments");
+  expect_all(thrown_with_words({"read", "read", "read"}), ErrorKind::kArgument, "rank 1: error of 1");
+}
+
+TEST(Agreement, EveryRankGetsTheNotesOfAll) {
+  thrown(3, [](Comm& comm) {
+    const auto notes = agree_same(comm, "read", std::nullopt, {comm.rank(), 10, -1});
+    EXPECT_EQ(notes, (std::vector<Note>{{0, 10, -1}, {1, 10, -1}, {2, 10, -1}}));
+  });
+  EXPECT_EQ(agree_same(*make_solo_comm(), "read", std::nullopt, {7, 8, 9}), (std::vector<Note>{{7, 8, 9}}));
 }
 
 }  // namespace

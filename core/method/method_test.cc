@@ -521,8 +521,8 @@ TEST(Redistribute, MovesEveryElementFromOneSharingToAnother) {
     expect_no_errors(on_all_ranks(machine, [&](Comm& comm) {
       const auto rank = static_cast<size_t>(comm.rank());
       Progress progress;
-      redistribute(shape, element_bytes, from.sharing, to.sharing, comm, source[rank].local(), target[rank].local(),
-                   tuning, progress);
+      redistribute(element_bytes, from.sharing, to.sharing, comm, source[rank].local(), target[rank].local(), tuning,
+                   progress);
       EXPECT_EQ(progress.bytes_done, progress.bytes_total);
     }));
     for (size_t rank = 0; rank < target.size(); ++rank) {
@@ -544,8 +544,7 @@ TEST(Redistribute, GivesEveryRankAllOfAnArrayThatWasDealtOutElementByElement) {
     for (int64_t i = comm.rank(); i < elements; i += comm.size()) mine.push_back(i);
     auto& all = target[static_cast<size_t>(comm.rank())];
     Progress progress;
-    redistribute({elements}, 8, from, to, comm,
-                 {from.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(mine.data())}},
+    redistribute(8, from, to, comm, {from.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(mine.data())}},
                  {to.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(all.data())}}, {}, progress);
   }));
   std::vector<int64_t> expected(static_cast<size_t>(elements));

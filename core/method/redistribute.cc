@@ -5,16 +5,13 @@
 //
 //   pack what the others get into the own stage ─▶ all meet ─▶ unpack out of the stages of the others
 //
-// There are two stages, used in turn, so that one meeting a round is enough: who packs round t + 2 has met the others in
-// round t + 1, when all had unpacked round t. What a rank gives to itself goes from memory to memory (decision 0012).
+// There are two stages, used in turn, so that one meeting a round is enough: who packs round t + 2 has met the others
+// in round t + 1, when all had unpacked round t. What a rank gives to itself goes from memory to memory (decision
+// 0012).
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <cstdlib>
-#include <cstdio>
-#include <ctime>
-#include <array>
 
 #include "base/math.h"
 #include "layout/copy_kernels.h"
@@ -25,10 +22,12 @@ namespace swath {
 namespace {
 
 constexpr int64_t kLine = 64;
+// What a round packs for the others: fewer meetings than windows of a file, and still in the second cache.
+constexpr int64_t kWindowsOfStage = 2;
 // Rows up to this size are not cut at the end of a round: a cut row is three copies where it was one.
 constexpr int64_t kGrainBytes = int64_t{16} << 10;
-// What all flows together move at a time: the lines of user memory that they share are still in the first cache.
-static const int64_t kStepBytes = getenv("RS")?atoll(getenv("RS")):int64_t{64} << 10;
+// What all flows together move at a time, so that lines of user memory that they share are fetched once.
+constexpr int64_t kStepBytes = int64_t{128} << 10;
 constexpr int64_t kStepOfFlowBytes = int64_t{16} << 10;
 
 int64_t whole_lines(int64_t bytes) { return ceil_div(bytes, kLine) * kLine; }
@@ -87,7 +86,8 @@ struct Stretch {
   int64_t cut_before(int64_t element) const { return element >= count ? count : element / grain * grain; }
 };
 
-Stretch make_stretch(const SharedBox& box, const std::byte* source, std::byte* target, int64_t element_bytes) {
+Stretch make_stretch(const SharedBox& box, const std::byte* source, std::byte* target, int64_t element_bytes,
+                     int64_t grain_bytes) {
   Stretch stretch{{}, source, target, 1, 1};
   if (source != nullptr) stretch.source += box.from_origin;
   if (target != nullptr) stretch.target += box.to_origin;
@@ -97,7 +97,7 @@ Stretch make_stretch(const SharedBox& box, const std::byte* source, std::byte* t
     stretch.levels.push_back({loop.count, source != nullptr ? loop.from_stride : packed_stride,
                               target != nullptr ? loop.to_stride : packed_stride});
     stretch.count *= loop.count;
-    if (stretch.count * element_bytes <= kGrainBytes) stretch.grain = stretch.count;
+    if (stretch.count * element_bytes <= grain_bytes) stretch.grain = stretch.count;
   }
   std::reverse(stretch.levels.begin(), stretch.levels.end());
   return stretch;
@@ -173,23 +173,22 @@ class Redistribution {
   // Collective.
   Redistribution(int64_t element_bytes, const Sharing& from, const Sharing& to, Comm& comm, const LocalMemory& source,
                  const LocalMemory& target, const Tuning& tuning, Counters& counters, Progress& progress)
-      : element_bytes_(element_bytes), comm_(comm), counters_(counters), progress_(progress) {
+      : element_bytes_(element_bytes),
+        round_bytes_(kWindowsOfStage * tuning.window_bytes),
+        grain_bytes_(std::min(kGrainBytes, round_bytes_ / comm.size())),
+        comm_(comm),
+        counters_(counters),
+        progress_(progress) {
     find_flows(from, to, source, target);
-    make_buffers(getenv("RW") ? atoll(getenv("RW")) : tuning.window_bytes);
+    make_buffers();
   }
 
   void run() {
     for (int64_t round = 0; round < rounds_; ++round) {
-      auto c=[&](int k){timespec a,b;clock_gettime(CLOCK_THREAD_CPUTIME_ID,&a);clock_gettime(CLOCK_MONOTONIC,&b);std::array<double,2> now{a.tv_sec+a.tv_nsec*1e-9,b.tv_sec+b.tv_nsec*1e-9};if(k>=0){T[k][0]+=now[0]-L[0];T[k][1]+=now[1]-L[1];}L=now;};
-      c(-1);
       pack(round);
-      c(1);
       meet(round);
-      c(2);
       unpack(round);
-      c(3);
     }
-    if(comm_.rank()==0&&getenv("RT"))fprintf(stderr,"   cpu/wall ms pack %.1f/%.1f meet %.1f/%.1f unpack %.1f/%.1f rounds %ld x %ld\n",1e3*T[1][0],1e3*T[1][1],1e3*T[2][0],1e3*T[2][1],1e3*T[3][0],1e3*T[3][1],(long)rounds_,(long)steps_);
     finish_streaming();
   }
 
@@ -221,7 +220,7 @@ class Redistribution {
         const std::byte* source = from.addresses.empty() ? nullptr : from.addresses[i];
         std::byte* target = to.addresses.empty() ? nullptr : to.addresses[j];
         for_each_shared_box(from.parts[i], to.parts[j], [&](const SharedBox& box) {
-          flow.stretches.push_back(make_stretch(box, source, target, element_bytes_));
+          flow.stretches.push_back(make_stretch(box, source, target, element_bytes_, grain_bytes_));
           flow.elements += flow.stretches.back().count;
         });
       }
@@ -235,7 +234,7 @@ class Redistribution {
   }
 
   // Collective: all take as many rounds, and shared memory is handed out in equal parts.
-  void make_buffers(int64_t window_bytes) {
+  void make_buffers() {
     struct Need {
       int64_t bytes;
       int64_t sections;
@@ -247,12 +246,12 @@ class Redistribution {
     for (const Need& need : all) {
       most = {std::max(most.bytes, need.bytes), std::max(most.sections, need.sections)};
     }
-    rounds_ = std::max<int64_t>(1, ceil_div(most.bytes, window_bytes));
+    rounds_ = std::max<int64_t>(1, ceil_div(most.bytes, round_bytes_));
     if (most.bytes == 0) return;
     const int64_t step_bytes = std::max(kStepBytes, most.sections * kStepOfFlowBytes);
     steps_ = std::max<int64_t>(1, most.bytes / rounds_ / step_bytes);
-    const int64_t grain_bytes = std::max(kGrainBytes, element_bytes_);
-    stage_bytes_ = whole_lines(most.bytes / rounds_ + most.sections * (element_bytes_ + grain_bytes + kLine));
+    const int64_t rest_bytes = element_bytes_ + std::max(grain_bytes_, element_bytes_) + kLine;  // of a section
+    stage_bytes_ = whole_lines(most.bytes / rounds_ + most.sections * rest_bytes);
     table_bytes_ = whole_lines(comm_.size() * kPlaceBytes);
     shared_ = comm_.shared_windows(table_bytes_ + 2 * stage_bytes_);
     messages_ = shared_.empty() || comm_.node_count() > 1;
@@ -300,8 +299,6 @@ class Redistribution {
     return window_of(rank) + table_bytes_ + round % 2 * stage_bytes_;
   }
 
-  double T[4][2]={};
-  std::array<double,2> L;
   void pack(int64_t round) {
     for (int64_t step = round * steps_; step < (round + 1) * steps_; ++step) {
       move(own_, step, own_.first_of(step, rounds_ * steps_), nullptr, nullptr, use_);
@@ -369,6 +366,8 @@ class Redistribution {
   static constexpr int64_t kPlaceBytes = sizeof(int64_t);
 
   const int64_t element_bytes_;
+  const int64_t round_bytes_;
+  const int64_t grain_bytes_;
   Comm& comm_;
   Counters& counters_;
   Progress& progress_;
@@ -388,7 +387,7 @@ class Redistribution {
 
 }  // namespace
 
-Counters redistribute(const Shape&, int64_t element_bytes, const Sharing& from, const Sharing& to, Comm& comm,
+Counters redistribute(int64_t element_bytes, const Sharing& from, const Sharing& to, Comm& comm,
                       const LocalMemory& source, const LocalMemory& target, const Tuning& tuning, Progress& progress) {
   const auto begin = std::chrono::steady_clock::now();
   Counters counters;

@@ -57,10 +57,14 @@ std::vector<SharedPiece> intersection(const IndexSet& from, const IndexSet& to) 
     add_loop(piece.inner, piece.inner_step);
     shared.push_back(std::move(found));
   };
-  const int64_t turns = (end - begin) / period;
-  const int64_t rest = begin + turns * period;
-  for_each_common_piece(from, to, begin, begin + period, [&](const StridedPiece& piece) { add(piece, turns); });
-  for_each_common_piece(from, to, rest, end, [&](const StridedPiece& piece) { add(piece, 1); });
+  for_each_common_piece(from, to, begin, begin + period, [&](const StridedPiece& piece) {
+    const int64_t last = piece.index + (piece.outer - 1) * piece.outer_step + (piece.inner - 1) * piece.inner_step;
+    const int64_t turns = (end - 1 - last) / period + 1;
+    add(piece, turns);
+    // Between the first and the last index of a piece there is nothing of another.
+    const int64_t cut = piece.index + turns * period;
+    for_each_common_piece(from, to, cut, end, [&](const StridedPiece& rest) { add(rest, 1); });
+  });
   return shared;
 }
 

@@ -12,6 +12,7 @@
 #include "calibrate/copies.h"
 #include "calibrate/meetings.h"
 #include "calibrate/requests.h"
+#include "calibrate/small_reads.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -61,4 +62,12 @@ void bind_calibrate(nb::module_& m) {
       "block_bytes"_a, "window_bytes"_a, "memory_bytes"_a, "threads"_a, "seconds_max"_a, Unlocked());
   m.def("time_barriers", &swath::time_barriers, "ranks"_a, "seconds_max"_a, Unlocked());
   m.def("time_visits", &swath::time_visits, "seconds_max"_a, Unlocked());
+  m.def(
+      "time_small_reads",
+      [](const std::string& path, int64_t bytes, int calls, int repetitions) {
+        auto [pread, core] = swath::time_small_reads(path, bytes, calls, repetitions);
+        return std::make_pair(std::move(pread), std::move(core));
+      },
+      "path"_a, "bytes"_a, "calls"_a, "repetitions"_a, Unlocked(),
+      "Seconds of one contiguous read in each repetition: by pread, and by the core from request to bytes.");
 }

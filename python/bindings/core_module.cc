@@ -121,36 +121,36 @@ swath::Sharing sharing_of_boxes(const std::vector<std::vector<Corners>>& boxes_o
   return swath::Sharing::boxes(std::move(boxes), shape);
 }
 
-// One (address, strides) a part, as NumPy has them.
-using MemoryTuples = std::vector<std::pair<uintptr_t, std::vector<int64_t>>>;
+// An ndarray's place in memory. By the buffer protocol without its format, which not every dtype has.
+class Place {
+ public:
+  explicit Place(const nb::handle& array) {
+    if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES) != 0) throw nb::python_error();
+  }
+  ~Place() { PyBuffer_Release(&view_); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
 
-swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t element_bytes,
-                             const MemoryTuples& buffers) {
+  std::byte* address() const { return static_cast<std::byte*>(view_.buf); }
+  std::vector<int64_t> strides() const { return {view_.strides, view_.strides + view_.ndim}; }
+
+ private:
+  Py_buffer view_;
+};
+
+// `arrays`: one a part, which the caller keeps alive.
+swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t element_bytes, const nb::list& arrays) {
   swath::LocalMemory memory;
   memory.parts = sharing.parts(rank, element_bytes);
-  if (memory.parts.size() != buffers.size()) {
-    throw Error(ErrorKind::kInternal, "one buffer a part is needed");
+  if (memory.parts.size() != arrays.size()) {
+    throw Error(ErrorKind::kInternal, "one array a part is needed");
   }
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    swath::place_in_memory(memory.parts[i], sharing.selection(), buffers[i].second);
-    memory.addresses.push_back(reinterpret_cast<std::byte*>(buffers[i].first));
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const Place place(arrays[i]);
+    swath::place_in_memory(memory.parts[i], sharing.selection(), place.strides());
+    memory.addresses.push_back(place.address());
   }
   return memory;
-}
-
-nb::dict counters_dict(const Counters& counters) {
-  nb::dict dict;
-  dict["read_requests"] = counters.read_requests;
-  dict["write_requests"] = counters.write_requests;
-  dict["read_bytes"] = counters.read_bytes;
-  dict["written_bytes"] = counters.written_bytes;
-  dict["exchanged_bytes"] = counters.exchanged_bytes;
-  dict["locks"] = counters.locks;
-  dict["buffer_bytes"] = counters.buffer_bytes;
-  dict["transfer_seconds"] = counters.transfer_seconds;
-  dict["exchange_seconds"] = counters.exchange_seconds;
-  dict["total_seconds"] = counters.total_seconds;
-  return dict;
 }
 
 nb::dict cost_dict(const swath::Cost& cost) {
@@ -189,12 +189,13 @@ nb::dict tuning_dict(const swath::Tuning& tuning) {
   return dict;
 }
 
-void set_tuning(swath::Request& request, const nb::dict& values) {
+// Sizes by name; pairs, so that what asks for a plan can be compared with what asked before.
+using TuningPairs = std::vector<std::pair<std::string, int64_t>>;
+
+void set_tuning(swath::Request& request, const TuningPairs& values) {
   swath::Tuning& tuning = request.tuning;
   swath::AskedTuning& asked = request.asked_tuning;
-  for (const auto& [key, value] : values) {
-    const auto name = nb::cast<std::string>(key);
-    const auto bytes = nb::cast<int64_t>(value);
+  for (const auto& [name, bytes] : values) {
     if (bytes < 1) swath::fail_argument("tuning: " + name + " must be at least 1, not " + std::to_string(bytes));
     if (name == "sieve_bytes") {
       tuning.sieve_bytes = bytes;
@@ -250,21 +251,14 @@ NB_MODULE(_core, m) {
       .def("broadcast", &broadcast, "data"_a, "root"_a, "Of any size; what other ranks pass is not looked at.")
       .def(
           "agree_same",
-          [](Comm& comm, const std::string& asked, int kind, const std::string& message, int os_error) {
-            const auto mine = optional_error(kind, message, os_error);
-            nb::gil_scoped_release release;
-            swath::agree_same(comm, asked, mine);
-          },
-          "asked"_a, "kind"_a = 0, "message"_a = "", "os_error"_a = 0)
-      .def(
-          "agree_same_with_notes",
           [](Comm& comm, const std::string& asked, int kind, const std::string& message, int os_error,
              const swath::Note& note) {
             const auto mine = optional_error(kind, message, os_error);
             nb::gil_scoped_release release;
-            return swath::agree_same_with_notes(comm, asked, mine, note);
+            return swath::agree_same(comm, asked, mine, note);
           },
-          "asked"_a, "kind"_a, "message"_a, "os_error"_a, "note"_a, "The notes of all ranks.");
+          "asked"_a, "kind"_a = 0, "message"_a = "", "os_error"_a = 0, "note"_a = swath::Note{},
+          "The notes of all ranks.");
   m.def("solo_comm", &swath::make_solo_comm);
 
   nb::class_<swath::Simulation>(m, "Simulation", "Many ranks in one process, a thread each, for tests.")
@@ -374,7 +368,7 @@ NB_MODULE(_core, m) {
   m.def(
       "make_plan",
       [](bool write, std::shared_ptr<swath::Layout> layout, const swath::Sharing& sharing, const std::string& method,
-         const nb::dict& tuning, bool messages, std::shared_ptr<swath::Profile> profile, double cached,
+         const TuningPairs& tuning, bool messages, std::shared_ptr<swath::Profile> profile, double cached,
          int64_t memory_block_bytes, int ranks_of_node) {
         swath::Request request;
         request.direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
@@ -389,12 +383,12 @@ NB_MODULE(_core, m) {
         request.ranks_of_node = ranks_of_node;
         return swath::make_plan(std::move(request));
       },
-      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = nb::dict(), "messages"_a = false,
+      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = TuningPairs(), "messages"_a = false,
       "profile"_a.none() = nb::none(), "cached"_a = 1.0, "memory_block_bytes"_a = 0, "ranks_of_node"_a = 0);
 
   m.def(
       "check_asked",
-      [](const std::string& method, const nb::dict& tuning) {
+      [](const std::string& method, const TuningPairs& tuning) {
         swath::Request request;
         set_tuning(request, tuning);
         method_named(method);
@@ -403,8 +397,8 @@ NB_MODULE(_core, m) {
   m.def(
       "memory_block",
       [](const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing, int rank,
-         const MemoryTuples& buffers) {
-        const auto memory = memory_of(sharing, rank, layout->element_bytes(), buffers);
+         const nb::list& arrays) {
+        const auto memory = memory_of(sharing, rank, layout->element_bytes(), arrays);
         int64_t block = 0;
         swath::Access(*layout, memory.parts).visit_all([&](const swath::Slice& slice) {
           const int64_t dense = slice.regions.dense_positions() * slice.regions.element_bytes();
@@ -412,23 +406,23 @@ NB_MODULE(_core, m) {
         });
         return block;
       },
-      "layout"_a, "sharing"_a, "rank"_a, "buffers"_a,
+      "layout"_a, "sharing"_a, "rank"_a, "arrays"_a,
       "Bytes of the smallest piece of memory that is contiguous in the order of the file; 0 of an empty share.");
-  m.def(
-      "span_of",
-      [](const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing) {
-        const swath::Access together(*layout, sharing.together(layout->element_bytes()));
-        if (together.empty()) return std::make_pair(int64_t{0}, int64_t{0});
-        return std::make_pair(*together.next_start(0), *together.last_end(INT64_MAX));
-      },
-      "layout"_a, "sharing"_a, "[begin, end) of the file that all ranks touch together.");
-
   nb::class_<swath::Engine>(m, "Engine", "One open file and one way of moving its bytes.")
       .def_prop_ro("name", &swath::Engine::name)
       .def_prop_ro("path", &swath::Engine::path)
       .def_prop_ro("size", &swath::Engine::size)
-      .def("cached_part", &swath::Engine::cached_part, "offset"_a, "bytes"_a,
-           "What part of the range is in the page cache; None where that is not known.")
+      .def(
+          "cached_part",
+          [](const swath::Engine& engine, const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing) {
+            const swath::Access together(*layout, sharing.together(layout->element_bytes()));
+            if (together.empty()) return std::optional<double>(1);
+            const int64_t begin = *together.next_start(0);
+            return engine.cached_part(begin, *together.last_end(INT64_MAX) - begin);
+          },
+          "layout"_a, "sharing"_a,
+          "What part of the file is in the page cache, between the first byte that any rank touches and the last; None "
+          "where that is not known.")
       .def("resize", &swath::Engine::resize, "bytes"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("sync", &swath::Engine::sync, nb::call_guard<nb::gil_scoped_release>());
   m.def(
@@ -459,38 +453,47 @@ NB_MODULE(_core, m) {
       .def_prop_ro("bytes_done", [](const swath::Progress& progress) { return progress.bytes_done.load(); })
       .def_prop_ro("bytes_total", [](const swath::Progress& progress) { return progress.bytes_total.load(); });
 
+  nb::class_<Counters>(m, "Counters", "What an operation did on this rank.")
+      .def(nb::init<>())
+      .def_ro("read_requests", &Counters::read_requests)
+      .def_ro("write_requests", &Counters::write_requests)
+      .def_ro("read_bytes", &Counters::read_bytes)
+      .def_ro("written_bytes", &Counters::written_bytes)
+      .def_ro("exchanged_bytes", &Counters::exchanged_bytes)
+      .def_ro("locks", &Counters::locks)
+      .def_ro("buffer_bytes", &Counters::buffer_bytes)
+      .def_ro("transfer_seconds", &Counters::transfer_seconds)
+      .def_ro("exchange_seconds", &Counters::exchange_seconds)
+      .def_ro("total_seconds", &Counters::total_seconds);
+
   m.def(
       "run",
-      [](const swath::Plan& plan, Comm& comm, swath::Engine& engine, const MemoryTuples& buffers, const nb::bytes& fill,
-         swath::Progress& progress) {
+      [](const swath::Plan& plan, Comm& comm, swath::Engine& engine, const nb::list& arrays, const nb::bytes& fill,
+         swath::Progress* watched) {
         const swath::Layout& layout = *plan.request.layout;
-        const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), buffers);
-        Counters counters;
-        {
-          const std::span fill_element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
-          nb::gil_scoped_release release;
-          counters = swath::run(plan, comm, engine, memory, progress);
-          if (plan.request.direction == swath::Direction::kRead && layout.has_absent_chunks()) {
-            swath::fill_absent(layout, memory, fill_element);
-          }
+        const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), arrays);
+        const std::span fill_element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
+        swath::Progress unwatched;
+        nb::gil_scoped_release release;
+        const Counters counters = swath::run(plan, comm, engine, memory, watched == nullptr ? unwatched : *watched);
+        if (plan.request.direction == swath::Direction::kRead && layout.has_absent_chunks()) {
+          swath::fill_absent(layout, memory, fill_element);
         }
-        return counters_dict(counters);
+        return counters;
       },
-      "plan"_a, "comm"_a, "engine"_a, "buffers"_a, "fill"_a, "progress"_a);
+      "plan"_a, "comm"_a, "engine"_a, "arrays"_a, "fill"_a, "progress"_a.none() = nb::none());
 
   m.def(
       "redistribute",
-      [](const swath::Shape& shape, int64_t element_bytes, const swath::Sharing& from, const swath::Sharing& to,
-         Comm& comm, const MemoryTuples& source, const MemoryTuples& target, swath::Progress& progress) {
+      [](int64_t element_bytes, const swath::Sharing& from, const swath::Sharing& to, Comm& comm,
+         const nb::list& source, const nb::list& target, swath::Progress* watched) {
         const auto before = memory_of(from, comm.rank(), element_bytes, source);
         const auto after = memory_of(to, comm.rank(), element_bytes, target);
-        Counters counters;
-        {
-          nb::gil_scoped_release release;
-          counters = swath::redistribute(shape, element_bytes, from, to, comm, before, after, {}, progress);
-        }
-        return counters_dict(counters);
+        swath::Progress unwatched;
+        nb::gil_scoped_release release;
+        return swath::redistribute(element_bytes, from, to, comm, before, after, {},
+                                   watched == nullptr ? unwatched : *watched);
       },
-      "shape"_a, "element_bytes"_a, "source_sharing"_a, "target_sharing"_a, "comm"_a, "source"_a, "target"_a,
-      "progress"_a);
+      "element_bytes"_a, "source_sharing"_a, "target_sharing"_a, "comm"_a, "source"_a, "target"_a,
+      "progress"_a.none() = nb::none());
 }

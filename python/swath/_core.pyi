@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 SelectionTuples = Sequence[tuple[int, int, int, bool]]
-MemoryTuples = Sequence[tuple[int, Sequence[int]]]
+Arrays = list[npt.NDArray[Any]]
+TuningPairs = Sequence[tuple[str, int]]
 Corners = tuple[Sequence[int], Sequence[int]]
 
 class Profile:
@@ -38,10 +39,9 @@ class Comm:
     def barrier(self) -> None: ...
     def allgather(self, mine: bytes) -> list[bytes]: ...
     def broadcast(self, data: bytes, root: int) -> bytes: ...
-    def agree_same(self, asked: str, kind: int = 0, message: str = "", os_error: int = 0) -> None: ...
-    def agree_same_with_notes(
-        self, asked: str, kind: int, message: str, os_error: int, note: tuple[int, int, int]
-    ) -> list[list[int]]: ...
+    def agree_same(
+        self, asked: str, kind: int = 0, message: str = "", os_error: int = 0, note: Sequence[int] = (0, 0, 0)
+    ) -> list[Sequence[int]]: ...
 
 def solo_comm() -> Comm: ...
 
@@ -121,16 +121,15 @@ def make_plan(
     layout: Layout,
     sharing: Sharing,
     method: str = "auto",
-    tuning: dict[str, int] = ...,
+    tuning: TuningPairs = (),
     messages: bool = False,
     profile: Profile | None = None,
     cached: float = 1.0,
     memory_block_bytes: int = 0,
     ranks_of_node: int = 0,
 ) -> Plan: ...
-def check_asked(method: str, tuning: dict[str, int]) -> None: ...
-def memory_block(layout: Layout, sharing: Sharing, rank: int, buffers: MemoryTuples) -> int: ...
-def span_of(layout: Layout, sharing: Sharing) -> tuple[int, int]: ...
+def check_asked(method: str, tuning: TuningPairs) -> None: ...
+def memory_block(layout: Layout, sharing: Sharing, rank: int, arrays: Arrays) -> int: ...
 
 class Engine:
     @property
@@ -139,7 +138,7 @@ class Engine:
     def path(self) -> str: ...
     @property
     def size(self) -> int: ...
-    def cached_part(self, offset: int, bytes: int) -> float | None: ...  # noqa: A002
+    def cached_part(self, layout: Layout, sharing: Sharing) -> float | None: ...
     def resize(self, bytes: int) -> None: ...  # noqa: A002
     def sync(self) -> None: ...
 
@@ -153,19 +152,31 @@ class Progress:
     @property
     def bytes_total(self) -> int: ...
 
+class Counters:
+    def __init__(self) -> None: ...
+    read_requests: int
+    write_requests: int
+    read_bytes: int
+    written_bytes: int
+    exchanged_bytes: int
+    locks: int
+    buffer_bytes: int
+    transfer_seconds: float
+    exchange_seconds: float
+    total_seconds: float
+
 def run(
-    plan: Plan, comm: Comm, engine: Engine, buffers: MemoryTuples, fill: bytes, progress: Progress
-) -> dict[str, Any]: ...
+    plan: Plan, comm: Comm, engine: Engine, arrays: Arrays, fill: bytes, progress: Progress | None = None
+) -> Counters: ...
 def redistribute(
-    shape: Sequence[int],
     element_bytes: int,
     source_sharing: Sharing,
     target_sharing: Sharing,
     comm: Comm,
-    source: MemoryTuples,
-    target: MemoryTuples,
-    progress: Progress,
-) -> dict[str, Any]: ...
+    source: Arrays,
+    target: Arrays,
+    progress: Progress | None = None,
+) -> Counters: ...
 def time_requests(
     engine: Engine,
     write: bool,
@@ -198,3 +209,9 @@ def time_copies_at_once(
 ) -> float: ...
 def time_barriers(ranks: int, seconds_max: float) -> list[float]: ...
 def time_visits(seconds_max: float) -> list[float]: ...
+def time_small_reads(
+    path: str,
+    bytes: int,  # noqa: A002
+    calls: int,
+    repetitions: int,
+) -> tuple[list[float], list[float]]: ...

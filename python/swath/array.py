@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Any
+from types import NoneType, TracebackType
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,18 @@ from swath.aside import Aside
 from swath.errors import ArgumentError, Error, StoreError
 from swath.formats import ChunkedLayout, Description, LibraryLayout, StridedLayout
 from swath.learning import Learning
-from swath.local_memory import checked_out, checked_values, memory_tuples
-from swath.operation import Conditions, Operation
-from swath.plan import Measured, Plan
-from swath.ranks import Ranks, ranks_of
+from swath.local_memory import checked_out, checked_values
+from swath.operation import Conditions, Operation, checked_tuning
+from swath.plan import LibraryPlan, Measured, Plan
+from swath.ranks import NO_NOTE, Note, Ranks, ranks_of
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 
 Array1 = npt.NDArray[Any]
+
+PLANS_KEPT = 64
+"""Of the latest operations of an array, for whoever asks for the same again, as programs do at every time step."""
+CACHED_STEPS = 16
+"""What part is cached is told in sixteenths, so that a few pages make no other plan."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,6 +168,25 @@ def create(
         raise
 
 
+class Asked(NamedTuple):
+    """What a caller asked for, as it was given: the arguments of `Array.read` and `Array.write`."""
+
+    direction: str
+    distribution: Distribution | Boxes | None
+    selection: Any
+    method: str = "auto"
+    rank: int | None = None
+    tuning: Mapping[str, int] | None = None
+
+
+class Prepared(NamedTuple):
+    """An operation that all ranks have agreed on, this rank's memory for it, and what it is planned by."""
+
+    operation: Operation
+    parts: list[Array1]
+    conditions: Conditions
+
+
 class Array:
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
@@ -174,6 +199,7 @@ class Array:
         shape: in elements.
         dtype: as stored, byte order included.
         attributes: as stored in the file.
+        engine_reason: why the engine is another than the one asked for, else empty.
     """
 
     def __init__(
@@ -186,8 +212,9 @@ class Array:
         aside: Aside | None = None,
     ) -> None:
         self.mode = mode
-        self.counters = Counters()
         self._ranks = ranks
+        self._alone = ranks if ranks.size == 1 else Ranks(_core.solo_comm())
+        self._counted: tuple[_core.Plan | None, _core.Counters] | None = None
         self._aside = aside
         self._closed = False
         # A new file is all zero bytes; another fill value is written when it turns out to be needed.
@@ -204,6 +231,20 @@ class Array:
         )
         self._learning = Learning(stored)
         self._cached = 1.0  # as all ranks know it from the operation before
+        # Both are pure: what was asked before has the same answer. Neither holds the array, which would hold itself.
+        self._checked = functools.lru_cache(PLANS_KEPT)(
+            functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size)
+        )
+        self._make_plan = functools.lru_cache(PLANS_KEPT)(_core.make_plan)
+
+    @property
+    def counters(self) -> Counters:
+        """What the last operation did on this rank."""
+        if self._counted is None:
+            return Counters()
+        plan, counted = self._counted
+        names = [field.name for field in dataclasses.fields(Counters)[1:]]
+        return Counters("library" if plan is None else plan.method, **{name: getattr(counted, name) for name in names})
 
     @property
     def ndim(self) -> int:
@@ -270,9 +311,8 @@ class Array:
             ArgumentError, DisagreementError: before anything is read.
             StoreError: naming rank, path, offset, bytes wanted and got.
         """
-        operation = self._operation("read", distribution, selection, method, rank, tuning)
-        parts = self._read_into_memory(operation, out)
-        return parts if isinstance(distribution, Boxes) else parts[0]
+        prepared = self._read(self._ranks, Asked("read", distribution, selection, method, rank, tuning), out)
+        return prepared.parts if isinstance(distribution, Boxes) else prepared.parts[0]
 
     def write(
         self,
@@ -300,8 +340,7 @@ class Array:
             StoreError: naming rank, path, offset, bytes wanted and written. Elements of the request may then be old or
                 new; all other bytes are as they were.
         """
-        operation = self._operation("write", distribution, selection, method, rank, tuning)
-        self._write_from_memory(operation, values)
+        self._write(Asked("write", distribution, selection, method, rank, tuning), values)
 
     def explain(
         self,
@@ -333,31 +372,25 @@ class Array:
             ArgumentError: as `read` does.
             StoreError: with `analyze`, as `read` and `write` do.
         """
-        direction = "write" if write else "read"
+        asked = Asked("write" if write else "read", distribution, selection, method, rank, tuning)
         if analyze:
-            return self._analyze(direction, distribution, selection, method, rank, tuning)
+            return self._analyze(asked)
         if isinstance(distribution, Boxes):
-            operation = self._operation(direction, distribution, selection, method, rank, tuning)
-        else:
-            ranks = self._ranks.size
-            if ranks == 1 and rank is None and isinstance(distribution, Distribution):
-                # Planning needs no ranks: explain what so many would do.
-                ranks = max(distribution.ranks) + 1 if distribution.ranks else distribution.size
-            operation = Operation(self, direction, distribution, selection, method, rank, tuning, ranks)
-        if cached is None:
-            # Ranks that ask the kernel at different moments may be told different things, and then plan differently.
-            cached = operation.cached_part() if self._ranks.size == 1 else self._cached
-        operation.set_conditions(Conditions(cached))
-        return operation.plan()
+            operation, boxes = self._gather_boxes(asked, distribution)
+            self._ranks.together(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
+            return self._explained(operation, cached)
+        ranks = self._ranks.size
+        if ranks == 1 and rank is None and isinstance(distribution, Distribution):
+            # Planning needs no ranks: explain what so many would do.
+            ranks = max(distribution.ranks) + 1 if distribution.ranks else distribution.size
+        return self._explained(self._operation(asked, ranks), cached)
 
     def __getitem__(self, selection: Any) -> Any:
         """The selected elements, as NumPy's basic slicing returns them (a scalar where every dimension is dropped).
 
         Local: this rank alone reads.
         """
-        alone = Operation(self, "read", None, selection, "auto", None, None, 1)
-        part = np.empty(alone.local_shapes()[0], dtype=self.dtype)
-        self._carry_out(alone, [part], Ranks(_core.solo_comm()))
+        part = self._read(self._alone, Asked("read", None, selection), None).parts[0]
         return part[()] if part.ndim == 0 else part
 
     def __setitem__(self, selection: Any, values: Any) -> None:
@@ -413,7 +446,8 @@ class Array:
         try:
             if error is not None and self._ranks.all_raise(error):
                 raise error  # every rank is leaving with it: nobody waits
-            self._ranks.agree(f"close {self.path}", error)
+            # An error goes before what the other ranks are at: without words.
+            self._ranks.agree(f"close {self.path}" if error is None else "", error)
             if self._aside is not None:
                 if self._unfilled:
                     self._fill()
@@ -448,120 +482,173 @@ class Array:
             offsets = np.ascontiguousarray(layout.offsets, dtype=np.int64).ravel().tolist()
             self._layout = _core.Layout.chunked(description.shape, itemsize, layout.chunk_shape, offsets)
 
-    def _operation(
-        self,
-        direction: str,
-        distribution: Distribution | Boxes | None,
-        selection: Any,
-        method: str,
-        rank: int | None,
-        tuning: Mapping[str, int] | None,
-    ) -> Operation:
-        """Collective. The same operation on every rank, or the same error."""
-        shared = "boxes" if isinstance(distribution, Boxes) else repr(distribution)
-        asked = f"{direction} {self.path} distribution={shared} selection={selection} method={method} tuning={tuning}"
+    def _operation(self, asked: Asked, ranks: int) -> Operation:
+        """The operation, checked; of a distribution the same one again where the same is asked again."""
+        direction, distribution, selection, method, rank, tuning = asked
+        self._refuse_closed(direction)
+        sizes = checked_tuning(tuning)
+        chosen = normalise_selection(selection, self.shape)
+        if isinstance(distribution, Boxes) and selection is not ...:
+            raise ArgumentError(f"{direction} {self.path}: boxes are of the whole array; leave out the selection")
+        if rank is not None and self._ranks.size > 1:
+            raise ArgumentError(
+                f"{direction} {self.path}: rank={rank} is for arrays opened without a communicator; each rank has its "
+                "own"
+            )
+        can_be_compared = isinstance(distribution, (Distribution, NoneType)) and isinstance(method, str)
+        if can_be_compared and rank is None and ranks == self._ranks.size:
+            return self._checked(direction, distribution, chosen, method, sizes)
+        own = self._ranks.rank
+        return Operation(self.path, self.shape, own, ranks, direction, distribution, chosen, method, sizes, rank)
 
-        def work() -> Operation:
-            self._refuse_closed(direction)
-            return Operation(self, direction, distribution, selection, method, rank, tuning, self._ranks.size)
+    def _gather_boxes(self, asked: Asked, boxes: Boxes) -> tuple[Operation, list[Any]]:
+        """Collective. The operation, which knows of no boxes yet, and the boxes of all ranks."""
+        words = f"{asked.direction} {self.path} distribution=boxes method={asked.method} tuning={asked.tuning}"
+        operation = self._ranks.together(words, lambda: self._operation(asked, self._ranks.size))
+        return operation, self._ranks.gather_objects(boxes.boxes)
 
-        operation = self._ranks.together(asked, work)
-        operation.asked = asked
-        if isinstance(distribution, Boxes):
-            boxes = self._ranks.gather_objects(distribution.boxes)
-            self._ranks.together(f"{asked}: boxes", lambda: operation.set_boxes(boxes))
-        return operation
+    def _prepare(self, ranks: Ranks, asked: Asked, memory: Callable[[Operation], list[Array1]]) -> Prepared:
+        """Collective. The same operation on every rank, with each rank's memory, or the same error on every rank.
 
-    def _read_into_memory(self, operation: Operation, out: Any) -> list[Array1]:
+        One agreement tells all: what is asked, whether each rank can do it, and what planning must know of the memory
+        of all of them and of the page cache. Boxes are gathered before.
+        """
+        operation: Operation | None = None
+        boxes: list[Any] = []
+        parts: list[Array1] = []
+        note = NO_NOTE
+        error: Exception | None = None
+        if isinstance(asked.distribution, Boxes):
+            operation, boxes = self._gather_boxes(asked, asked.distribution)
+        try:
+            if operation is None:
+                operation = self._operation(asked, ranks.size)
+            else:
+                operation.set_boxes(boxes)
+            parts = memory(operation)
+            note = self._note(ranks, operation, parts)
+        except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+            error = raised
+        words = operation.asked if operation is not None and ranks.size > 1 else ""
+        notes = ranks.agree(words, error, note)
+        blocks, steps, nanoseconds = zip(*notes, strict=True)
+        cached = steps[0] / CACHED_STEPS
+        if ranks is self._ranks:
+            self._cached = cached
+            self._learning.told(max(nanoseconds))
+        block = min(filter(None, blocks), default=0)
+        return Prepared(operation, parts, Conditions(cached, block))  # type: ignore[arg-type]
+
+    def _note(self, ranks: Ranks, operation: Operation, parts: list[Array1]) -> Note:
+        """What this rank knows: `Conditions.memory_block_bytes`, what is cached in steps (rank 0), its own time."""
+        block = 0
+        if self._layout is not None and not all(part.flags.c_contiguous for part in parts):
+            block = _core.memory_block(self._layout, operation.sharing, operation.rank_of_sharing, parts)
+        steps = self._cached_steps(operation) if ranks.rank == 0 else 0
+        return block, steps, self._learning.own_nanoseconds() if ranks is self._ranks else 0
+
+    def _cached_steps(self, operation: Operation) -> int:
+        """What part of it is in the page cache now; all where the kernel does not tell, or the file is a new one."""
+        if self._layout is None or self._aside is not None:
+            return CACHED_STEPS
+        part = self._engine.cached_part(self._layout, operation.sharing)
+        return CACHED_STEPS if part is None else round(part * CACHED_STEPS)
+
+    def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         """Collective. This rank's parts, in `out` or in new memory."""
 
-        def allocate() -> list[Array1]:
-            shapes = operation.local_shapes()
+        def memory(operation: Operation) -> list[Array1]:
+            shapes = operation.local_shapes
             if out is None:
                 # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
                 return [np.empty(s, self.dtype) if s else np.zeros(s, self.dtype) for s in shapes]
             return checked_out(out, shapes, self.dtype, boxes=isinstance(operation.distribution, Boxes))
 
-        parts = self._agree_on_memory(operation, allocate)
-        self._carry_out(operation, parts)
-        for part in parts:
+        prepared = self._prepare(ranks, asked, memory)
+        self._carry_out(ranks, prepared)
+        for part in prepared.parts:
             if part.dtype != self.dtype:
                 part.byteswap(inplace=True)  # `out` is in the other byte order
-        return parts
+        return prepared
 
-    def _write_from_memory(self, operation: Operation, values: Any) -> None:
+    def _write(self, asked: Asked, values: Any) -> Prepared:
         """Collective."""
 
-        def check() -> list[Array1]:
+        def memory(operation: Operation) -> list[Array1]:
             if self.mode != "r+":
                 raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
             boxes = isinstance(operation.distribution, Boxes)
-            return checked_values(values, operation.local_shapes(), self.dtype, boxes=boxes)
+            return checked_values(values, operation.local_shapes, self.dtype, boxes=boxes)
 
-        parts = self._agree_on_memory(operation, check)
+        prepared = self._prepare(self._ranks, asked, memory)
         self._allocate_in_file()
-        operation.layout_changed()
-        if self._unfilled and not operation.covers_all():
+        if self._unfilled and not self._covers_all(prepared):
             self._fill()
-        self._carry_out(operation, parts)
+        self._carry_out(self._ranks, prepared)
         self._unfilled = False
+        return prepared
 
-    def _analyze(
-        self,
-        direction: str,
-        distribution: Distribution | Boxes | None,
-        selection: Any,
-        method: str,
-        rank: int | None,
-        tuning: Mapping[str, int] | None,
-    ) -> Plan:
+    def _analyze(self, asked: Asked) -> Plan:
         """Collective. Carries the operation out, and sets what was measured beside its plan."""
-        operation = self._operation(direction, distribution, selection, method, rank, tuning)
-        if direction == "read":
-            self._read_into_memory(operation, None)
+        if asked.direction == "read":
+            prepared = self._read(self._ranks, asked, None)
         else:
-            there = self.read(distribution, selection=selection, rank=rank)
-            self._write_from_memory(operation, there)
-        plan = operation.plan()
+            there = self.read(asked.distribution, selection=asked.selection, rank=asked.rank)
+            prepared = self._write(asked, there)
+        plan = self._plan(prepared.operation, prepared.conditions)
         plan.measured = Measured.of(self._ranks.gather_objects(self.counters.to_dict()))
         return plan
 
-    def _agree_on_memory(self, operation: Operation, memory: Callable[[], list[Array1]]) -> list[Array1]:
-        """Collective. Each rank's memory, and what planning must know of all of it and of the page cache."""
+    def _explained(self, operation: Operation, cached: float | None) -> Plan:
+        if cached is None:
+            # Ranks that ask the kernel at different moments may be told different things, and then plan differently.
+            cached = self._cached if self._ranks.size > 1 else self._cached_steps(operation) / CACHED_STEPS
+        return self._plan(operation, Conditions(cached))
 
-        def note(parts: list[Array1]) -> tuple[int, int, int]:
-            cached = operation.cached_part() if self._ranks.rank == 0 else 0.0
-            return operation.memory_block_bytes(parts), round(cached * 1000), self._learning.own_nanoseconds()
+    def _plan(self, operation: Operation, conditions: Conditions) -> Plan:
+        layout = self._description.layout
+        if isinstance(layout, LibraryLayout):
+            return LibraryPlan(self._title(), operation.direction, operation.sharing.ranks, layout.reason)
+        return Plan(self._core_plan(self._ranks, operation, conditions), self._title())
 
-        parts, notes = self._ranks.together_with_notes(f"{operation.asked}: memory", memory, note)
-        self._learning.told([nanoseconds for _, _, nanoseconds in notes])
-        blocks = [block for block, _, _ in notes if block > 0]
-        self._cached = notes[0][1] / 1000
-        operation.set_conditions(Conditions(self._cached, min(blocks, default=0)))
-        return parts
+    def _core_plan(self, ranks: Ranks, operation: Operation, conditions: Conditions) -> _core.Plan:
+        # Boxes of the next operation are never these same objects: their plans are not kept.
+        make = _core.make_plan if isinstance(operation.distribution, Boxes) else self._make_plan
+        return make(
+            operation.direction == "write",
+            self._layout,
+            operation.sharing,
+            operation.method,
+            operation.tuning,
+            ranks.exchange_messages,
+            self._learning.profile,
+            conditions.cached,
+            conditions.memory_block_bytes,
+            0 if ranks.size == 1 else min(ranks.most_on_a_node, operation.sharing.ranks),
+        )
 
-    def _carry_out(self, operation: Operation, parts: list[Array1], ranks: Ranks | None = None) -> None:
-        ranks = ranks or self._ranks
-        self._refuse_closed(operation.direction)
-        if isinstance(self._description.layout, LibraryLayout):
+    def _covers_all(self, prepared: Prepared) -> bool:
+        """Whether the operation writes every element of the array."""
+        if self._layout is None:
+            return False
+        return self._core_plan(self._ranks, prepared.operation, prepared.conditions).bytes == self.nbytes
+
+    def _carry_out(self, ranks: Ranks, prepared: Prepared) -> None:
+        operation, parts, conditions = prepared
+        if self._layout is None:
             library_access.carry_out(operation, parts, self._description, ranks)
-            self.counters = Counters(method="library")
+            self._counted = None, _core.Counters()
             return
-        plan = operation.core_plan()
-        watched = _core.Progress()
-        with progress.watching(watched, f"{operation.direction} {self.path}", ranks.rank):
+        plan = self._core_plan(ranks, operation, conditions)
+        with progress.watching(f"{operation.direction} {self.path}", ranks.rank) as watched:
             try:
-                counted = _core.run(
-                    plan, ranks.comm, self._engine, memory_tuples(parts), self._description.fill, watched
-                )
+                counted = _core.run(plan, ranks.comm, self._engine, parts, self._description.fill, watched)
             except Error as error:
                 ranks.have_agreed(error)
                 raise
-        self.counters = Counters(method=plan.method, **counted)
+        self._counted = plan, counted
         if ranks is self._ranks:
-            self._learning.measured(
-                plan, write=operation.direction == "write", cached=operation.cached, seconds=counted["total_seconds"]
-            )
+            self._learning.measured(plan, cached=conditions.cached, seconds=counted.total_seconds)
 
     def _allocate_in_file(self) -> None:
         """Collective. Before writing: storage that the format has not allocated yet, by the format's own library."""

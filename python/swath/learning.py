@@ -7,7 +7,6 @@ of it. It travels with the next agreement, and the slowest rank's time counts.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 
 from swath import _core
@@ -15,17 +14,6 @@ from swath.profile import StoredProfile
 
 TOO_SHORT_SECONDS = 1e-3
 """Of shorter operations the fixed part and the noise tell nothing of the method."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Observation:
-    """One operation: its place in the profile, and how long it was thought to take."""
-
-    method: str
-    write: bool
-    cached: float
-    predicted_seconds: float
-    measured_seconds: float
 
 
 class Learning:
@@ -41,30 +29,28 @@ class Learning:
         self.profile = _core.default_profile() if stored is None else stored.core
         self.frozen = (stored is not None and stored.frozen) or os.environ.get("SWATH_LEARNING") == "0"
         self._stored = stored
-        self._waiting: Observation | None = None
+        self._waiting: tuple[_core.Plan, float, float] | None = None
         self._has_learned = False
 
-    def measured(self, plan: _core.Plan, *, write: bool, cached: float, seconds: float) -> None:
+    def measured(self, plan: _core.Plan, *, cached: float, seconds: float) -> None:
         """This rank's own time of an operation that all ranks carried out by this plan."""
-        if self.frozen:
-            return
-        price = plan.price
-        predicted = price["seconds"] / price["correction"]
-        self._waiting = Observation(plan.method, write, cached, predicted, seconds)
+        if not self.frozen:
+            self._waiting = (plan, cached, seconds)
 
     def own_nanoseconds(self) -> int:
         """What this rank has measured and not yet told, 0 for nothing."""
-        return 0 if self._waiting is None else int(self._waiting.measured_seconds * 1e9)
+        return 0 if self._waiting is None else int(self._waiting[2] * 1e9)
 
-    def told(self, nanoseconds_of_ranks: list[int]) -> None:
-        """All ranks have told what they measured of the operation before."""
+    def told(self, nanoseconds: int) -> None:
+        """All ranks have told what they measured of the operation before: the slowest of them so much."""
         waiting, self._waiting = self._waiting, None
-        seconds = max(nanoseconds_of_ranks) * 1e-9
+        seconds = nanoseconds * 1e-9
         if waiting is None or seconds < TOO_SHORT_SECONDS:
             return
-        self.profile = self.profile.observed(
-            waiting.method, waiting.write, waiting.cached, seconds / waiting.predicted_seconds
-        )
+        plan, cached, _ = waiting
+        price = plan.price
+        predicted = price["seconds"] / price["correction"]
+        self.profile = self.profile.observed(plan.method, plan.direction == "write", cached, seconds / predicted)
         self._has_learned = True
 
     def keep(self) -> None:

@@ -1,4 +1,4 @@
-"""The caller's memory: what it must be like, and how the core is told of it."""
+"""The caller's memory: what it must be like."""
 
 from __future__ import annotations
 
@@ -13,24 +13,21 @@ from swath.space import Shape
 Part = npt.NDArray[Any]
 
 
-def memory_tuples(parts: list[Part]) -> list[tuple[int, list[int]]]:
-    """(address, byte strides) of each part, as the core takes them."""
-    return [(part.__array_interface__["data"][0], list(part.strides)) for part in parts]
-
-
 def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool) -> list[Part]:
     """`out` as a list of writable ndarrays of these shapes, or ArgumentError."""
     parts = _as_list("out", out, shapes, boxes)
     for i, (part, shape) in enumerate(zip(parts, shapes, strict=False)):
-        where = f"out[{i}]" if boxes else "out"
         if not isinstance(part, np.ndarray):
-            raise ArgumentError(f"{where}: expected an ndarray, not {type(part).__name__}")
-        _check_shape(where, part, shape)
-        _check_dtype(where, part, dtype)
-        if not part.flags.writeable:
-            raise ArgumentError(f"{where}: the array is read-only")
-        if part.size > 0 and any(stride == 0 and n > 1 for stride, n in zip(part.strides, part.shape, strict=False)):
-            raise ArgumentError(f"{where}: several elements share one place in memory (a broadcast view)")
+            raise ArgumentError(f"{_where('out', i, boxes)}: expected an ndarray, not {type(part).__name__}")
+        _check_shape("out", i, boxes, part, shape)
+        _check_dtype("out", i, boxes, part, dtype)
+        flags = part.flags
+        if not flags.writeable:
+            raise ArgumentError(f"{_where('out', i, boxes)}: the array is read-only")
+        if not flags.c_contiguous and part.size > 0 and _has_shared_places(part):
+            raise ArgumentError(
+                f"{_where('out', i, boxes)}: several elements share one place in memory (a broadcast view)"
+            )
     return parts
 
 
@@ -38,10 +35,9 @@ def checked_values(values: Any, shapes: list[Shape], dtype: np.dtype[Any], *, bo
     """`values` as a list of ndarrays of these shapes, in the stored byte order (swapped copies where they are not)."""
     parts = []
     for i, (value, shape) in enumerate(zip(_as_list("values", values, shapes, boxes), shapes, strict=False)):
-        where = f"values[{i}]" if boxes else "values"
         part = value if isinstance(value, np.ndarray) else np.asarray(value)
-        _check_shape(where, part, shape)
-        _check_dtype(where, part, dtype)
+        _check_shape("values", i, boxes, part, shape)
+        _check_dtype("values", i, boxes, part, dtype)
         parts.append(part if part.dtype == dtype else part.astype(dtype))
     return parts
 
@@ -56,14 +52,24 @@ def _as_list(what: str, given: Any, shapes: list[Shape], boxes: bool) -> list[An
     return parts
 
 
-def _check_shape(where: str, part: Part, shape: Shape) -> None:
+def _where(what: str, number: int, boxes: bool) -> str:
+    return f"{what}[{number}]" if boxes else what
+
+
+def _has_shared_places(part: Part) -> bool:
+    return any(stride == 0 and n > 1 for stride, n in zip(part.strides, part.shape, strict=False))
+
+
+def _check_shape(what: str, number: int, boxes: bool, part: Part, shape: Shape) -> None:
     if part.shape != shape:
-        raise ArgumentError(f"{where}: shape {part.shape}, but this rank's share has shape {shape}")
-
-
-def _check_dtype(where: str, part: Part, dtype: np.dtype[Any]) -> None:
-    if part.dtype not in (dtype, dtype.newbyteorder()):
         raise ArgumentError(
-            f"{where}: dtype {part.dtype}, but the file holds {dtype}; convert with astype({str(dtype)!r}) (Swath "
-            "stores values as they are)"
+            f"{_where(what, number, boxes)}: shape {part.shape}, but this rank's share has shape {shape}"
+        )
+
+
+def _check_dtype(what: str, number: int, boxes: bool, part: Part, dtype: np.dtype[Any]) -> None:
+    if part.dtype != dtype and part.dtype != dtype.newbyteorder():
+        raise ArgumentError(
+            f"{_where(what, number, boxes)}: dtype {part.dtype}, but the file holds {dtype}; convert with "
+            f"astype({str(dtype)!r}) (Swath stores values as they are)"
         )

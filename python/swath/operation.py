@@ -1,27 +1,21 @@
-"""One read or write of an array: checked arguments, who wants what, and the plan."""
+"""One read or write of an array: checked arguments, and who wants what. Nothing of the file's or the caller's state."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from swath import _core
 from swath.errors import ArgumentError
-from swath.formats import LibraryLayout
-from swath.local_memory import memory_tuples
-from swath.plan import LibraryPlan, Plan
-from swath.space import Boxes, Distribution, Selection, Shape, normalise_selection, selected_shape
+from swath.space import Boxes, Distribution, Selection, Shape, selected_shape, selection_text
 
-if TYPE_CHECKING:
-    from swath.array import Array
+Tuning = tuple[tuple[str, int], ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Conditions:
+class Conditions(NamedTuple):
     """What planning needs to know and only a look at memory and file can tell; all ranks have agreed on it.
 
     Attributes:
@@ -35,38 +29,55 @@ class Conditions:
 
 
 class Operation:
-    """One read or write, checked: who wants what, and by which method."""
+    """One read or write, checked. Of a distribution it never changes, so that who asks again may be given it again.
+
+    Args:
+        path: of the file, for messages.
+        shape: of the array.
+        own_rank: this rank.
+        ranks: how many there are.
+        direction: "read" or "write".
+        distribution: see `Array.read`.
+        selection: normalised.
+        method: see `Array.read`.
+        tuning: from `checked_tuning`.
+        rank: whose share, where it is not this rank's own; only without a communicator.
+
+    Attributes:
+        rank: whose share.
+        local_shapes: the shape of each of this rank's parts in memory.
+        sharing: the core's; of boxes only after `set_boxes`.
+
+    Raises:
+        ArgumentError: as `Array.read` does.
+    """
 
     def __init__(
         self,
-        array: Array,
+        path: str,
+        shape: Shape,
+        own_rank: int,
+        ranks: int,
         direction: str,
         distribution: Distribution | Boxes | None,
-        selection: Any,
+        selection: Selection,
         method: str,
-        rank: int | None,
-        tuning: Mapping[str, int] | None,
-        ranks: int,
+        tuning: Tuning,
+        rank: int | None = None,
     ) -> None:
-        self.asked = direction
         self.direction = direction
         self.distribution = distribution
-        self.rank = array._ranks.rank if rank is None else rank
+        self.selection = selection
         self.method = method
-        self._array = array
-        self._tuning = _checked_tuning(tuning)
-        self._boxes: list[Any] | None = None
-        self._core_plan: _core.Plan | None = None
-        self._conditions = Conditions()
-        self.selection: Selection = normalise_selection(selection, array.shape)
+        self.tuning = tuning
+        self.rank = own_rank if rank is None else rank
         self.sharing: Any = None
-        where = f"{direction} {array.path}"
+        self._path = path
+        self._asked = ""
+        self._shape = shape
+        where = f"{direction} {path}"
         if not isinstance(method, str):
             raise ArgumentError(f'{where}: method: expected the name of one, such as "auto", not {method!r}')
-        if rank is not None and array._ranks.size > 1:
-            raise ArgumentError(
-                f"{where}: rank={rank} is for arrays opened without a communicator; each rank has its own"
-            )
         if rank is not None and distribution is None:
             raise ArgumentError(
                 f"{where}: rank={rank} is whose share of a distribution; give the swath.Distribution too"
@@ -74,8 +85,6 @@ class Operation:
         if isinstance(distribution, Distribution):
             self._share_distribution(distribution, rank, ranks, where)
         elif isinstance(distribution, Boxes):
-            if selection is not ...:
-                raise ArgumentError(f"{where}: boxes are of the whole array; leave out the selection")
             if rank is not None:
                 raise ArgumentError(f"{where}: boxes are this rank's own; leave out rank={rank}")
         elif distribution is None:
@@ -84,13 +93,15 @@ class Operation:
                     f"{where}: with a communicator of {ranks} ranks say who gets what: a swath.Distribution or "
                     "swath.Boxes (or a[...] for this rank alone)"
                 )
-            self.sharing = _core.Sharing.alone(self.selection)
+            self.sharing = _core.Sharing.alone(selection)
         else:
             raise ArgumentError(
                 f"{where}: expected a swath.Distribution or swath.Boxes, not {type(distribution).__name__}"
             )
         # A method or tuning that cannot be is found on every rank, before anything else is agreed on.
-        _core.check_asked(method, self._tuning)
+        if method != "auto" or tuning:
+            _core.check_asked(method, tuning)
+        self.local_shapes = self._local_shapes()
 
     def _share_distribution(self, distribution: Distribution, rank: int | None, ranks: int, where: str) -> None:
         if rank is not None:
@@ -104,21 +115,30 @@ class Operation:
         else:
             self.sharing = _core.Sharing.distributed(distribution._core, self.selection, ranks)
 
-    def set_boxes(self, boxes: list[Any]) -> None:
+    def set_boxes(self, boxes_of_rank: list[Any]) -> None:
         """The boxes of all ranks."""
-        self._boxes = boxes
-        self.sharing = _core.Sharing.boxes(boxes, self._array.shape)
+        self.sharing = _core.Sharing.boxes(boxes_of_rank, self._shape)
         if self.direction == "write":
             self.sharing.check_written_once()
 
-    def local_shapes(self) -> list[Shape]:
-        """The shape of each of this rank's parts in memory."""
+    @property
+    def asked(self) -> str:
+        """What is asked for, in words that are the same on all ranks where it is the same."""
+        if not self._asked:
+            shared = "boxes" if isinstance(self.distribution, Boxes) else repr(self.distribution)
+            self._asked = (
+                f"{self.direction} {self._path} distribution={shared} selection={selection_text(self.selection)} "
+                f"method={self.method} tuning={dict(self.tuning)}"
+            )
+        return self._asked
+
+    def _local_shapes(self) -> list[Shape]:
         if isinstance(self.distribution, Boxes):
             return self.distribution.shapes
         shape = selected_shape(self.selection)
         if self.distribution is None:
             return [shape]
-        return [self.distribution.local_shape(shape, self.rank)]
+        return [tuple(self.distribution._core.local_shape(shape, self.rank))]
 
     def local_indices(self) -> list[list[npt.NDArray[np.int64]]]:
         """The array's indices that each part holds, one ascending or descending list a dimension of the ARRAY."""
@@ -136,78 +156,19 @@ class Operation:
             indices.append(np.array([start] if holds else [], dtype=np.int64) if dropped else start + step * next(kept))
         return [indices]
 
-    def covers_all(self) -> bool:
-        """Whether the operation writes every element of the array."""
-        return self._array._layout is not None and int(self.core_plan().bytes) == self._array.nbytes
-
-    def set_conditions(self, conditions: Conditions) -> None:
-        """What the ranks have agreed on; before the plan is made."""
-        self._conditions = conditions
-        self._core_plan = None
-
     @property
-    def cached(self) -> float:
-        """Part of what is asked for that was in the page cache."""
-        return self._conditions.cached
-
-    def cached_part(self) -> float:
-        """What part of it the page cache holds now; 1 where the kernel does not tell, or the file is a new one."""
-        array = self._array
-        if array._layout is None or array._aside is not None or self.sharing is None:
-            return 1.0
-        begin, end = _core.span_of(array._layout, self.sharing)
-        part = array._engine.cached_part(begin, end - begin)
-        return 1.0 if part is None else float(part)
-
-    def memory_block_bytes(self, parts: list[npt.NDArray[Any]]) -> int:
-        """See `Conditions`, of this rank's own memory."""
-        layout = self._array._layout
-        if layout is None or self.sharing is None or all(part.flags.c_contiguous for part in parts):
-            return 0
-        return int(_core.memory_block(layout, self.sharing, self._rank_of_sharing, memory_tuples(parts)))
-
-    @property
-    def _rank_of_sharing(self) -> int:
+    def rank_of_sharing(self) -> int:
+        """Which of the sharing's ranks this one is."""
         return min(self.rank, int(self.sharing.ranks) - 1)
 
-    def layout_changed(self) -> None:
-        """Plan again."""
-        self._core_plan = None
 
-    def core_plan(self) -> _core.Plan:
-        """The core's plan, made once."""
-        if self._core_plan is None:
-            write = self.direction == "write"
-            array = self._array
-            self._core_plan = _core.make_plan(
-                write,
-                array._layout,
-                self.sharing,
-                self.method,
-                self._tuning,
-                array._ranks.exchange_messages,
-                array._learning.profile,
-                self._conditions.cached,
-                self._conditions.memory_block_bytes,
-                min(array._ranks.most_on_a_node, self.sharing.ranks) if array._ranks.size > 1 else 0,
-            )
-        return self._core_plan
-
-    def plan(self) -> Plan:
-        """What `explain` shows."""
-        title = self._array._title()
-        layout = self._array._description.layout
-        if isinstance(layout, LibraryLayout):
-            return LibraryPlan(title, self.direction, self.sharing.ranks, layout.reason)
-        return Plan(self.core_plan(), title)
-
-
-def _checked_tuning(tuning: Any) -> dict[str, int]:
+def checked_tuning(tuning: Any) -> Tuning:
+    """`tuning` sorted by name; ArgumentError where it is none."""
     if tuning is None:
-        return {}
+        return ()
     if not isinstance(tuning, Mapping):
         raise ArgumentError(f'tuning: expected sizes by name, such as {{"window_bytes": 1 << 22}}, not {tuning!r}')
     for name, value in tuning.items():
         if not isinstance(value, (int, np.integer)) or value >= 1 << 62:
             raise ArgumentError(f"tuning: {name}: expected an integer below 2**62, not {value!r}")
-    return {str(name): int(value) for name, value in tuning.items()}
+    return tuple(sorted((str(name), int(value)) for name, value in tuning.items()))

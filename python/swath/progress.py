@@ -19,17 +19,23 @@ def show_bars(enabled: bool = True) -> None:
     _enabled = enabled
 
 
+def watching(label: str, rank: int) -> contextlib.AbstractContextManager[_core.Progress | None]:
+    """Where bars are wanted, on rank 0: what an operation is to be watched by while the block runs, else None."""
+    return _watched(label) if _enabled and rank == 0 else _UNWATCHED
+
+
+_UNWATCHED: contextlib.nullcontext[None] = contextlib.nullcontext()
+
+
 @contextlib.contextmanager
-def watching(watched: _core.Progress, label: str, rank: int) -> Iterator[None]:
-    """While the block runs, show how far `watched` is: from the third second on, on rank 0, if bars are wanted."""
-    if not _enabled or rank != 0:
-        yield
-        return
+def _watched(label: str) -> Iterator[_core.Progress]:
+    """From the third second on there is a bar."""
+    watched = _core.Progress()
     done = threading.Event()
     watcher = threading.Thread(target=_watch, args=(watched, label, done), daemon=True)
     watcher.start()
     try:
-        yield
+        yield watched
     finally:
         done.set()
         watcher.join()

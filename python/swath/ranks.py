@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from swath import _core
 from swath.errors import ArgumentError, Error, to_core
 
 T = TypeVar("T")
-Note = tuple[int, int, int]
+Note = Sequence[int]
+"""What a rank alone knows and planning needs; it travels with an agreement, at no further cost: three integers."""
+NO_NOTE: Note = (0, 0, 0)
 
 
 class Ranks:
@@ -25,28 +28,24 @@ class Ranks:
     @property
     def exchange_messages(self) -> bool:
         """Whether some ranks share no memory, so that two-phase packs what it sends them."""
-        return self.size > 1 and (self.comm.node_count > 1 or bool(self.comm.shared_refusal))
+        return self.size > 1 and (self.most_on_a_node < self.size or bool(self.comm.shared_refusal))
 
-    @property
+    @functools.cached_property
     def most_on_a_node(self) -> int:
         """How many ranks the fullest node has."""
-        if self.size == 1:
-            return 1
         counts = Counter(self.comm.node_of(rank) for rank in range(self.size))
         return max(counts.values())
 
-    def agree(self, asked: str, error: BaseException | None = None, note: Note | None = None) -> list[Note]:
+    def agree(self, asked: str, error: BaseException | None = None, note: Note = NO_NOTE) -> list[Note]:
         """Collective. Raises the same error on every rank if any brings one, or if they ask for different things.
 
-        Returns what each rank wrote into its note.
+        An error without words goes first, then different words, then an error with words. Returns every rank's note.
         """
+        if error is None and self.size == 1:
+            return [note]
         kind, message, os_error = (0, "", 0) if error is None else to_core(error)
         try:
-            if note is None:
-                self.comm.agree_same(asked, kind, message, os_error)
-                return []
-            notes = self.comm.agree_same_with_notes(asked, kind, message, os_error, note)
-            return [(a, b, c) for a, b, c in notes]
+            return self.comm.agree_same(asked, kind, message, os_error, note)
         except Error as agreed:
             self.have_agreed(agreed)
             if error is not None:
@@ -72,22 +71,8 @@ class Ranks:
             result = work()
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             error = raised
-        self.agree(asked, error)
+        self.agree("" if error else asked, error)
         return result  # type: ignore[no-any-return]
-
-    def together_with_notes(
-        self, asked: str, work: Callable[[], T], note_of: Callable[[T], Note]
-    ) -> tuple[T, list[Note]]:
-        """Collective. `together`, and what each rank notes of its own result: three integers, at no further cost."""
-        result: Any = None
-        error: Exception | None = None
-        note: Note = (0, 0, 0)
-        try:
-            result = work()
-            note = note_of(result)
-        except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-            error = raised
-        return result, self.agree(asked, error, note)
 
     def on_first(self, asked: str, work: Callable[[], T]) -> T:
         """Collective. Rank 0 does `work`; all get its (pickled) result, or its error."""

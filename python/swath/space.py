@@ -19,7 +19,7 @@ from swath import _core
 from swath.errors import ArgumentError
 
 Shape = tuple[int, ...]
-Selection = list[tuple[int, int, int, bool]]
+Selection = tuple[tuple[int, int, int, bool], ...]
 """(start, step, count, dropped) of every dimension of the array."""
 
 
@@ -74,6 +74,9 @@ class Distribution:
         grid: processes along each dimension (1 for `Whole()`), or along each dimension that is not `Whole()`.
         ranks: which ranks of the communicator make up the grid; by default the first ones.
 
+    Attributes:
+        grid: processes along each dimension, 1 for `Whole()`.
+
     Raises:
         ArgumentError: a rule or grid that cannot be.
 
@@ -96,11 +99,11 @@ class Distribution:
         self._core = _core.Distribution(
             [rule._rule() for rule in rules], _integers("grid", grid), list(self.ranks or ())
         )
-
-    @property
-    def grid(self) -> Shape:
-        """Processes along each dimension, 1 for `Whole()`."""
-        return tuple(self._core.grid)
+        self.grid: Shape = tuple(self._core.grid)
+        # Asked for at every operation.
+        self._hash = hash((self.rules, self.grid, self.ranks))
+        of_ranks = "" if self.ranks is None else f", ranks={self.ranks}"
+        self._text = f"Distribution({self.rules}, grid={self.grid}{of_ranks})"
 
     @property
     def size(self) -> int:
@@ -127,11 +130,10 @@ class Distribution:
         return (self.rules, self.grid, self.ranks) == (other.rules, other.grid, other.ranks)
 
     def __hash__(self) -> int:
-        return hash((self.rules, self.grid, self.ranks))
+        return self._hash
 
     def __repr__(self) -> str:
-        ranks = "" if self.ranks is None else f", ranks={self.ranks}"
-        return f"Distribution({self.rules}, grid={self.grid}{ranks})"
+        return self._text
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Distribution, (self.rules, self.grid, self.ranks)
@@ -226,16 +228,28 @@ def normalise_selection(selection: Any, shape: Shape) -> Selection:
 
     Raises ArgumentError for newaxis, arrays and masks, too many indices, or an integer out of range.
     """
-    items = list(selection) if isinstance(selection, tuple) else [selection]
-    ellipses = sum(item is Ellipsis for item in items)
-    if ellipses > 1:
+    items = selection if isinstance(selection, tuple) else (selection,)
+    complete = len(items) == len(shape)
+    for item in items:
+        complete = complete and item is not Ellipsis
+    if not complete:
+        items = _completed(items, shape)
+    normal = []
+    for d, extent in enumerate(shape):
+        normal.append(_normalise_one(items[d], extent, d))
+    return tuple(normal)
+
+
+def _completed(items: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
+    """An item for every dimension: whole ones in place of the Ellipsis, or at the end."""
+    ellipses = [place for place, item in enumerate(items) if item is Ellipsis]
+    if len(ellipses) > 1:
         raise ArgumentError("selection: an index can have only one Ellipsis ('...')")
-    given = len(items) - ellipses
+    given = len(items) - len(ellipses)
     if given > len(shape):
         raise ArgumentError(f"selection: {given} indices for an array of {len(shape)} dimensions, shape {shape}")
-    place = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
-    items[place : place + ellipses] = [slice(None)] * (len(shape) - given)
-    return [_normalise_one(item, extent, d) for d, (item, extent) in enumerate(zip(items, shape, strict=False))]
+    place = ellipses[0] if ellipses else len(items)
+    return (*items[:place], *[slice(None)] * (len(shape) - given), *items[place + 1 :])
 
 
 def _normalise_one(item: Any, extent: int, d: int) -> tuple[int, int, int, bool]:
@@ -265,9 +279,20 @@ def _normalise_one(item: Any, extent: int, d: int) -> tuple[int, int, int, bool]
     return index % extent, 1, 1, True
 
 
+def selection_text(selection: Selection) -> str:
+    """For messages: "[3, 10:20:2, 9::-1]"."""
+
+    def one(start: int, step: int, count: int, dropped: bool) -> str:
+        stop = start + count * step
+        by = "" if step == 1 else f":{step}"
+        return str(start) if dropped else f"{start}:{stop if stop >= 0 else ''}{by}"
+
+    return f"[{', '.join(one(*item) for item in selection)}]"
+
+
 def selected_shape(selection: Selection) -> Shape:
     """The shape that NumPy gives the selected array."""
-    return tuple(count for _, _, count, dropped in selection if not dropped)
+    return tuple([count for _, _, count, dropped in selection if not dropped])
 
 
 def _items(what: str, values: Any) -> list[Any]:

@@ -7,10 +7,9 @@ import math
 from typing import Any
 
 from swath import mpi
-from swath.array import Array
+from swath.array import Array, Asked
 from swath.commands import arguments, output
 from swath.errors import ArgumentError
-from swath.operation import Conditions, Operation
 from swath.plan import Plan
 from swath.space import Distribution, balanced_grid
 
@@ -118,9 +117,8 @@ def _plan(a: Array, options: argparse.Namespace) -> Plan:
     if options.analyze:
         return a.explain(distribution, selection=selection, method=options.method, write=options.write, analyze=True)
     direction = "write" if options.write else "read"
-    operation = Operation(a, direction, distribution, selection, options.method, None, None, ranks)
-    operation.set_conditions(Conditions(operation.cached_part()))
-    return operation.plan()
+    operation = a._operation(Asked(direction, distribution, selection, options.method), ranks)
+    return a._explained(operation, None)
 
 
 def _ranks_of_job(options: argparse.Namespace) -> Any:

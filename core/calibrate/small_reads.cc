@@ -1,0 +1,62 @@
+#include "calibrate/small_reads.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include "base/error.h"
+#include "comm/comm.h"
+#include "engine/fault.h"  // of which an OpenFile has none here
+#include "engine/open_file.h"
+#include "method/run.h"
+#include "plan/make_plan.h"
+
+namespace swath {
+namespace {
+
+template <typename Read>
+double seconds_of_one(int calls, const Read& read) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int call = 0; call < calls; ++call) read(call);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / calls;
+}
+
+}  // namespace
+
+SmallReads time_small_reads(const std::string& path, int64_t bytes, int calls, int repetitions) {
+  const OpenFile file(path, OpenMode::kRead, nullptr);
+  if (bytes < 1 || bytes > file.size()) {
+    fail_argument("time_small_reads of " + std::to_string(bytes) + " bytes: expected 1 to " +
+                  std::to_string(file.size()) + ", the size of " + path);
+  }
+  const int64_t places = file.size() / bytes;
+  const auto engine = open_engine(path, OpenMode::kRead, {});
+  const auto comm = make_solo_comm();
+  const auto layout = std::make_shared<const Layout>(Layout::ordered({file.size()}, 1, 0, {0}));
+  const auto memory = std::make_unique<std::byte[]>(static_cast<size_t>(bytes));
+  Progress progress;
+  const auto offset_of = [&](int call) { return call * int64_t{37} % places * bytes; };
+
+  const auto by_pread = [&](int call) {
+    const ssize_t got = ::pread(file.descriptor(), memory.get(), static_cast<size_t>(bytes), offset_of(call));
+    if (got != bytes) throw Error(ErrorKind::kStore, "read " + path + ": got " + std::to_string(got) + " bytes");
+  };
+  const auto by_core = [&](int call) {
+    Request request;
+    request.layout = layout;
+    request.sharing = Sharing::alone({{offset_of(call), 1, bytes, false}});
+    const Plan plan = make_plan(std::move(request));
+    run(plan, *comm, *engine, {plan.request.sharing.parts(0, 1), {memory.get()}}, progress);
+  };
+
+  SmallReads seconds;
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
+    seconds.pread.push_back(seconds_of_one(calls, by_pread));
+    seconds.core.push_back(seconds_of_one(calls, by_core));
+  }
+  return seconds;
+}
+
+}  // namespace swath
