@@ -61,7 +61,7 @@ class Engine {
   virtual std::optional<double> cached_part(int64_t /*offset*/, int64_t /*bytes*/) const { return std::nullopt; }
 
   // These bytes will be read soon: the store may fetch them meanwhile. A hint, never an error.
-  virtual void will_need(int64_t /*offset*/, int64_t /*bytes*/) {}
+  virtual void will_need(int64_t /*offset*/, int64_t /*bytes*/) const {}
 
   virtual int64_t size() const = 0;
   virtual void resize(int64_t bytes) = 0;  // new bytes read as zero

@@ -134,7 +134,7 @@ void copy_elements(const std::vector<CopyLevel>& levels, size_t level, int64_t c
 // What goes from one rank to another, seen from one of them; both have the same boxes in the same order.
 struct Flow {
   int peer;
-  std::vector<Stretch> stretches{};
+  std::vector<Stretch> stretches;
   int64_t elements = 0;
   int64_t place = 0;  // of its section in a stage, or in the buffer of received messages
 

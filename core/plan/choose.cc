@@ -1,6 +1,8 @@
 #include "plan/choose.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -35,7 +37,7 @@ std::vector<Tuning> two_phase_sizes(const Request& request, bool has_holes) {
         variant(varied.back());
       }
     }
-    sizes = varied;
+    sizes = std::move(varied);
   };
   using Variant = void (*)(Tuning&);
   std::vector<Variant> windows{[](Tuning&) {}, [](Tuning& t) { t.window_bytes = 128 * kKiB; }};
@@ -62,7 +64,7 @@ Option best_of(const Request& request, Method method, std::vector<Tuning> sizes,
 }
 
 std::string times(double ratio) {
-  const auto tenths = static_cast<int64_t>(ratio * 10 + 0.5);
+  const auto tenths = std::lround(ratio * 10);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " x";
 }
 

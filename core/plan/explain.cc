@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
@@ -68,7 +69,7 @@ Row cost_row(const std::string& name, const Cost& cost, const std::string& memor
 // "stated defaults; 100 % in the page cache".
 std::string price_basis(const Request& request) {
   const Profile& profile = request.profile ? *request.profile : default_profile();
-  const auto percent = static_cast<int>(request.cached * 100 + 0.5);
+  const auto percent = std::lround(request.cached * 100);
   std::string text = profile.source + "; " + std::to_string(percent) + " % in the page cache";
   if (percent < 100 && !profile.device.known()) text += ", and the device was not measured: priced as cached";
   return text;

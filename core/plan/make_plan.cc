@@ -20,7 +20,7 @@ void take_sizes(Tuning& tuning, const std::vector<Option>& options) {
 }
 
 // Nothing to weigh: a share is one request, straight to memory.
-std::string obvious(const Request& request, const Runs& runs) {
+std::string_view obvious(const Request& request, const Runs& runs) {
   if (runs.bytes == 0) return "there is nothing to move";
   const bool one_run_each = runs.count <= request.sharing.ranks();
   const bool dense = request.memory_block_bytes == 0 || request.memory_block_bytes >= runs.bytes_max;

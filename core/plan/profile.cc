@@ -13,7 +13,8 @@ constexpr double kMicro = 1e-6;
 // Seconds of one request by its bytes: a fixed part, and a rate.
 Curve requests(double fixed_seconds, double bytes_per_second) {
   std::vector<Curve::Point> points;
-  for (double bytes = 8; bytes <= double{1 << 23}; bytes *= 8) {
+  for (int64_t size = 8; size <= 1 << 23; size *= 8) {
+    const auto bytes = static_cast<double>(size);
     points.push_back({bytes, fixed_seconds + bytes / bytes_per_second});
   }
   return Curve(points);
