@@ -99,7 +99,7 @@ TEST(TimeRequests, RefuseAPatternThatMovesNothing) {
 
 TEST(TimeStreams, EveryStreamWritesItsOwnPartOfTheFile) {
   const EngineTestFile file;
-  file.write(Bytes(4 * 4096));
+  file.write(Bytes(size_t{4} * 4096));
   const auto timed = time_streams(
       file.path(), {.direction = Direction::kWrite, .bytes = 1024, .stride = 1024, .count = 3}, 4, 4096, kNoLimit);
   EXPECT_EQ(timed.requests, 12);

@@ -255,6 +255,7 @@ Planning planning_of(const Shape& shape, std::vector<DimensionRule> rules, const
     planning.seconds = std::min(planning.seconds, std::chrono::duration<double>(end - begin).count());
     planning.peak_bytes = peak_bytes - live_before;
     planning.allocations = allocations - allocations_before;
+    EXPECT_FALSE(text.empty());
     EXPECT_EQ(plan.runs.bytes, 8 * element_count(shape));
   }
   std::cout << "  " << ranks << " ranks of " << to_string(shape) << ": " << planning.seconds * 1e3 << " ms, "
