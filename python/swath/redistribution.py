@@ -194,10 +194,10 @@ def _checked_values(values: Any, source: Distribution | Boxes, extents: list[int
 
 
 def _checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], mine: list[Part], *, boxes: bool) -> list[Part]:
+    for given in out if boxes and isinstance(out, (list, tuple)) else [out]:
+        if isinstance(given, np.ndarray) and given.dtype != dtype:
+            raise ArgumentError(f"redistribute: out: dtype {given.dtype}, but values are {dtype}")
     parts = checked_out(out, shapes, dtype, boxes=boxes)
-    for part in parts:
-        if part.dtype != dtype:
-            raise ArgumentError(f"redistribute: out: dtype {part.dtype}, but values are {dtype}")
-        if any(np.may_share_memory(part, other) for other in mine):
-            raise ArgumentError("redistribute: out and values share memory")
+    if any(np.may_share_memory(part, other) for part in parts for other in mine):
+        raise ArgumentError("redistribute: out and values share memory")
     return parts

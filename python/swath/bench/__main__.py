@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from swath.bench import interleaved, latency, launch, ncio, table1
+from swath.bench import interleaved, latency, launch, ncio, redistribute, table1
 from swath.bench.conditions import conditions, in_words, memory_bytes
 from swath.bench.ncio import report
 from swath.commands import output
@@ -23,7 +23,13 @@ from swath.errors import ArgumentError, Error, StoreError, store_error
 
 T = TypeVar("T")
 
-BENCHMARKS: dict[str, ModuleType] = {"interleaved": interleaved, "table1": table1, "latency": latency, "ncio": ncio}
+BENCHMARKS: dict[str, ModuleType] = {
+    "interleaved": interleaved,
+    "table1": table1,
+    "redistribute": redistribute,
+    "latency": latency,
+    "ncio": ncio,
+}
 ALL = ("interleaved", "table1")
 """What runs without a name: NCIO takes hours."""
 NOT_OPTIONS = ("benchmark", "folder", "json", "html", "quick", "command", "traceback")
@@ -40,6 +46,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
   table1        the eight distributions of table 1 of the two-phase paper on an
                 array of 2 GiB, four ranks, from a cold and from a warm cache,
                 beside the conforming read; redistribution beside it
+  redistribute  four ranks, 256 MiB, from memory to memory between distributions of
+                table 1: beside MPI_Alltoallw, mpi4py-fft, and a memcpy of the bytes
   latency       one small read, beside the system call alone, NumPy and h5py; tiny
                 collective reads beside MPI.File; planning for 10,000 ranks
   ncio          the noncontiguous I/O benchmark of Ching et al. (2006): region
@@ -77,13 +85,16 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     """What `python -m swath.bench` and `swath bench` take alike."""
     made.add_argument("benchmark", nargs="?", choices=BENCHMARKS, help=f"which one (default: {', then '.join(ALL)})")
     made.add_argument(
-        "--ranks", type=_list_of(_count), metavar="N", help="how many ranks (2; table1: 4; latency, ncio: 2,4)"
+        "--ranks",
+        type=_list_of(_count),
+        metavar="N",
+        help="how many ranks (2; table1, redistribute: 4; latency, ncio: 2,4)",
     )
     made.add_argument(
         "--bytes",
         type=_size,
         metavar="SIZE",
-        help="of the file, as in 64MiB (table1: 2GiB); of one read (latency: 4KiB)",
+        help="of the file, as in 64MiB (table1: 2GiB, redistribute: of the array, 256MiB); of one read (latency: 4KiB)",
     )
     made.add_argument(
         "--repetitions", type=_count, metavar="N", help="that are counted (8; table1: 5; latency: 100; ncio: 6)"

@@ -12,21 +12,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
+from rich.text import Text
 
 import swath
-from swath.bench.measure import (
-    VALUE_BYTES,
-    Values,
-    check_equal,
-    rotated,
-    say,
-    timed,
-)
-from swath.errors import ArgumentError
+from swath.bench.measure import VALUE_BYTES, Values, check_equal, counted, rotated, say, summary, timed
+from swath.commands import output
+from swath.errors import InternalError
 from swath.ranks import Ranks
 from swath.space import Distribution, table_1
 
@@ -40,6 +35,8 @@ PAIRS = (
     ("block-block", "cyclic-cyclic"),
 )
 """From and to, distributions of table 1."""
+PAIR_OF_MPI4PY_FFT = PAIRS[0]
+"""It knows blocks only."""
 OURS, ALLTOALLW, MPI4PY_FFT, MEMCPY = "Swath", "Alltoallw", "mpi4py-fft", "memcpy"
 PEERS = (ALLTOALLW, MPI4PY_FFT)
 UNTOUCHED = -1
@@ -73,13 +70,6 @@ def quick_options() -> Options:
 def needs(options: Options) -> dict[str, int]:
     """Bytes of disk and memory that it takes: the array in two distributions, and what MPI packs into."""
     return {"disk": 0, "memory": 4 * options.bytes + options.ranks * (128 << 20)}
-
-
-class Contender(Protocol):
-    """One way of moving the elements of one pair of distributions."""
-
-    def __call__(self) -> object:
-        """Collective: from this rank's memory before to its memory after."""
 
 
 class Alltoallw:
@@ -124,7 +114,10 @@ def _shared_type(
         _progression(np.flatnonzero(np.isin(own, theirs)))
         for own, theirs in zip(mine.indices(shape, rank), other.indices(shape, peer), strict=True)
     )
-    row = MPI.INT64_T.Create_vector(columns.count, 1, columns.step)
+    if columns.step == 1:
+        row = MPI.INT64_T.Create_contiguous(columns.count)
+    else:
+        row = MPI.INT64_T.Create_vector(columns.count, 1, columns.step)
     everything = row.Create_hvector(rows.count, 1, rows.step * memory.strides[0]).Commit()
     row.Free()
     return rows.start * memory.strides[0] + columns.start * memory.strides[1], everything
@@ -144,7 +137,7 @@ def _progression(positions: Values) -> _Progression:
         return _Progression(int(positions[0]) if positions.size else 0, 1, positions.size)
     step = int(positions[1] - positions[0])
     if (np.diff(positions) != step).any():
-        raise ArgumentError("this pair of distributions is no pair of vector datatypes")
+        raise InternalError("redistribute: this pair of distributions is no pair of vector datatypes")
     return _Progression(int(positions[0]), step, positions.size)
 
 
@@ -161,7 +154,7 @@ def _mpi4py_fft(comm: MPI.Intracomm, shape: tuple[int, int], before: Values, aft
     from mpi4py_fft.pencil import Pencil, Subcomm
 
     rows = Pencil(Subcomm(comm, [0, 1]), shape, axis=1)
-    transfer = rows.pencil(0).transfer(rows, before.dtype) if False else rows.transfer(rows.pencil(0), before.dtype)
+    transfer = rows.transfer(rows.pencil(0), before.dtype)
     return lambda: transfer.forward(before, after)
 
 
@@ -178,7 +171,6 @@ def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
         "extent": options.extent,
         "array_bytes": options.extent**2 * VALUE_BYTES,
         "mpi4py_fft": mpi4py_fft_version(),
-        "buffer_bytes": bench.buffer_bytes,
         "measurements": measurements,
     }
 
@@ -189,7 +181,6 @@ class _Redistribution:
     def __init__(self, ranks: Ranks, options: Options) -> None:
         from mpi4py import MPI
 
-        self.buffer_bytes = 0
         self._ranks, self._comm = ranks, MPI.COMM_WORLD
         self._shape = (options.extent, options.extent)
         elements = options.extent**2 // options.ranks
@@ -201,13 +192,13 @@ class _Redistribution:
         source, target = (table_1(name, self._ranks.size) for name in pair)
         before, after = self._memory(self._before, source), self._memory(self._after, target)
         before[...] = self._expected(source, 0, before.shape[0])
-        peer = Alltoallw(self._comm, self._shape, source, target, before, after)
+        by_hand = Alltoallw(self._comm, self._shape, source, target, before, after)
         contenders: dict[str, Callable[[], object]] = {
             OURS: lambda: swath.redistribute(before, source, target, self._shape, comm=self._ranks, out=after),
-            ALLTOALLW: peer,
+            ALLTOALLW: by_hand,
             MEMCPY: lambda: np.copyto(after.reshape(-1), before.reshape(-1)),
         }
-        if pair == ("row-block", "column-block") and mpi4py_fft_version() is not None:
+        if pair == PAIR_OF_MPI4PY_FFT and mpi4py_fft_version() is not None:
             contenders[MPI4PY_FFT] = _mpi4py_fft(self._comm, self._shape, before, after)
         measurements = []
         for name in rotated(list(contenders), repetition):
@@ -228,7 +219,7 @@ class _Redistribution:
                     "gigabytes_per_second": moved / measured["seconds"] / 1e9,
                 }
             )
-        peer.close()
+        by_hand.close()
         return measurements
 
     def _memory(self, memory: Values, distribution: Distribution) -> Values:
@@ -240,9 +231,90 @@ class _Redistribution:
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Of each pair: every contender's GB/s, and ours beside the memcpy and the fastest peer of the same repetition."""
-    return {}
+    """Of each pair: every contender's GB/s, and ours beside memcpy and the faster peer, repetition by repetition.
+
+    The bound of a repetition is the fastest memcpy of that repetition, whichever pair it stood beside: a memcpy that
+    was disturbed is no bound.
+    """
+    measurements = counted(result["measurements"])
+    rates: dict[tuple[tuple[str, ...], str], dict[int, float]] = {}
+    for m in measurements:
+        rates.setdefault((tuple(m["pair"]), m["contender"]), {})[m["repetition"]] = m["gigabytes_per_second"]
+    bounds = {
+        repetition: max(rates[pair, MEMCPY][repetition] for pair in PAIRS) for repetition in rates[PAIRS[0], MEMCPY]
+    }
+    pairs: list[dict[str, Any]] = []
+    for pair in PAIRS:
+        ours = rates[pair, OURS]
+        peers = [name for name in PEERS if (pair, name) in rates]
+        to_bound = summary([rate / bounds[repetition] for repetition, rate in ours.items()])
+        to_peer = summary(
+            [rate / max(rates[pair, peer][repetition] for peer in peers) for repetition, rate in ours.items()]
+        )
+        pairs.append(
+            {
+                "pair": list(pair),
+                "contenders": {
+                    name: summary(list(rates[pair, name].values())).to_dict()
+                    for name in (OURS, *PEERS, MEMCPY)
+                    if (pair, name) in rates
+                },
+                "to_memcpy": to_bound.to_dict(),
+                "to_best_peer": to_peer.to_dict(),
+            }
+        )
+    return {
+        "pairs": pairs,
+        "to_memcpy_min": min(of["to_memcpy"]["median"] for of in pairs),
+        "to_best_peer_min": min(of["to_best_peer"]["median"] for of in pairs),
+    }
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
     """The table, how it was measured, and the bottom line."""
+    options, extent, summarised = result["options"], result["extent"], result["summary"]
+    console.print(
+        Text(
+            f"Redistribution: {options['ranks']} ranks, {output.by((extent, extent))} 8-byte elements "
+            f"({output.in_bytes(result['array_bytes'])}), memory to memory; GB/s of the array",
+            style="bold",
+        )
+    )
+    peers = PEERS if result["mpi4py_fft"] is not None else (ALLTOALLW,)
+    numbers = (OURS, "(range)", *peers, MEMCPY, "× memcpy", "× best peer")
+    table = output.table("from", "to", *numbers, right=numbers)
+    for of in summarised["pairs"]:
+        rates = of["contenders"]
+        ours = rates[OURS]
+        table.add_row(
+            *of["pair"],
+            f"{ours['median']:.2f}",
+            f"({ours['low']:.2f}–{ours['high']:.2f})",
+            *(f"{rates[peer]['median']:.2f}" if peer in rates else "-" for peer in peers),
+            f"{rates[MEMCPY]['median']:.2f}",
+            f"{of['to_memcpy']['median']:.2f}",
+            f"{of['to_best_peer']['median']:.1f}",
+        )
+    console.print(table)
+    console.print(Text(_honest_words(result), style="dim"), soft_wrap=True)
+    console.print(
+        Text(
+            f"at least {summarised['to_memcpy_min']:.2f} of what a memcpy of the same bytes takes, and "
+            f"{summarised['to_best_peer_min']:.1f} times Alltoallw",
+            style="bold",
+        )
+    )
+
+
+def _honest_words(result: dict[str, Any]) -> str:
+    version = result["mpi4py_fft"]
+    lines = [
+        f"Median of {result['options']['repetitions']} repetitions without the fastest and slowest, after one that",
+        "does not count; contenders in turn, into memory that has been touched; all data checked after each.",
+        "memcpy: all ranks copy their share at once (numpy.copyto), what no redistribution can beat; the ratio is to",
+        "the fastest of the same repetition. Alltoallw: vector datatypes, made before the clock starts.",
+        "mpi4py-fft: not installed (it is Alltoallw with subarray types)."
+        if version is None
+        else f"mpi4py-fft {version}: blocks only.",
+    ]
+    return "\n".join(lines)
