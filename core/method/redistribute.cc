@@ -199,10 +199,10 @@ class Redistribution {
     // Each rank begins with another peer, so that not all read the same stage at once.
     for (int i = 1; i < comm_.size(); ++i) {
       const int peer = (comm_.rank() + i) % comm_.size();
-      Flow given{.peer = peer};
+      Flow given{.peer = peer, .stretches = {}};
       add_stretches(source, {to.parts(peer, element_bytes_), {}}, given);
       if (given.elements > 0) sends_.push_back(std::move(given));
-      Flow got{.peer = peer};
+      Flow got{.peer = peer, .stretches = {}};
       add_stretches({from.parts(peer, element_bytes_), {}}, target, got);
       if (got.elements > 0) receives_.push_back(std::move(got));
     }
