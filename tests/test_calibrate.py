@@ -14,12 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import swath
 from swath import _core, calibration, cli, mpi, page_cache, profile
 from swath.calibration import Effort, Sample
 from swath.errors import ArgumentError, StoreError
 from swath.profile import StoredProfile
+from swath.simulated import run_ranks
 
 Capture = pytest.CaptureFixture[str]
 TINY = Effort(seconds=0.2, file_bytes=8 << 20, memory_bytes=1 << 20)
@@ -187,6 +190,21 @@ def test_a_kept_profile_is_that_of_every_path_of_its_store(kept: StoredProfile, 
     assert profile.for_path(tmp_path / "not" / "yet" / "there.npy") == kept
     assert Path(kept.file).parent == tmp_path / "cache" / "swath" / "profiles"
     assert os.listdir(Path(kept.file).parent) == [os.path.basename(kept.file)]
+
+
+def test_every_rank_plans_with_the_profile_that_the_first_one_found(kept: StoredProfile, tmp_path: Path) -> None:
+    file = tmp_path / "a.bin"
+    np.arange(600, dtype="<i8").tofile(file)
+
+    def shares(comm: Any) -> tuple[str, int]:
+        mine = swath.Distribution((swath.Cyclic(1),), grid=(3,))
+        with swath.open(file, shape=600, dtype="<i8", comm=comm) as array:
+            return str(array.explain(mine, cached=1)), int(array.read(mine).sum())
+
+    told = run_ranks(3, shares)
+    assert [text for text, _ in told] == [told[0][0]] * 3
+    assert kept.date in told[0][0]
+    assert sum(total for _, total in told) == 600 * 599 // 2
 
 
 def change(key: str, value: Any) -> Callable[[dict[str, Any]], None]:

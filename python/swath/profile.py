@@ -102,6 +102,10 @@ class StoredProfile:
         """For planning: the numbers, corrected. Raises ArgumentError naming the number that cannot be."""
         return _core.Profile.from_dict(self.numbers).with_corrections(self.corrections)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For rank 0 to send it to the others: `core` cannot travel, each makes its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "core"}
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "file"}
