@@ -45,7 +45,10 @@ HeapWindow noise(int64_t bytes) {
 class Batches {
  public:
   explicit Batches(const RequestPattern& pattern)
-      : pattern_(pattern), buffer_(noise(pattern.bytes * std::min(pattern.batch, pattern.count))) {
+      : pattern_(pattern),
+        batch_bytes_(pattern.bytes * std::min(pattern.batch, pattern.count)),
+        buffer_bytes_(std::max(pattern.memory_bytes, batch_bytes_)),
+        buffer_(noise(buffer_bytes_)) {
     if (!pattern.shuffled) return;
     order_.resize(static_cast<size_t>(pattern.count));
     std::iota(order_.begin(), order_.end(), int64_t{0});
@@ -54,18 +57,23 @@ class Batches {
 
   std::span<const Transfer> next() {
     batch_.clear();
+    if (memory_ + batch_bytes_ > buffer_bytes_) memory_ = 0;
     for (; next_ < pattern_.count && static_cast<int64_t>(batch_.size()) < pattern_.batch; ++next_) {
       const int64_t place = pattern_.shuffled ? order_[static_cast<size_t>(next_)] : next_;
-      std::byte* const memory = buffer_.get() + static_cast<int64_t>(batch_.size()) * pattern_.bytes;
+      std::byte* const memory = buffer_.get() + memory_ + static_cast<int64_t>(batch_.size()) * pattern_.bytes;
       batch_.push_back({pattern_.first + place * pattern_.stride, memory, pattern_.bytes});
     }
+    memory_ += batch_bytes_;
     return batch_;
   }
   int64_t done() const { return next_; }
 
  private:
   const RequestPattern& pattern_;
+  const int64_t batch_bytes_;
+  const int64_t buffer_bytes_;
   HeapWindow buffer_;
+  int64_t memory_ = 0;  // of the buffer, where the next batch begins
   std::vector<int64_t> order_;
   std::vector<Transfer> batch_;
   int64_t next_ = 0;

@@ -16,9 +16,10 @@ struct RequestPattern {
   int64_t first = 0;
   int64_t stride = 0;
   int64_t count = 0;
-  int64_t batch = 1;      // handed to the engine at a time: 64 are list I/O; where they abut, pieces of one request
-  bool shuffled = false;  // in an order that no device foresees, the same one every time
-  bool sync = false;      // and fsync after the last one, counted in
+  int64_t batch = 1;         // handed to the engine at a time: 64 are list I/O; where they abut, pieces of one request
+  bool shuffled = false;     // in an order that no device foresees, the same one every time
+  bool sync = false;         // and fsync after the last one, counted in
+  int64_t memory_bytes = 0;  // batches walk over so much memory; by default all use the same, as windows do
 };
 
 struct TimedRequests {
@@ -26,8 +27,8 @@ struct TimedRequests {
   int64_t requests = 0;
 };
 
-// Carries out the pattern, or the part of it that fits into `seconds_max` (one batch at least). All batches use the
-// same memory, as the windows of an operation do. Throws what the engine throws, and Error{kArgument}.
+// Carries out the pattern, or the part of it that fits into `seconds_max` (one batch at least). Throws what the engine
+// throws, and Error{kArgument}.
 TimedRequests time_requests(Engine& engine, const RequestPattern& pattern, double seconds_max);
 
 // The same by `streams` threads at once, each with an engine of its own: stream i has the pattern `distance` * i

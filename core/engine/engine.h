@@ -60,9 +60,6 @@ class Engine {
   // What part of it is, from 0 to 1, of a large range by samples; nothing where the kernel does not tell.
   virtual std::optional<double> cached_part(int64_t /*offset*/, int64_t /*bytes*/) const { return std::nullopt; }
 
-  // These bytes will be read soon: the store may fetch them meanwhile. A hint, never an error.
-  virtual void will_need(int64_t /*offset*/, int64_t /*bytes*/) const {}
-
   virtual int64_t size() const = 0;
   virtual void resize(int64_t bytes) = 0;  // new bytes read as zero
   virtual void sync() = 0;                 // fsync: on the medium when it returns

@@ -150,11 +150,6 @@ std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const
   return std::min(1.0, found / touched);
 }
 
-void OpenFile::will_need(int64_t offset, int64_t bytes) const {
-  // The answer does not matter: what is not fetched ahead is fetched when it is read.
-  static_cast<void>(::posix_fadvise(descriptor_, offset, bytes, POSIX_FADV_WILLNEED));
-}
-
 void OpenFile::resize(int64_t bytes) {
   const std::string what = "resize " + path_ + " to " + std::to_string(bytes) + " bytes";
   if (bytes < 0) fail_argument(what + ": expected a size >= 0");

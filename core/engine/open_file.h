@@ -31,7 +31,6 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   int64_t size() const;
   bool cached(int64_t offset, int64_t bytes) const;
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const;
-  void will_need(int64_t offset, int64_t bytes) const;
   void resize(int64_t bytes);
   void sync();
   // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
@@ -53,7 +52,6 @@ class FileEngine : public Engine {
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
     return file_->cached_part(offset, bytes);
   }
-  void will_need(int64_t offset, int64_t bytes) const override { file_->will_need(offset, bytes); }
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
   void sync() override { file_->sync(); }

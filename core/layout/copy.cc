@@ -425,11 +425,12 @@ int64_t file_base(const Regions& regions) {
 }  // namespace
 
 void gather_from_window(const Regions& regions, int64_t first, int64_t last, const std::byte* window,
-                        int64_t window_offset, std::byte* memory, Target use) {
+                        int64_t window_offset, std::byte* memory, Target use, const Lanes& lanes) {
   if (first >= last) return;
   const int64_t source_base = file_base(regions) - window_offset;
   const int64_t target_base = regions.memory_of(0);
-  walk(regions, first, last, false, [&](int64_t file_offset, int64_t memory_offset, const auto& levels) {
+  walk(regions, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
+    levels.push_back({lanes.count, lanes.file_stride, lanes.memory_stride});
     copy_levels(memory + (target_base + memory_offset), window + (source_base + file_offset), regions.element_bytes(),
                 levels, use);
   });
@@ -437,11 +438,12 @@ void gather_from_window(const Regions& regions, int64_t first, int64_t last, con
 }
 
 void scatter_to_window(const Regions& regions, int64_t first, int64_t last, std::byte* window, int64_t window_offset,
-                       const std::byte* memory) {
+                       const std::byte* memory, const Lanes& lanes) {
   if (first >= last) return;
   const int64_t target_base = file_base(regions) - window_offset;
   const int64_t source_base = regions.memory_of(0);
-  walk(regions, first, last, false, [&](int64_t file_offset, int64_t memory_offset, const auto& levels) {
+  walk(regions, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
+    levels.push_back({lanes.count, lanes.file_stride, lanes.memory_stride});
     copy_levels(window + (target_base + file_offset), memory + (source_base + memory_offset), regions.element_bytes(),
                 reversed_direction(levels));
   });

@@ -30,12 +30,21 @@ std::string copy_instruction_set();
 void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std::vector<CopyLevel> levels,
                  Target use = Target::kCached);
 
+// Several ranks' elements in one pass over a window: those of the next rank lie `file_stride` and `memory_stride` bytes
+// further on than those of the one before. One pass reads each cache line once.
+struct Lanes {
+  int64_t count = 1;
+  int64_t file_stride = 0;
+  int64_t memory_stride = 0;
+};
+
 // Copies the elements at positions [first, last) between a window of the file held in memory, whose first byte is file
 // offset `window_offset`, and user memory at `memory` (offset 0 of the regions' memory places).
 void gather_from_window(const Regions& regions, int64_t first, int64_t last, const std::byte* window,
-                        int64_t window_offset, std::byte* memory, Target use = Target::kCached);
+                        int64_t window_offset, std::byte* memory, Target use = Target::kCached,
+                        const Lanes& lanes = {});
 void scatter_to_window(const Regions& regions, int64_t first, int64_t last, std::byte* window, int64_t window_offset,
-                       const std::byte* memory);
+                       const std::byte* memory, const Lanes& lanes = {});
 // Which way to read into a rank's share of this size.
 Target target_of(int64_t local_bytes);
 // Copies the elements from one window of the file to the same places of another window of the same offset.

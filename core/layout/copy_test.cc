@@ -117,6 +117,41 @@ TEST(Copy, BetweenWindowsMovesTheElementsOfTheRangeAndNoOtherByte) {
   });
 }
 
+// `ranks` of them have been dealt a window's elements in turn; packed, theirs follow each other.
+TEST(Copy, LanesMoveSeveralRanksElementsInOnePass) {
+  Random random(54);
+  for (int i = 0; i < 300; ++i) {
+    const int64_t bytes = random.one_of<int64_t>({1, 2, 3, 4, 8, 16, 24});
+    const int64_t ranks = random.between(1, 9);
+    const int64_t rows = random.between(1, 5);
+    const int64_t columns = random.between(1, 70);
+    const int64_t row_bytes = ranks * columns * bytes + random.between(0, 20);
+    const Regions of_first(
+        0, 0, bytes,
+        {{IndexSet::range(0, rows), row_bytes, columns * bytes}, {IndexSet::strided(0, ranks, columns), bytes, bytes}});
+    const int64_t first = random.between(0, of_first.count());
+    const int64_t last = random.between(first, of_first.count());
+    const Lanes lanes{ranks, bytes, of_first.bytes()};
+    auto window = random_bytes(random, rows * row_bytes);
+    auto packed = random_bytes(random, ranks * of_first.bytes());
+    auto expected_packed = packed;
+    auto expected_window = window;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      for (int64_t p = first; p < last; ++p) {
+        const int64_t in_file = of_first.offset_of(p) + rank * bytes;
+        const int64_t in_memory = of_first.memory_of(p) + rank * of_first.bytes();
+        std::memcpy(&expected_packed[in_memory], &window[in_file], bytes);
+        std::memcpy(&expected_window[in_file], &packed[in_memory], bytes);
+      }
+    }
+    auto gathered = packed;
+    gather_from_window(of_first, first, last, window.data(), 0, gathered.data(), Target::kCached, lanes);
+    ASSERT_EQ(gathered, expected_packed) << ranks << " ranks of " << bytes << " bytes";
+    scatter_to_window(of_first, first, last, window.data(), 0, packed.data(), lanes);
+    ASSERT_EQ(window, expected_window) << ranks << " ranks of " << bytes << " bytes";
+  }
+}
+
 std::vector<InstructionSet> available_sets() {
   std::vector<InstructionSet> sets;
   for (const char* name : {"portable", "sse2", "avx2", "avx512"}) {

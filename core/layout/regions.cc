@@ -147,6 +147,14 @@ Run Regions::run_at(int64_t position, int64_t last) const {
   return {begin, (end - position) * element_bytes_, position};
 }
 
+bool Regions::is_shifted(const Regions& other) const {
+  const auto alike = [](const RegionDimension& a, const RegionDimension& b) {
+    return a.file_stride == b.file_stride && a.memory_stride == b.memory_stride && a.indices.is_shifted(b.indices);
+  };
+  return element_bytes_ == other.element_bytes_ &&
+         std::equal(dimensions_.begin(), dimensions_.end(), other.dimensions_.begin(), other.dimensions_.end(), alike);
+}
+
 Regions Regions::packed(int64_t origin) const {
   Regions result = *this;
   result.memory_origin_ = origin;

@@ -85,6 +85,8 @@ class Regions {
   bool dense(int64_t first, int64_t last) const { return first / dense_ == (last - 1) / dense_; }
 
   const std::vector<RegionDimension>& dimensions() const { return dimensions_; }
+  // Whether each element lies as far from that of the other, in the file and from position 0 in memory.
+  bool is_shifted(const Regions& other) const;
   // The same regions with other places in memory: packed in file order from `origin` on.
   Regions packed(int64_t origin) const;
   // The same places in memory, with the elements packed in the file from offset 0 on: the image of a packed message.

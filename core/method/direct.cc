@@ -10,6 +10,7 @@ namespace swath {
 void run_direct(const Job& job) {
   const Direction direction = job.plan.request.direction;
   const Tuning& tuning = job.plan.request.tuning;
+  const Target use = target_of(job.mine.bytes());
   std::unique_ptr<std::byte[]> bounce;
   int64_t bounce_bytes = 0;
   job.mine.visit_all([&](const Slice& slice) {
@@ -33,7 +34,7 @@ void run_direct(const Job& job) {
         }
         job.engine.transfer(direction, {&transfer, 1}, job.counters);
         if (direction == Direction::kRead) {
-          gather_from_window(regions, run.position, end, bounce.get(), run.offset, memory);
+          gather_from_window(regions, run.position, end, bounce.get(), run.offset, memory, use);
         }
       }
       job.progress.bytes_done += run.bytes;

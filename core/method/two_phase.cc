@@ -30,8 +30,8 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 // The transfers of this rank's own windows; an error is kept, and nothing is transferred after it.
 class OwnWindows {
  public:
-  OwnWindows(const Job& job, const Access& together, int64_t capacity, int64_t domain_end)
-      : job_(job), together_(together), capacity_(capacity), domain_end_(domain_end) {}
+  OwnWindows(const Job& job, const Access& together, int64_t capacity)
+      : job_(job), together_(together), capacity_(capacity) {}
   OwnWindows(const OwnWindows&) = delete;
   OwnWindows& operator=(const OwnWindows&) = delete;
   // Left by an exception, of the exchange say, the window must not go while the engine still moves its bytes.
@@ -40,11 +40,10 @@ class OwnWindows {
   // `overlap`: there is an exchange to hide the transfer behind.
   void start_read(const Window& window, std::byte* buffer, bool overlap) {
     guarded([&] {
-      const bool by_runs = is_read_by_runs(together_, window, job_.plan.request.tuning);
       std::vector<Transfer> transfers{{window.begin, buffer, window.bytes()}};
-      if (by_runs) transfers = window_runs(together_, window, buffer);
+      if (is_read_by_runs(together_, window, job_.plan.request.tuning))
+        transfers = window_runs(together_, window, buffer);
       is_cold_ = is_cold_ || !job_.engine.cached(window.begin, window.bytes());
-      if (is_cold_ && !by_runs) ask_ahead(window);
       // A copy from the page cache gains nothing from a second thread, and loses what this core's cache would hold.
       if (!overlap || !is_cold_) {
         job_.engine.transfer(Direction::kRead, transfers, job_.counters);
@@ -94,19 +93,6 @@ class OwnWindows {
     job_.counters.transfer_seconds += seconds_since(begin);
   }
 
-  // A device is kept busy through the exchanges: it is told of several windows to come, a few MiB at a time. The
-  // kernel's own reading ahead stops at a fraction of that, and begins anew in every window.
-  void ask_ahead(const Window& window) {
-    constexpr int64_t kAheadBytes = int64_t{8} << 20;
-    const bool is_dense = window.bytes() > job_.plan.request.tuning.window_bytes / 2;  // else mostly holes would come
-    if (!is_dense || asked_until_ > window.end + kAheadBytes / 2) return;
-    const int64_t begin = std::max(asked_until_, window.end);
-    const int64_t end = std::min(window.end + kAheadBytes, domain_end_);
-    if (begin >= end) return;
-    job_.engine.will_need(begin, end - begin);
-    asked_until_ = end;
-  }
-
   // A store that takes bytes at the speed of memory is written in the foreground, a slower one behind the exchange.
   void write(const std::vector<Transfer>& transfers) {
     constexpr double kMemoryBytesPerSecond = 1e9;
@@ -145,8 +131,6 @@ class OwnWindows {
   int64_t capacity_;
   std::optional<Error> failure_;
   std::vector<std::byte> filled_;
-  int64_t domain_end_;
-  int64_t asked_until_ = 0;
   bool is_cold_ = false;  // a page that is on its way from the device counts as cached: once cold, always waited for
   bool under_way_ = false;
   bool store_is_slow_ = false;
@@ -165,7 +149,7 @@ void run_two_phase(const Job& job) {
   WindowExchange exchange(job.comm, domains, capacity, job.plan.staged, job.counters, job.progress);
   WindowRounds rounds(together, domains, request.tuning.window_bytes);
   const int own_domain = exchange.own_domain();
-  OwnWindows own(job, together, capacity, own_domain >= 0 ? domains[static_cast<size_t>(own_domain)].end : 0);
+  OwnWindows own(job, together, capacity);
   const auto own_of = [&](const RoundWindows& windows) -> const Window* {
     return own_domain >= 0 && windows[own_domain] ? &*windows[own_domain] : nullptr;
   };

@@ -54,6 +54,31 @@ int64_t unpack_to_window(const Access& access, const Window& window, std::byte* 
   return bytes;
 }
 
+// What one rank has of a window, in one slice.
+struct OneSlice {
+  Regions regions;
+  int64_t first;
+  int64_t last;
+
+  int64_t bytes() const { return (last - first) * regions.element_bytes(); }
+  int64_t begin_offset() const { return regions.offset_of(first); }
+};
+
+std::optional<OneSlice> one_slice(const Access& access, const Window& window) {
+  std::optional<OneSlice> found;
+  int slices = 0;
+  access.visit(window.begin, window.limit, [&](const Slice& slice) {
+    if (++slices == 1) found = OneSlice{slice.regions.packed(0), slice.first, slice.last};
+  });
+  return slices == 1 ? found : std::nullopt;
+}
+
+// Whether `other` has as many elements as `one`, each `shift` bytes further on in the file.
+bool is_dealt_next(const OneSlice& one, const OneSlice& other, int64_t shift) {
+  return other.first == one.first && other.last == one.last && other.regions.is_shifted(one.regions) &&
+         other.begin_offset() == one.begin_offset() + shift;
+}
+
 }  // namespace
 
 const Access& ExchangeSide::kept(int rank) {
@@ -163,18 +188,64 @@ void WindowExchange::deliver(ExchangeSide& side, const RoundWindows& windows, in
   if (staged_ && own != nullptr) unpack_stage(side, *own, parity);
 }
 
+// All ranks' packed elements of a window, those of one rank behind those of the one before. Ranks whose elements were
+// dealt out one by one, as CYCLIC(1) does, are moved in one pass: `move_dealt(slice, packed, lanes)`; else a pass each:
+// `move_one(access, packed)`, which returns the bytes that it moved.
+//
+// Example: of 1a 2a 3a 4a 1b 2b 3b 4b ... the elements of ranks 1 to 4 are read as they lie, each line once, not four
+// times.
+template <typename MoveDealt, typename MoveOne>
+void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, const MoveDealt& move_dealt,
+                                     const MoveOne& move_one) {
+  constexpr int64_t kOnePassBytesMin = 8;  // shorter elements gain where a pass would use little of each line ...
+  constexpr int64_t kOnePassRanksMin = 4;  // ... of many ranks' (core/layout/copy.h, measured)
+  int64_t packed = 0;
+  for (int rank = 0; rank < comm_.size();) {
+    if (!shares_with(rank)) {
+      ++rank;
+      continue;
+    }
+    const auto first = one_slice(side.kept(rank), window);
+    int64_t count = 1;
+    while (first && rank + count < comm_.size() && shares_with(static_cast<int>(rank + count))) {
+      const auto next = one_slice(side.kept(static_cast<int>(rank + count)), window);
+      if (!next || !is_dealt_next(*first, *next, count * first->regions.element_bytes())) break;
+      ++count;
+    }
+    const bool one_pass =
+        count > 1 && (first->regions.element_bytes() >= kOnePassBytesMin || count >= kOnePassRanksMin);
+    if (one_pass) {
+      const int64_t element = first->regions.element_bytes();
+      move_dealt(OneSlice{first->regions.packed(packed - first->first * element), first->first, first->last},
+                 Lanes{count, element, first->bytes()});
+      packed += count * first->bytes();
+    } else {
+      for (int64_t i = 0; i < count; ++i) packed += move_one(side.kept(static_cast<int>(rank + i)), packed);
+    }
+    rank += static_cast<int>(count);
+  }
+}
+
 void WindowExchange::unpack_stage(ExchangeSide& side, const Window& window, int parity) {
   const std::byte* stage = shared_with(comm_.rank(), parity);
-  for (int rank = 0; rank < comm_.size(); ++rank) {
-    if (shares_with(rank)) stage += unpack_to_window(side.kept(rank), window, own_window(parity), stage);
-  }
+  std::byte* image = own_window(parity);
+  for_each_staged(
+      side, window,
+      [&](const OneSlice& slice, const Lanes& lanes) {
+        scatter_to_window(slice.regions, slice.first, slice.last, image, window.begin, stage, lanes);
+      },
+      [&](const Access& access, int64_t packed) { return unpack_to_window(access, window, image, stage + packed); });
 }
 
 void WindowExchange::pack_stage(ExchangeSide& side, const Window& window, int parity) {
   std::byte* stage = shared_with(comm_.rank(), parity);
-  for (int rank = 0; rank < comm_.size(); ++rank) {
-    if (shares_with(rank)) stage += pack_from_window(side.kept(rank), window, own_window(parity), stage);
-  }
+  const std::byte* image = own_window(parity);
+  for_each_staged(
+      side, window,
+      [&](const OneSlice& slice, const Lanes& lanes) {
+        gather_from_window(slice.regions, slice.first, slice.last, image, window.begin, stage, Target::kCached, lanes);
+      },
+      [&](const Access& access, int64_t packed) { return pack_from_window(access, window, image, stage + packed); });
 }
 
 void WindowExchange::offer(ExchangeSide& side, const RoundWindows& windows, int parity) {

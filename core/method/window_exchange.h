@@ -74,6 +74,8 @@ class WindowExchange {
   template <typename Visit>
   void for_each_message(const ExchangeSide& side, const Window& window, const Visit& visit);
   // Own stage to own window, and back.
+  template <typename MoveDealt, typename MoveOne>
+  void for_each_staged(ExchangeSide& side, const Window& window, const MoveDealt& move_dealt, const MoveOne& move_one);
   void unpack_stage(ExchangeSide& side, const Window& window, int parity);
   void pack_stage(ExchangeSide& side, const Window& window, int parity);
   // packets_to_ are sent, packets_from_ received; ends with all ranks of the node having arrived.

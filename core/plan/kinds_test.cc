@@ -273,10 +273,10 @@ Planning planning_of(const Shape& shape, std::vector<DimensionRule> rules, const
   return planning;
 }
 
-// The steps of planning are bounded by what is looked at one by one; 1 % and 200 are for longer numbers in texts.
+// The steps of planning are bounded by what is looked at one by one; 2 % and 200 are for longer numbers in texts.
 void expect_no_growth(const Planning& small, const Planning& large) {
   if (SWATH_COUNTS_ALLOCATIONS) EXPECT_GT(small.allocations, 0);
-  EXPECT_LE(large.peak_bytes, small.peak_bytes * 101 / 100 + 200);
+  EXPECT_LE(large.peak_bytes, small.peak_bytes * 102 / 100 + 200);
   EXPECT_LE(large.allocations, 3 * small.allocations);
 }
 

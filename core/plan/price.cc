@@ -1,6 +1,7 @@
 #include "plan/price.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/math.h"
 #include "plan/file_domains.h"
@@ -9,6 +10,8 @@ namespace swath {
 namespace {
 
 constexpr double kPageBytes = 4096;
+constexpr double kLineBytes = 64;
+constexpr double kWindowBytes = 512 * 1024;  // of which the processor's cache holds what the kernel copies
 constexpr int kSampledWindows = 8;
 
 double as_double(int64_t value) { return static_cast<double>(value); }
@@ -61,6 +64,7 @@ struct Share {
   double span = 0;
   double run_bytes = 1;     // on average
   double memory_block = 1;  // contiguous in memory
+  double memory_span = 0;   // of memory, from the first byte to the last
   bool page_aligned = false;
 };
 
@@ -75,6 +79,7 @@ Share share_of(const Request& request, const Access& access) {
   share.page_aligned = begin % page == 0 && access.bytes() / access.runs() % page == 0;
   share.run_bytes = share.bytes / share.runs;
   share.memory_block = as_double(request.memory_block_bytes);
+  share.memory_span = std::max(share.bytes, as_double(request.memory_span_bytes));
   if (request.memory_block_bytes == 0) {
     share.memory_block = share.bytes;
     access.visit_all([&](const Slice& slice) {
@@ -90,6 +95,17 @@ double partial_pages(const Share& share) {
   if (share.page_aligned) return 0;
   if (share.run_bytes >= 2 * kPageBytes) return 2 * share.runs;  // the first and the last of each run
   return std::min(2 * share.runs, share.span / kPageBytes + 1);
+}
+
+// Cache lines that are used in part, beyond those that the bytes would fill.
+//
+// Example: blocks of 8 bytes, 136 from one to the next: each has a line of its own, and would fill an eighth of one.
+double partial_lines(const Share& share) {
+  const double blocks = share.bytes / share.memory_block;
+  if (blocks <= 1) return 0;
+  const double distance = share.memory_span / blocks;
+  const double touched = std::min(distance, share.memory_block + kLineBytes - 8);  // elements lie at multiples of 8
+  return std::max(0.0, blocks * (touched - share.memory_block) / kLineBytes);
 }
 
 void add_transfer(Work& work, const Request& request, double requests, double bytes) {
@@ -108,9 +124,12 @@ Work direct_work(const Request& request, const Share& share) {
   const double most = as_double(dense ? request.tuning.request_bytes_max : request.tuning.bounce_bytes);
   add_transfer(work, request, std::max(share.runs, share.bytes / most), share.bytes);
   work.jumps = share.runs > 1;
-  if (!dense) {
+  if (dense) {
+    work.straight_bytes = share.bytes;
+  } else {
     work.copied_bytes = share.bytes;
     work.copied_block = share.memory_block;
+    work.window_bytes = std::min(most, share.bytes);
   }
   if (request.direction == Direction::kWrite) work.partial_pages = partial_pages(share);
   return work;
@@ -119,6 +138,7 @@ Work direct_work(const Request& request, const Share& share) {
 Work list_work(const Request& request, const Share& share) {
   Work work = direct_work(request, share);
   work.copied_bytes = 0;
+  work.straight_bytes = share.bytes;
   work.pieces = share.bytes / std::min(share.run_bytes, share.memory_block);
   const double pieces_max = as_double(request.tuning.list_pieces);
   const double requests = std::max(share.runs, work.pieces / pieces_max);
@@ -134,6 +154,7 @@ Work sieve_work(const Request& request, const Access& access, const Share& share
   work.copied_bytes = share.bytes;
   work.copied_block = std::min(share.run_bytes, share.memory_block);
   work.visits = sample.windows;
+  work.window_bytes = sample.bytes / std::max(sample.windows, 1.0);
   work.jumps = sample.bytes < sample.span * 0.9;
   if (request.direction == Direction::kRead) {
     add_transfer(work, request, sample.windows, sample.bytes);
@@ -178,6 +199,7 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
   }
   const double ranks = request.sharing.ranks();
   work.rounds = windows;
+  work.window_bytes = sample.bytes / windows;
   work.visits = windows * aggregators * (staged ? 2 : 1);
   if (staged) {
     work.packed_bytes += sample.useful;
@@ -200,11 +222,17 @@ double requests_at(const Curve& each, double requests, double bytes, double jump
   return requests <= 0 ? 0 : requests * (each.at_or_in_proportion(bytes / requests) + jump);
 }
 
+// Of the page cache. Requests beyond a window cost what so many windows cost: that memory does not stay in the
+// processor's cache is priced apart.
+double cached_requests_at(const Curve& each, double requests, double bytes, double jump) {
+  return requests_at(each, std::max(requests, std::floor(bytes / kWindowBytes)), bytes, jump);
+}
+
 // Reading what the page cache has.
-double cached_read_seconds(const Medium& cache, const Work& work) {
+double cached_read_seconds(const Medium& cache, const Work& work, double turns) {
   const double jump = work.jumps ? (work.batched ? cache.read_jump_batched : cache.read_jump) : 0;
-  return requests_at(cache.read, work.read_requests, work.read_bytes, jump) *
-         cache.read_slowdown.at_or_in_proportion(work.transfers_at_once);
+  return cached_requests_at(cache.read, work.read_requests, work.read_bytes, jump) *
+         std::max(turns, cache.read_slowdown.at_or_in_proportion(work.transfers_at_once));
 }
 
 // Reading what it has not. Pages that several ranks want are read once; requests closer than a page make the kernel
@@ -220,7 +248,7 @@ double device_read_seconds(const Profile& profile, const Work& work) {
     const double jump = work.jumps ? (work.batched ? device.read_jump_batched : device.read_jump) : 0;
     pages = reads_ahead ? requests_at(device.read, std::max(work.span / kAheadBytes, 1.0), work.span, 0)
                         : requests_at(device.read, work.read_requests, work.read_bytes, jump);
-    if (reads_ahead || work.overlap > 1) copies = cached_read_seconds(profile.cache, work);
+    if (reads_ahead || work.overlap > 1) copies = cached_read_seconds(profile.cache, work, 1);
   }
   // Pages that are written in part are read first, one after the other.
   const double partial =
@@ -228,10 +256,10 @@ double device_read_seconds(const Profile& profile, const Work& work) {
   return (pages + partial) * slowdown / work.overlap + copies;
 }
 
-double write_seconds(const Medium& cache, const Work& work) {
+double write_seconds(const Medium& cache, const Work& work, double turns) {
   const double jump = work.jumps ? cache.write_jump : 0;
-  return requests_at(cache.write, work.write_requests, work.written_bytes, jump) *
-         cache.write_slowdown.at_or_in_proportion(work.transfers_at_once);
+  return cached_requests_at(cache.write, work.write_requests, work.written_bytes, jump) *
+         std::max(turns, cache.write_slowdown.at_or_in_proportion(work.transfers_at_once));
 }
 
 }  // namespace
@@ -251,10 +279,14 @@ Work work_of(const Request& request, Method method, const Access& together, cons
       work = sieve_work(request, busiest, share);
       break;
     case Method::kTwoPhase:
-      return two_phase_work(request, together, share, staged);
+      work = two_phase_work(request, together, share, staged);
+      break;
     case Method::kAuto:
       break;
   }
+  work.memory_bytes = share.memory_span;
+  work.partial_lines = partial_lines(share);
+  if (method == Method::kTwoPhase) return work;
   const double ranks = request.sharing.ranks();
   const double span_together = as_double(*together.last_end(INT64_MAX) - *together.next_start(0));
   work.transfers_at_once = ranks;
@@ -266,35 +298,45 @@ Work work_of(const Request& request, Method method, const Access& together, cons
 Price price_of(const Request& request, Method method, const Work& work) {
   const Profile& profile = request.profile ? *request.profile : default_profile();
   const int ranks = request.sharing.ranks();
-  const double node = request.ranks_of_node > 0 ? request.ranks_of_node : ranks;
+  const double node = request.ranks_of_node > 0 ? request.ranks_of_node : std::min<double>(ranks, profile.cores);
   const double uncached = profile.device.known() ? 1 - request.cached : 0;
+  const bool reading = request.direction == Direction::kRead;
+  // Ranks that share a core take turns on it, whatever they do but wait.
+  const double turns = std::max(1.0, node / profile.cores);
   Price price;
 
   const double read_device = uncached > 0 ? device_read_seconds(profile, work) : 0;
-  const double read = (1 - uncached) * cached_read_seconds(profile.cache, work) + uncached * read_device;
+  const double read = (1 - uncached) * cached_read_seconds(profile.cache, work, turns) + uncached * read_device;
   // Written bytes stay in the page cache until they are synced.
-  const double write = write_seconds(profile.cache, work);
-  const double in_turn = work.locks > 0 ? work.overlap : 1;
-  price.transfer = (read + write + work.locks * profile.lock_seconds) * in_turn + work.pieces * profile.piece_seconds;
+  const double write = write_seconds(profile.cache, work, turns);
+  const double piece = reading ? profile.read_piece_seconds : profile.write_piece_seconds;
+  price.transfer = read + write + (work.locks * profile.lock_seconds + work.pieces * piece) * turns;
 
-  const double slowdown = profile.copy_slowdown.at_or_in_proportion(node);
-  const bool reading = request.direction == Direction::kRead;
+  const double slowdown = std::max(turns, profile.copy_slowdown.at_or_in_proportion(node));
   const auto copy = [&](const Curve& curve, double bytes, double block) {
-    return bytes <= 0 ? 0 : bytes / block * curve.times_x_at(block) * slowdown;
+    return bytes <= 0 ? 0 : bytes / block * curve.times_x_at(block);
   };
-  price.copy = copy(reading ? profile.gather : profile.scatter, work.copied_bytes, work.copied_block) +
-               copy(reading ? profile.gather : profile.scatter, work.packed_bytes, work.packed_block) +
-               work.visits * profile.visit_seconds;
+  const Curve& byte = reading ? profile.memory_byte_store : profile.memory_byte_load;
+  const Curve& line = reading ? profile.memory_line_store : profile.memory_line_load;
+  const Curve& own = reading ? profile.gather : profile.scatter;
+  // A window that does not stay in the processor's cache is paid for when it is filled and when it is emptied.
+  const double through_window = 2 * (work.copied_bytes + work.exchanged_bytes);
+  const double copies = work.straight_bytes * byte.at(work.memory_bytes) +
+                        (work.window_bytes > 0 ? through_window * byte.at(work.window_bytes) : 0) +
+                        work.partial_lines * line.at(work.memory_bytes) +
+                        copy(own, work.copied_bytes, work.copied_block) +
+                        copy(own, work.packed_bytes, work.packed_block);
+  price.copy = copies * slowdown + work.visits * profile.visit_seconds * turns;
 
-  price.exchange =
-      copy(reading ? profile.exchange_gather : profile.exchange_scatter, work.exchanged_bytes, work.exchanged_block) +
-      work.messages * profile.message_seconds + work.message_bytes * profile.message_byte_seconds;
+  const Curve& exchange = reading ? profile.exchange_gather : profile.exchange_scatter;
+  price.exchange = copy(exchange, work.exchanged_bytes, work.exchanged_block) * slowdown +
+                   work.messages * profile.message_seconds + work.message_bytes * profile.message_byte_seconds;
   if (ranks > 1) {
     const double meeting = profile.barrier.at_or_in_proportion(node);
     price.exchange += work.rounds * meeting;
     price.fixed += 4 * meeting;  // three agreements, and windows that are set up
   }
-  price.fixed += profile.operation_seconds;
+  price.fixed += profile.operation_seconds * turns;
   // A transfer from the page cache is work of the same core that exchanges; one from a device is waiting.
   if (work.overlaps) price.hidden = std::min(uncached * read_device, price.copy + price.exchange);
   price.correction = profile.corrections.factor(correction_place(method, request.direction, request.cached));

@@ -23,9 +23,13 @@ struct Work {
   double span = 0;     // of the file, from the first byte to the last
   double overlap = 1;  // ranks whose spans lie over each other: they read the same pages, and wait for the same locks
   double pieces = 0;   // of memory, in vectored requests
-  double copied_bytes = 0;  // between memory and this rank's own buffer ...
-  double copied_block = 1;  // ... in contiguous blocks of so many bytes
-  double packed_bytes = 0;  // within this core's cache: staging
+  double copied_bytes = 0;    // between memory and this rank's own buffer ...
+  double copied_block = 1;    // ... in contiguous blocks of so many bytes
+  double straight_bytes = 0;  // between memory and the store, without a buffer
+  double window_bytes = 0;    // of one window or bounce buffer
+  double memory_bytes = 0;    // of memory, from the first byte to the last
+  double partial_lines = 0;   // cache lines of memory beyond those that the bytes would fill
+  double packed_bytes = 0;    // within this core's cache: staging
   double packed_block = 1;
   double exchanged_bytes = 0;  // between memory and all ranks' windows
   double exchanged_block = 1;

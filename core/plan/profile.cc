@@ -38,12 +38,18 @@ Profile make_defaults() {
   profile.lock_seconds = 1.5 * kMicro;
   profile.sync_seconds = 2e-3;
   profile.sync_byte_seconds = 2e-9;
-  profile.piece_seconds = 0.03 * kMicro;
+  profile.read_piece_seconds = 0.07 * kMicro;
+  profile.write_piece_seconds = 0.11 * kMicro;
   profile.visit_seconds = 0.2 * kMicro;
   profile.gather = Curve({{1, 0.8e-9}, {8, 0.15e-9}, {64, 0.1e-9}, {512, 0.09e-9}});
   profile.scatter = Curve({{1, 0.8e-9}, {8, 0.18e-9}, {64, 0.12e-9}, {512, 0.1e-9}});
   profile.exchange_gather = Curve({{1, 1e-9}, {8, 0.3e-9}, {64, 0.15e-9}, {512, 0.12e-9}});
   profile.exchange_scatter = Curve({{1, 1e-9}, {8, 0.4e-9}, {64, 0.2e-9}, {512, 0.15e-9}});
+  const double mib = 1 << 20;
+  profile.memory_byte_store = Curve({{mib, 0.005e-9}, {4 * mib, 0.05e-9}, {64 * mib, 0.1e-9}});
+  profile.memory_byte_load = Curve({{mib, 0.005e-9}, {4 * mib, 0.1e-9}, {64 * mib, 0.2e-9}});
+  profile.memory_line_store = Curve({{mib / 4, 2e-9}, {mib, 8e-9}, {16 * mib, 20e-9}});
+  profile.memory_line_load = Curve({{mib / 4, 2e-9}, {mib, 5e-9}, {16 * mib, 12e-9}});
   profile.copy_slowdown = Curve({{1, 1}, {2, 1.2}});
   profile.barrier = Curve({{1, 0.05 * kMicro}, {2, 3 * kMicro}, {4, 10 * kMicro}, {8, 25 * kMicro}});
   profile.message_seconds = 5 * kMicro;
@@ -89,7 +95,7 @@ double Curve::times_x_at(double x) const {
 }
 
 void Corrections::observe(size_t place, double ratio) {
-  constexpr double kCommonWeight = 1.0 / 4;
+  constexpr double kCommonWeight = 1.0 / 8;
   constexpr double kMethodWeight = 1.0 / 16;
   const double known = factor(place);
   const double surprise = std::clamp(ratio / known, 0.5, 2.0);

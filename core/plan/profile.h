@@ -96,16 +96,23 @@ struct Profile {
   Medium cache;
   Medium device;  // not known(): it was not reached when measuring; plans then price the page cache and say so
 
-  double operation_seconds = 0;  // of an operation that moves nothing, one rank: checks and planning
-  double lock_seconds = 0;       // taking and releasing the lock of one window
-  double sync_seconds = 0;       // fsync with one dirty page
-  double sync_byte_seconds = 0;  // and of every further dirty byte
-  double piece_seconds = 0;      // one more piece of memory in a vectored request
-  double visit_seconds = 0;      // finding one rank's part of one window
+  double operation_seconds = 0;    // of an operation that moves nothing, one rank: checks and planning
+  double lock_seconds = 0;         // taking and releasing the lock of one window
+  double sync_seconds = 0;         // fsync with one dirty page
+  double sync_byte_seconds = 0;    // and of every further dirty byte
+  double read_piece_seconds = 0;   // one more piece of memory in list I/O
+  double write_piece_seconds = 0;  //
+  double visit_seconds = 0;        // finding one rank's part of one window
   Curve gather;           // seconds a byte by bytes of a contiguous block: from a window in this core's cache to memory
   Curve scatter;          // the same from memory into a window
   Curve exchange_gather;  // the same from another rank's window
-  Curve exchange_scatter;           //
+  Curve exchange_scatter;  //
+  // What large memory costs more, by the bytes of it that an operation uses: little while the processor's caches hold
+  // it.
+  Curve memory_byte_store;          // seconds a byte of a read straight into memory, more than into a window in cache
+  Curve memory_byte_load;           // the same of a write straight from memory
+  Curve memory_line_store;          // seconds of a cache line of which a copy to memory uses a part only
+  Curve memory_line_load;           // the same of a copy from memory
   Curve copy_slowdown;              // by ranks that copy at once: how many times longer each takes
   Curve barrier;                    // seconds of one meeting of so many ranks of a node
   double message_seconds = 0;       // between nodes: one message
@@ -137,12 +144,17 @@ void for_each_member(AnyProfile& profile, const Visit& visit) {
   visit("lock_seconds", profile.lock_seconds);
   visit("sync_seconds", profile.sync_seconds);
   visit("sync_byte_seconds", profile.sync_byte_seconds);
-  visit("piece_seconds", profile.piece_seconds);
+  visit("read_piece_seconds", profile.read_piece_seconds);
+  visit("write_piece_seconds", profile.write_piece_seconds);
   visit("visit_seconds", profile.visit_seconds);
   visit("gather", profile.gather);
   visit("scatter", profile.scatter);
   visit("exchange_gather", profile.exchange_gather);
   visit("exchange_scatter", profile.exchange_scatter);
+  visit("memory_byte_store", profile.memory_byte_store);
+  visit("memory_byte_load", profile.memory_byte_load);
+  visit("memory_line_store", profile.memory_line_store);
+  visit("memory_line_load", profile.memory_line_load);
   visit("copy_slowdown", profile.copy_slowdown);
   visit("barrier", profile.barrier);
   visit("message_seconds", profile.message_seconds);

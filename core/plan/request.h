@@ -66,7 +66,7 @@ Method parse_method(const std::string& name);
 // How methods are to be carried out. Sizes in bytes.
 struct Tuning {
   int64_t sieve_bytes = int64_t{4} << 20;        // window of independent sieving
-  int64_t bounce_bytes = int64_t{4} << 20;       // direct, where memory is not contiguous
+  int64_t bounce_bytes = int64_t{512} << 10;     // direct, where memory is not contiguous: stays in a core's cache
   int64_t request_bytes_max = int64_t{1} << 30;  // longer runs are cut: the kernel stops at 2 GiB - 4096
   int64_t list_pieces = 1024;                    // memory pieces of one list batch (IOV_MAX)
   int64_t window_bytes = int64_t{512} << 10;     // one aggregator's window of one round (docs/performance.md)
@@ -97,7 +97,8 @@ struct Request {
   std::shared_ptr<const Profile> profile;  // null: stated defaults
   double cached = 1;                       // part of what is asked for that is in the page cache
   int64_t memory_block_bytes = 0;          // smallest piece of any rank's memory that is contiguous; 0: packed
-  int ranks_of_node = 0;                   // of the fullest node; 0: all ranks
+  int64_t memory_span_bytes = 0;           // from the first byte of any rank's memory to its last; 0: packed
+  int ranks_of_node = 0;                   // of the fullest node; 0: not known, taken to be one a core
 };
 
 }  // namespace swath

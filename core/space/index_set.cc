@@ -27,6 +27,12 @@ IndexSet::IndexSet(int64_t base, int64_t block, int64_t step, int64_t period, in
   }
 }
 
+bool IndexSet::is_shifted(const IndexSet& other) const {
+  IndexSet moved = other;
+  moved.base_ = base_;
+  return moved == *this;
+}
+
 int64_t IndexSet::count_below(int64_t index) const {
   if (count_ == 0 || index <= front()) return 0;
   if (index > back()) return count_;  // also INT64_MAX, from which nothing may be subtracted

@@ -85,6 +85,8 @@ class IndexSet {
   int64_t period() const { return first_ + count_ <= block_ ? step_ : period_; }
 
   friend bool operator==(const IndexSet& a, const IndexSet& b) = default;
+  // Whether each index of the one is as far from that of the other: 0 2 4 and 1 3 5.
+  bool is_shifted(const IndexSet& other) const;
 
  private:
   int64_t base_ = 0;

@@ -196,6 +196,14 @@ TEST(IndexSet, RestOfBlockFollowsAtOneStep) {
   });
 }
 
+TEST(IndexSet, ShiftedSetsDifferByWhereTheyBeginOnly) {
+  EXPECT_TRUE(IndexSet::strided(0, 2, 3).is_shifted(IndexSet::strided(1, 2, 3)));
+  EXPECT_TRUE(IndexSet(0, 2, 1, 6, 0, 4).is_shifted(IndexSet(2, 2, 1, 6, 0, 4)));
+  EXPECT_FALSE(IndexSet::strided(0, 2, 3).is_shifted(IndexSet::strided(1, 2, 2)));
+  EXPECT_FALSE(IndexSet::strided(0, 2, 3).is_shifted(IndexSet::strided(1, 3, 3)));
+  EXPECT_FALSE(IndexSet(0, 2, 1, 6, 0, 4).is_shifted(IndexSet(2, 2, 1, 6, 1, 4)));
+}
+
 TEST(IndexSet, BillionsAreNoWork) {
   const int64_t n = 1'000'000'000'000;
   const IndexSet cyclic(1, 1, 1, 4, 0, n / 4);

@@ -31,18 +31,19 @@ void bind_calibrate(nb::module_& m) {
   m.def(
       "time_requests",
       [](swath::Engine& engine, bool write, int64_t bytes, int64_t first, int64_t stride, int64_t count, int64_t batch,
-         bool shuffled, bool sync, double seconds_max) {
+         bool shuffled, bool sync, int64_t memory_bytes, double seconds_max) {
         return pair_of(swath::time_requests(
-            engine, {direction_of(write), bytes, first, stride, count, batch, shuffled, sync}, seconds_max));
+            engine, {direction_of(write), bytes, first, stride, count, batch, shuffled, sync, memory_bytes},
+            seconds_max));
       },
       "engine"_a, "write"_a, "bytes"_a, "first"_a, "stride"_a, "count"_a, "batch"_a = 1, "shuffled"_a = false,
-      "sync"_a = false, "seconds_max"_a, Unlocked(), "(seconds, requests)");
+      "sync"_a = false, "memory_bytes"_a = 0, "seconds_max"_a, Unlocked(), "(seconds, requests)");
   m.def(
       "time_streams",
       [](const std::string& path, bool write, int64_t bytes, int64_t count, bool sync, int streams, int64_t distance,
          double seconds_max) {
-        return pair_of(swath::time_streams(path, {direction_of(write), bytes, 0, bytes, count, 1, false, sync}, streams,
-                                           distance, seconds_max));
+        return pair_of(swath::time_streams(path, {direction_of(write), bytes, 0, bytes, count, 1, false, sync, 0},
+                                           streams, distance, seconds_max));
       },
       "path"_a, "write"_a, "bytes"_a, "count"_a, "sync"_a, "streams"_a, "distance"_a, "seconds_max"_a, Unlocked(),
       "(seconds of one stream, requests of all)");

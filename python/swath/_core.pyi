@@ -126,6 +126,7 @@ def make_plan(
     profile: Profile | None = None,
     cached: float = 1.0,
     memory_block_bytes: int = 0,
+    memory_span_bytes: int = 0,
     ranks_of_node: int = 0,
 ) -> Plan: ...
 def check_asked(method: str, tuning: TuningPairs) -> None: ...
@@ -187,6 +188,7 @@ def time_requests(
     batch: int = 1,
     shuffled: bool = False,
     sync: bool = False,
+    memory_bytes: int = 0,
     *,
     seconds_max: float,
 ) -> tuple[float, int]: ...

@@ -179,6 +179,13 @@ class Asked(NamedTuple):
     tuning: Mapping[str, int] | None = None
 
 
+def _span_bytes(part: Array1) -> int:
+    """From the first byte of its memory to the last."""
+    if part.size == 0:
+        return 0
+    return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
+
+
 class Prepared(NamedTuple):
     """An operation that all ranks have agreed on, this rank's memory for it, and what it is planned by."""
 
@@ -245,6 +252,15 @@ class Array:
         plan, counted = self._counted
         names = [field.name for field in dataclasses.fields(Counters)[1:]]
         return Counters("library" if plan is None else plan.method, **{name: getattr(counted, name) for name in names})
+
+    @property
+    def last_plan(self) -> Plan | None:
+        """What the last read or write was carried out by, as planned for the memory and the page cache it met.
+
+        None before the first operation, and after one that the format's own library carried out.
+        """
+        plan = None if self._counted is None else self._counted[0]
+        return None if plan is None else Plan(plan, self._title())
 
     @property
     def ndim(self) -> int:
@@ -531,21 +547,22 @@ class Array:
             error = raised
         words = operation.asked if operation is not None and ranks.size > 1 else ""
         notes = ranks.agree(words, error, note)
-        blocks, steps, nanoseconds = zip(*notes, strict=True)
+        blocks, spans, steps, nanoseconds = zip(*notes, strict=True)
         cached = steps[0] / CACHED_STEPS
         if ranks is self._ranks:
             self._cached = cached
             self._learning.told(max(nanoseconds))
         block = min(filter(None, blocks), default=0)
-        return Prepared(operation, parts, Conditions(cached, block))  # type: ignore[arg-type]
+        return Prepared(operation, parts, Conditions(cached, block, max(spans) if block else 0))  # type: ignore[arg-type]
 
     def _note(self, ranks: Ranks, operation: Operation, parts: list[Array1]) -> Note:
-        """What this rank knows: `Conditions.memory_block_bytes`, what is cached in steps (rank 0), its own time."""
-        block = 0
+        """What this rank knows: of its memory as in `Conditions`, what is cached in steps (rank 0), its own time."""
+        block = span = 0
         if self._layout is not None and not all(part.flags.c_contiguous for part in parts):
             block = _core.memory_block(self._layout, operation.sharing, operation.rank_of_sharing, parts)
+            span = max(_span_bytes(part) for part in parts)
         steps = self._cached_steps(operation) if ranks.rank == 0 else 0
-        return block, steps, self._learning.own_nanoseconds() if ranks is self._ranks else 0
+        return block, span, steps, self._learning.own_nanoseconds() if ranks is self._ranks else 0
 
     def _cached_steps(self, operation: Operation) -> int:
         """What part of it is in the page cache now; all where the kernel does not tell, or the file is a new one."""
@@ -624,6 +641,7 @@ class Array:
             self._learning.profile,
             conditions.cached,
             conditions.memory_block_bytes,
+            conditions.memory_span_bytes,
             0 if ranks.size == 1 else min(ranks.most_on_a_node, operation.sharing.ranks),
         )
 

@@ -35,13 +35,20 @@ SIZES = (8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 512 << 10, 2 << 20, 4 << 20, 
 REQUESTS_MAX = 1 << 17
 WRITES_MAX = 1 << 14
 """Of one repetition that ends with a sync."""
+MEMORY_SIZES = (256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20)
+"""Of memory that an operation uses; the file must hold twice as much."""
+STRAIGHT_REQUEST = 64 << 10
 JUMP_SIZES = (8, 512, 4 << 10)
 JUMP_GAP = 4 << 10
 """Bytes between two requests that do not follow each other: the widest spacing of the NCIO benchmark."""
 RANDOM_STRIDE = 16 << 10
 STREAM_REQUEST = 512 << 10
 LIST_BATCH = 64
-PIECES = 1024
+PIECES = 4096
+PIECE_DISTANCE = 136
+"""Of the memory that list I/O is measured with, bytes: no two pieces in one cache line."""
+LINE_ELEMENTS = 16
+"""Elements of 8 bytes from one used to the next: two cache lines, so that none is fetched for its neighbour."""
 BLOCKS = (1, 4, 8, 16, 64, 512, 4 << 10)
 BARRIER_RANKS = (1, 2, 4, 8)
 WINDOW = 512 << 10
@@ -171,6 +178,12 @@ def _slowdowns(samples: Sequence[Sample]) -> list[Sample]:
     return [Sample(max(1.0, sample.median / samples[0].median), sample.spread) for sample in samples]
 
 
+def _seconds_of(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
 class _Measuring:
     """The numbers so far, and the file that they are measured with."""
 
@@ -200,19 +213,20 @@ class _Measuring:
     def measure(self) -> None:
         """Everything; each step has its share of the seconds."""
         steps: tuple[tuple[str, float, str, Callable[[float], None]], ...] = (
-            ("a file to measure with", 0.1, "", self._make_file),
-            ("page cache: reads", 0.09, "cache", lambda seconds: self._cache_requests("read", seconds)),
-            ("page cache: writes", 0.09, "cache", lambda seconds: self._cache_requests("write", seconds)),
+            ("a file to measure with", 0.08, "", self._make_file),
+            ("page cache: reads", 0.08, "cache", lambda seconds: self._cache_requests("read", seconds)),
+            ("page cache: writes", 0.08, "cache", lambda seconds: self._cache_requests("write", seconds)),
             ("page cache: jumps", 0.07, "cache", self._cache_jumps),
             ("page cache: streams", 0.06, "cache", lambda seconds: self._streams("cache", seconds)),
             ("locks and pieces", 0.03, "cache", self._locks_and_pieces),
+            ("large memory", 0.05, "cache", self._memory),
             ("one small operation", 0.03, "", self._operation),
             ("syncs", 0.05, "", self._syncs),
             ("device: reads", 0.12, "device", self._device_reads),
             ("device: jumps", 0.06, "device", self._device_jumps),
             ("device: writes", 0.08, "device", self._device_writes),
             ("device: streams", 0.08, "device", lambda seconds: self._streams("device", seconds)),
-            ("copies", 0.1, "", self._copies),
+            ("copies", 0.09, "", self._copies),
             ("meetings of ranks", 0.04, "", self._meetings),
         )
         done = 0.0
@@ -440,21 +454,61 @@ class _Measuring:
     def _locks_and_pieces(self, seconds: float) -> None:
         locks = self._in_turn([lambda: _core.time_locks(self._engine, WINDOW, 100)], seconds / 4)[0]
         self._set("lock_seconds", locks.median, locks.spread)
-        size = 8
-        requests = min(16, self._file_bytes // (size * PIECES))
-        costs, spreads = [], []
-        for write in (False, True):
+        # By the methods themselves, so that what our own part costs is in it.
+        memory = np.zeros((PIECES, PIECE_DISTANCE // 8), dtype=np.int64)
+        packed = np.zeros(PIECES, dtype=np.int64)
+        with array.open(self.path, shape=self._file_bytes // 8, dtype=np.int64, mode="r+") as opened:
 
-            def whole(write: bool = write) -> float:
-                return self._request(write, size * PIECES, 0, size * PIECES, requests)[0]
+            def read(method: str, values: Any) -> float:
+                return _seconds_of(lambda: opened.read(selection=np.s_[:PIECES], method=method, out=values))
 
-            def in_pieces(write: bool = write) -> float:
-                return self._request(write, size, 0, size, requests * PIECES, batch=PIECES)[0]
+            def write(method: str, values: Any) -> float:
+                return _seconds_of(lambda: opened.write(values, selection=np.s_[:PIECES], method=method))
 
-            one, many = self._in_turn([whole, in_pieces], seconds / 3)
-            costs.append(max(0.0, many.median - one.median) / (requests * (PIECES - 1)))
-            spreads.append(many.spread)
-        self._set("piece_seconds", statistics.mean(costs), max(spreads))
+            for name, move in (("read", read), ("write", write)):
+                runs = [partial(move, "direct", packed), partial(move, "list", memory[:, 0])]
+                one, many = self._in_turn(runs, seconds / 3)
+                self._set(f"{name}_piece_seconds", max(0.0, many.median - one.median) / PIECES, many.spread)
+
+    def _memory(self, seconds: float) -> None:
+        """What memory costs that does not stay in the processor's cache."""
+        sizes = [size for size in MEMORY_SIZES if size <= min(self._file_bytes // 2, 4 * self.effort.memory_bytes)]
+        share = seconds / len(sizes) / 4
+        for name, write in (("memory_byte_store", False), ("memory_byte_load", True)):
+            self._set_curve(name, sizes, [self._straight(write, size, share) for size in sizes])
+        with array.open(self.path, shape=self._file_bytes // 8, dtype=np.int64, mode="r+") as opened:
+            for name, write in (("memory_line_store", False), ("memory_line_load", True)):
+                self._set_curve(name, sizes, [self._lines(opened, write, size, share) for size in sizes])
+
+    def _straight(self, write: bool, size: int, seconds: float) -> Sample:
+        """Of one byte: requests that walk over memory of this size, less the same with one small piece of it."""
+
+        def walk(memory_bytes: int) -> float:
+            # Twice: the first time the memory is new.
+            requests = (STRAIGHT_REQUEST, 0, STRAIGHT_REQUEST, 2 * size // STRAIGHT_REQUEST)
+            return self._request(write, *requests, memory_bytes=memory_bytes)[0] / 2
+
+        small, large = self._in_turn([partial(walk, 0), partial(walk, size)], seconds)
+        return self._more(large, small, size)
+
+    def _lines(self, opened: array.Array, write: bool, size: int, seconds: float) -> Sample:
+        """Of one line: the same elements of the file from or to every second line of this memory, less packed ones."""
+        memory = np.zeros((size // 8 // LINE_ELEMENTS, LINE_ELEMENTS), dtype=np.int64)
+        sparse, packed = memory[:, 0], np.zeros(len(memory), dtype=np.int64)
+        elements, tuning = np.s_[: len(memory)], {"sieve_bytes": WINDOW}
+
+        def timed(values: Any) -> float:
+            if write:
+                return _seconds_of(lambda: opened.write(values, selection=elements, method="sieve", tuning=tuning))
+            return _seconds_of(lambda: opened.read(out=values, selection=elements, method="sieve", tuning=tuning))
+
+        one, many = self._in_turn([partial(timed, packed), partial(timed, sparse)], seconds)
+        return self._more(many, one, len(memory) * (1 - 8 / 64))
+
+    @staticmethod
+    def _more(sample: Sample, base: Sample, by: float) -> Sample:
+        """What the one costs more than the other, each of `by` parts; a curve has no zeros."""
+        return Sample(max(1e-13, (sample.median - base.median) / by), sample.spread)
 
     def _operation(self, seconds: float) -> None:
         """An 8-byte read from an open array, less the pread in it."""

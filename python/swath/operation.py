@@ -22,10 +22,12 @@ class Conditions(NamedTuple):
         cached: part of what is asked for that is in the page cache, 0 to 1.
         memory_block_bytes: the smallest piece of any rank's memory that is contiguous in the order of the file; 0 where
             memory is packed.
+        memory_span_bytes: of memory that is not packed, from the first byte to the last; of the rank with most.
     """
 
     cached: float = 1.0
     memory_block_bytes: int = 0
+    memory_span_bytes: int = 0
 
 
 class Operation:

@@ -24,6 +24,11 @@ Values = npt.NDArray[np.int64]
 VALUE_DTYPE = "<i8"
 VALUE_BYTES = 8
 PIECE_ELEMENTS = 1 << 20
+FILL_ELEMENTS = 1 << 16
+"""A file is made by requests of 512 KiB, as two-phase makes files: of one made by larger ones Linux keeps folios so
+large in the page cache that each small write to it costs many times more, whoever writes."""
+AWAKE_SECONDS = 1e-3
+"""What a program computes before it reads or writes, at least: a core that slept takes tens of microseconds to wake."""
 """How much is made or checked at once: what stays in a core's cache."""
 STAMP_SHIFT = 40
 """Element i of a file with stamp s holds i + s × 2^40: another stamp, and every old value is a wrong one."""
@@ -81,8 +86,12 @@ def timed(ranks: Ranks, work: Callable[[], object]) -> dict[str, Any]:
 def timed_phases(ranks: Ranks, *phases: Callable[[], object]) -> tuple[list[tuple[float, ...]], int | None]:
     """Collective. For every rank the time at which it started, and at which each phase ended; bytes read from devices.
 
-    The ranks wait for each other asleep: one that spins would take the core from one that still works.
+    The ranks wait for each other asleep: one that spins would take the core from one that still works. Before that each
+    computes for a moment, as programs do.
     """
+    computed = time.perf_counter() + AWAKE_SECONDS
+    while time.perf_counter() < computed:
+        pass
     device_before = page_cache.device_bytes_read()
     marks = [0.0] * (len(phases) + 1)
     ranks.comm.barrier()
@@ -159,8 +168,8 @@ class FileUnderTest:
     def fill(self, stamp: int) -> None:
         """Collective. Rank 0 writes all of it, front to back, so that the file is the same before every contender."""
         if self._ranks.rank == 0:
-            for begin in range(0, self.elements, PIECE_ELEMENTS):
-                end = min(begin + PIECE_ELEMENTS, self.elements)
+            for begin in range(0, self.elements, FILL_ELEMENTS):
+                end = min(begin + FILL_ELEMENTS, self.elements)
                 _write_all(self._fd, stamped(np.arange(begin, end, dtype=np.int64), stamp), begin * VALUE_BYTES)
         self._ranks.comm.barrier()
 

@@ -178,6 +178,8 @@ def _print(given: StoredProfile) -> None:
     console.print()
     console.print(_copies_table(given.numbers))
     console.print()
+    console.print(_memory_table(given.numbers))
+    console.print()
     console.print(_others_table(given.numbers))
     console.print(Text("\nhow it is known", "bold"))
     known = output.table("", "")
@@ -238,6 +240,20 @@ def _copies_table(numbers: dict[str, Any]) -> Any:
     return table
 
 
+def _memory_table(numbers: dict[str, Any]) -> Any:
+    names = {
+        "memory_byte_store": "a MiB read straight to it",
+        "memory_byte_load": "a MiB written straight from it",
+        "memory_line_store": "a line stored in part",
+        "memory_line_load": "a line loaded in part",
+    }
+    table = output.table("memory costs more, by its size", *names.values(), right=tuple(names.values()))
+    for place, (x, _) in enumerate(numbers["memory_byte_store"]):
+        read, write, store, load = (numbers[name][place][1] for name in names)
+        table.add_row(output.in_bytes(int(x)), _time(read * 2**20), _time(write * 2**20), _time(store), _time(load))
+    return table
+
+
 def _others_table(numbers: dict[str, Any]) -> Any:
     table = output.table("one of each", "seconds", right=("seconds",))
     table.show_header = False
@@ -245,7 +261,8 @@ def _others_table(numbers: dict[str, Any]) -> Any:
     table.add_row("a lock", _time(numbers["lock_seconds"]))
     table.add_row("a sync of one dirty page", _time(numbers["sync_seconds"]))
     table.add_row("  of every further MiB", _time(numbers["sync_byte_seconds"] * 2**20))
-    table.add_row("one more piece of memory", _time(numbers["piece_seconds"]))
+    table.add_row("one more piece of memory, read", _time(numbers["read_piece_seconds"]))
+    table.add_row("one more piece of memory, written", _time(numbers["write_piece_seconds"]))
     table.add_row("finding a rank's part of a window", _time(numbers["visit_seconds"]))
     for x, seconds in numbers["barrier"]:
         if x > 1:

@@ -36,8 +36,8 @@ class Contender(Protocol):
     def sync(self) -> None:
         """Collective. When it returns, what was written is on the medium."""
 
-    def predicted_seconds(self, pattern: Pattern, direction: str) -> float | None:
-        """What it says that the operation will take, without sync, as the file lies now; None where it says nothing."""
+    def predicted_seconds(self) -> float | None:
+        """What it said, before it began the last operation, that it would take; None where it says nothing."""
 
     def chosen(self) -> str | None:
         """The method that it took last, where it chooses."""
@@ -75,9 +75,10 @@ class SwathContender:
         """Collective: one rank of a node syncs."""
         self._array.sync()
 
-    def predicted_seconds(self, pattern: Pattern, direction: str) -> float | None:
-        """As the plan has it."""
-        return self._plan(pattern, direction).seconds
+    def predicted_seconds(self) -> float | None:
+        """As the plan that was carried out has it."""
+        plan = self._array.last_plan
+        return None if plan is None else plan.seconds
 
     def conditions(self, pattern: Pattern, direction: str) -> dict[str, str]:
         """The engine, and what the plan says of the profile that its prices come from."""
@@ -154,7 +155,7 @@ class MpiContender:
         """Collective: MPI_File_sync."""
         self._file.Sync()
 
-    def predicted_seconds(self, pattern: Pattern, direction: str) -> float | None:
+    def predicted_seconds(self) -> float | None:
         """Nothing."""
         return None
 

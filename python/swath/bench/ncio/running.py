@@ -39,7 +39,9 @@ SHORT_SECONDS = 1e-3
 INNER_SECONDS = 5e-3
 """... until they last about so long."""
 SETTLING_SECONDS = 50e-3
-"""How long an operation took is asked a second time where the first one took less than this."""
+"""How long an operation took is asked a second time where the first one took less than this, on average over ..."""
+SETTLING_OPERATIONS = 4
+"""... so many."""
 ALWAYS_CHECKED_BYTES = 64 * MEBIBYTE
 """A larger file is compared with its image after the first and the last write of a contender only."""
 
@@ -210,6 +212,7 @@ class Bench:
         # Several operations meet the same as one only where each leaves the file as it was before it.
         alike = cell.cache == "warm" and (cell.direction == "read" or not self._options.sync)
         if turn.active and alike and turn.repetitions[-1]["seconds"] < SETTLING_SECONDS:
+            turn.inner = SETTLING_OPERATIONS
             self._repeat(cell, file, turn, memory, check_file=True)
             seconds = turn.repetitions[-1]["seconds"]
             turn.inner = math.ceil(INNER_SECONDS / seconds) if seconds < SHORT_SECONDS else 1
@@ -222,9 +225,9 @@ class Bench:
         assert contender is not None
         time.sleep(self._options.pause)
         cached = self._prepare(cell, file, memory)
-        if turn.predicted_seconds is None:  # before the first operation: nothing has been learned from this cell yet
-            turn.predicted_seconds = contender.predicted_seconds(cell.pattern, cell.direction)
         measured = self._time(cell, contender, turn)
+        if turn.predicted_seconds is None:  # of the first operation: nothing has been learned from this cell yet
+            turn.predicted_seconds = contender.predicted_seconds()
         limit = self._options.limit_seconds
         if measured["seconds"] * turn.inner > limit:
             turn.active = False
