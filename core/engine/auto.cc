@@ -29,7 +29,7 @@ void AutoEngine::transfer(Direction direction, std::span<const Transfer> batch, 
 bool AutoEngine::waits_for_device(std::span<const Transfer> batch) const {
   if (batch.size() < kRequestsWorthARing || uring_refused_) return false;
   for (const Transfer& probe : {batch.front(), batch[batch.size() / 2], batch.back()}) {
-    if (probe.bytes > 0 && !file_->cached(probe.offset, 1)) return true;
+    if (probe.bytes > 0 && file_->cached_part(probe.offset, 1).value_or(0) < 1) return true;
   }
   return false;
 }

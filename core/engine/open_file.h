@@ -29,7 +29,6 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   Faults* faults() const { return faults_.get(); }
 
   int64_t size() const;
-  bool cached(int64_t offset, int64_t bytes) const;
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const;
   void resize(int64_t bytes);
   void sync();
@@ -48,7 +47,6 @@ class FileEngine : public Engine {
  public:
   const std::string& path() const override { return file_->path(); }
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
-  bool cached(int64_t offset, int64_t bytes) const override { return file_->cached(offset, bytes); }
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
     return file_->cached_part(offset, bytes);
   }

@@ -43,7 +43,7 @@ class OwnWindows {
       std::vector<Transfer> transfers{{window.begin, buffer, window.bytes()}};
       if (is_read_by_runs(together_, window, job_.plan.request.tuning))
         transfers = window_runs(together_, window, buffer);
-      is_cold_ = is_cold_ || !job_.engine.cached(window.begin, window.bytes());
+      is_cold_ = is_cold_ || job_.engine.cached_part(window.begin, window.bytes()).value_or(0) < 1;
       // A copy from the page cache gains nothing from a second thread, and loses what this core's cache would hold.
       if (!overlap || !is_cold_) {
         job_.engine.transfer(Direction::kRead, transfers, job_.counters);
