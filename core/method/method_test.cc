@@ -155,7 +155,7 @@ void write_plainly(const RequestCase& given, Bytes& file, std::vector<UserMemory
 class ColdEngine final : public PosixEngine {
  public:
   using PosixEngine::PosixEngine;
-  bool cached(int64_t /*offset*/, int64_t /*bytes*/) const override { return false; }
+  std::optional<double> cached_part(int64_t, int64_t) const override { return 0; }
 };
 
 using OpenEngine = std::function<std::unique_ptr<Engine>(int rank)>;

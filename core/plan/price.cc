@@ -321,10 +321,11 @@ Price price_of(const Request& request, Method method, const Work& work) {
   const Curve& own = reading ? profile.gather : profile.scatter;
   // A window that does not stay in the processor's cache is paid for when it is filled and when it is emptied.
   const double through_window = 2 * (work.copied_bytes + work.exchanged_bytes);
-  const double copies = work.straight_bytes * byte.at(work.memory_bytes) +
-                        (work.window_bytes > 0 ? through_window * byte.at(work.window_bytes) : 0) +
-                        work.partial_lines * line.at(work.memory_bytes) +
-                        copy(own, work.copied_bytes, work.copied_block) +
+  // Ranks that share a core share its cache.
+  const double memory = work.memory_bytes * turns;
+  const double window = work.window_bytes * turns;
+  const double copies = work.straight_bytes * byte.at(memory) + (window > 0 ? through_window * byte.at(window) : 0) +
+                        work.partial_lines * line.at(memory) + copy(own, work.copied_bytes, work.copied_block) +
                         copy(own, work.packed_bytes, work.packed_block);
   price.copy = copies * slowdown + work.visits * profile.visit_seconds * turns;
 
