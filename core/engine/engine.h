@@ -54,7 +54,7 @@ class Engine {
   // Blocks (in the kernel) until [begin, end) is ours alone among cooperating writers: an open-file-description lock.
   virtual std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) = 0;
 
-  // What part of [offset, offset + bytes) is in the page cache, from 0 to 1, of more than a little by samples; nothing
+  // What part of [offset, offset + bytes) is in the page cache, from 0 to 1, of more than 4 MiB by samples; nothing
   // where the kernel does not tell (cachestat). What is all there is a copy to read, not a wait.
   virtual std::optional<double> cached_part(int64_t /*offset*/, int64_t /*bytes*/) const { return std::nullopt; }
 

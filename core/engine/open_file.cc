@@ -127,12 +127,11 @@ int64_t cached_pages(int descriptor, int64_t offset, int64_t bytes) {
 
 }  // namespace
 
-// The kernel takes a sixth of a microsecond to look at a page, which is a fifth of what reading it from memory costs:
-// of more than a little a few spots are looked at.
 std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const {
-  constexpr int64_t kSpotBytes = int64_t{8} << 10;
-  constexpr int64_t kSpots = 8;
+  constexpr int64_t kSpotBytes = int64_t{256} << 10;
+  constexpr int64_t kSpots = 16;
   if (bytes <= 0) return 1;
+  // Asking for every page of a large file takes milliseconds.
   const int64_t spots = bytes > kSpots * kSpotBytes ? kSpots : 1;
   const int64_t spot_bytes = spots > 1 ? kSpotBytes : bytes;
   double found = 0;
