@@ -79,6 +79,13 @@ bool is_dealt_next(const OneSlice& one, const OneSlice& other, int64_t shift) {
          other.begin_offset() == one.begin_offset() + shift;
 }
 
+// Of pairs and triples of short elements a pass each makes better use of vector instructions.
+bool is_worth_one_pass(int64_t ranks, int64_t element_bytes) {
+  constexpr int64_t kElementBytesMin = 8;
+  constexpr int64_t kRanksMin = 4;
+  return ranks > 1 && (element_bytes >= kElementBytesMin || ranks >= kRanksMin);
+}
+
 }  // namespace
 
 const Access& ExchangeSide::kept(int rank) {
@@ -197,32 +204,28 @@ void WindowExchange::deliver(ExchangeSide& side, const RoundWindows& windows, in
 template <typename MoveDealt, typename MoveOne>
 void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, const MoveDealt& move_dealt,
                                      const MoveOne& move_one) {
-  constexpr int64_t kOnePassBytesMin = 8;  // shorter elements gain where a pass would use little of each line ...
-  constexpr int64_t kOnePassRanksMin = 4;  // ... of many ranks' (core/layout/copy.h, measured)
+  std::vector<int> ranks;  // of this node: packed elements of others come in messages
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    if (shares_with(rank)) ranks.push_back(rank);
+  }
   int64_t packed = 0;
-  for (int rank = 0; rank < comm_.size();) {
-    if (!shares_with(rank)) {
-      ++rank;
-      continue;
+  std::optional<OneSlice> next = one_slice(side.kept(ranks.front()), window);
+  for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
+    const std::optional<OneSlice> first = std::move(next);
+    for (end = begin + 1; end < ranks.size(); ++end) {
+      next = one_slice(side.kept(ranks[end]), window);
+      const auto distance = static_cast<int64_t>(end - begin);
+      if (!first || !next || !is_dealt_next(*first, *next, distance * first->regions.element_bytes())) break;
     }
-    const auto first = one_slice(side.kept(rank), window);
-    int64_t count = 1;
-    while (first && rank + count < comm_.size() && shares_with(static_cast<int>(rank + count))) {
-      const auto next = one_slice(side.kept(static_cast<int>(rank + count)), window);
-      if (!next || !is_dealt_next(*first, *next, count * first->regions.element_bytes())) break;
-      ++count;
-    }
-    const bool one_pass =
-        count > 1 && (first->regions.element_bytes() >= kOnePassBytesMin || count >= kOnePassRanksMin);
-    if (one_pass) {
-      const int64_t element = first->regions.element_bytes();
-      move_dealt(OneSlice{first->regions.packed(packed - first->first * element), first->first, first->last},
-                 Lanes{count, element, first->bytes()});
+    const auto count = static_cast<int64_t>(end - begin);
+    if (first && is_worth_one_pass(count, first->regions.element_bytes())) {
+      const int64_t element_bytes = first->regions.element_bytes();
+      move_dealt(OneSlice{first->regions.packed(packed - first->first * element_bytes), first->first, first->last},
+                 Lanes{count, element_bytes, first->bytes()});
       packed += count * first->bytes();
     } else {
-      for (int64_t i = 0; i < count; ++i) packed += move_one(side.kept(static_cast<int>(rank + i)), packed);
+      for (size_t i = begin; i < end; ++i) packed += move_one(side.kept(ranks[i]), packed);
     }
-    rank += static_cast<int>(count);
   }
 }
 

@@ -20,9 +20,9 @@ struct Work {
   bool batched = false;      // the engine has many of them in flight together
   double partial_pages = 0;  // pages written in part: one that is not in the page cache is read first
   double locks = 0;
-  double span = 0;     // of the file, from the first byte to the last
-  double overlap = 1;  // ranks whose spans lie over each other: they read the same pages, and wait for the same locks
-  double pieces = 0;   // of memory, in vectored requests
+  double span = 0;            // of the file, from the first byte to the last
+  double overlap = 1;         // ranks whose spans lie over each other: they read the same pages
+  double pieces = 0;          // of memory, in vectored requests
   double copied_bytes = 0;    // between memory and this rank's own buffer ...
   double copied_block = 1;    // ... in contiguous blocks of so many bytes
   double straight_bytes = 0;  // between memory and the store, without a buffer
