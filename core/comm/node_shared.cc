@@ -1,23 +1,21 @@
 #include "comm/node_shared.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 #include <random>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "comm/messages.h"
 
 namespace swath {
@@ -27,7 +25,7 @@ constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kStageBytesMin = 16 << 10;
 constexpr int64_t kStageBytesMax = 256 << 10;
 constexpr int64_t kAllStagesBytes = 8 << 20;
-constexpr time_t kPeerCheckSeconds = 1;
+constexpr double kPeerCheckSeconds = 1;
 
 // 2 ranks: 256 KiB each; 128 ranks: 64 KiB each.
 int64_t stage_bytes(int size) {
@@ -41,62 +39,15 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 // ---------------------------------------------------------------------------------------------------- waiting
 
-// std::atomic::wait would do but for its private futexes, which do not reach other processes.
-long futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* timeout) {
-  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
-  return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, timeout, nullptr, 0);
-}
-
 // Waits while `word` is `value`, at most kPeerCheckSeconds; wakes early for no reason at times. Whether time is up.
 bool wait_while(std::atomic<uint32_t>& word, uint32_t value) {
-  const timespec timeout{.tv_sec = kPeerCheckSeconds, .tv_nsec = 0};
-  return futex(word, FUTEX_WAIT, value, &timeout) == -1 && errno == ETIMEDOUT;
+  Clock& clock = real_clock();
+  const double deadline = clock.now() + kPeerCheckSeconds;
+  clock.wait(word, value, deadline);
+  return clock.now() >= deadline;
 }
 
-void wake_all(std::atomic<uint32_t>& word) { futex(word, FUTEX_WAKE, INT_MAX, nullptr); }
-
-// ---------------------------------------------------------------------------------------------------- processes
-
-// A process number is used again after its owner's death: only with the start time does it name a process.
-struct Process {
-  int64_t id = 0;
-  uint64_t started = 0;       // clock ticks since boot, 0 where /proc cannot tell
-  uint64_t id_namespace = 0;  // process numbers of another container mean nothing here
-};
-
-// The start time of a living process, nothing for a dead or unreaped one, 0 where /proc cannot tell.
-std::optional<uint64_t> start_time(int64_t id) {
-  const std::string path = "/proc/" + std::to_string(id) + "/stat";
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return errno == ENOENT ? std::nullopt : std::optional<uint64_t>(0);
-  char text[1024];
-  const ssize_t length = read(fd, text, sizeof text - 1);
-  const int read_error = errno;
-  close(fd);
-  if (length <= 0) return length < 0 && read_error == ESRCH ? std::nullopt : std::optional<uint64_t>(0);
-  text[length] = '\0';
-  // "1234 (name, which may hold spaces and brackets) S 1 ...": the state is field 3, the start time field 22.
-  const char* rest = std::strrchr(text, ')');
-  char state = 0;
-  unsigned long long started = 0;
-  const char* const fields = " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu";
-  if (rest == nullptr || std::sscanf(rest + 1, fields, &state, &started) != 2) return 0;
-  if (state == 'Z' || state == 'X') return std::nullopt;
-  return started;
-}
-
-Process this_process() {
-  struct stat id_namespace{};
-  if (stat("/proc/self/ns/pid", &id_namespace) != 0) return {.id = getpid()};
-  return {.id = getpid(), .started = start_time(getpid()).value_or(0), .id_namespace = id_namespace.st_ino};
-}
-
-// Only where it is certain: in doubt a process lives.
-bool has_died(const Process& process, const Process& observer) {
-  if (process.started == 0 || process.id_namespace != observer.id_namespace) return false;
-  const std::optional<uint64_t> started = start_time(process.id);
-  return !started || (*started != 0 && *started != process.started);
-}
+void wake_all(std::atomic<uint32_t>& word) { real_clock().wake_all(word); }
 
 // ---------------------------------------------------------------------------------------------------- segments
 

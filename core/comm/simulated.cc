@@ -68,6 +68,7 @@ Simulation::Simulation(int ranks, int nodes, uint64_t seed, bool shared_memory)
     fail_argument("simulation: " + std::to_string(nodes) + " nodes for " + std::to_string(ranks) +
                   " ranks; expected 1 <= nodes <= ranks");
   }
+  for (int r = 0; r < ranks; ++r) clocks_.push_back(std::make_unique<RankClock>(*this, r));
 }
 
 std::unique_ptr<Comm> Simulation::comm(int rank) {
@@ -78,6 +79,7 @@ std::unique_ptr<Comm> Simulation::comm(int rank) {
 void Simulation::enter(int rank) {
   std::unique_lock lock(mutex_);
   ranks_.at(rank).state = State::kReady;
+  set_clock_of_thread(clocks_[rank].get());
   pass_baton();
   wait_for_turn(lock, rank);
 }
@@ -85,6 +87,7 @@ void Simulation::enter(int rank) {
 void Simulation::leave(int rank) {
   const std::lock_guard lock(mutex_);
   ranks_.at(rank).state = State::kFinished;
+  set_clock_of_thread(nullptr);
   if (running_ == rank) running_ = -1;
   pass_baton();
 }
@@ -93,8 +96,8 @@ void Simulation::leave(int rank) {
 void Simulation::pass_baton() {
   const auto is_in = [this](State state) { return [=](const Rank& rank) { return rank.state == state; }; };
   if (running_ >= 0 || std::any_of(ranks_.begin(), ranks_.end(), is_in(State::kOutside))) return;
-  if (std::none_of(ranks_.begin(), ranks_.end(), is_in(State::kReady)) &&
-      std::any_of(ranks_.begin(), ranks_.end(), is_in(State::kWaiting))) {
+  const auto any = [&](State state) { return std::any_of(ranks_.begin(), ranks_.end(), is_in(state)); };
+  if (!any(State::kReady) && !wake_first_sleepers() && (any(State::kWaiting) || any(State::kSleeping))) {
     fail(ErrorKind::kDisagreement, "no rank can go on: " + places());
   }
   std::vector<int> ready;
@@ -108,6 +111,49 @@ void Simulation::pass_baton() {
 
 void Simulation::wait_for_turn(std::unique_lock<std::mutex>& lock, int rank) {
   ranks_[rank].turn.wait(lock, [&] { return running_ == rank; });
+}
+
+// Time moves on to when the first of those that sleep wakes up; false where none ever does.
+bool Simulation::wake_first_sleepers() {
+  double first = kNever;
+  for (const Rank& rank : ranks_) {
+    if (rank.state == State::kSleeping) first = std::min(first, rank.wakes_at);
+  }
+  if (first == kNever) return false;
+  now_ = std::max(now_.load(), first);
+  for (Rank& rank : ranks_) {
+    if (rank.state == State::kSleeping && rank.wakes_at <= now_) rank.state = State::kReady;
+  }
+  return true;
+}
+
+void Simulation::sleep(int rank, double until, const std::atomic<uint32_t>* word) {
+  std::unique_lock lock(mutex_);
+  begin_call(rank);
+  Rank& me = ranks_[rank];
+  me.wakes_at = std::max(until, now_.load());
+  me.sleeps_on = word;
+  me.state = State::kSleeping;
+  running_ = -1;
+  pass_baton();
+  wait_for_turn(lock, rank);
+  me.sleeps_on = nullptr;
+  if (me.failed) throw Error(failure_kind_, failure_);
+}
+
+double Simulation::RankClock::now() { return simulation_.now_; }
+
+void Simulation::RankClock::sleep_until(double time) { simulation_.sleep(rank_, time, nullptr); }
+
+void Simulation::RankClock::wait(std::atomic<uint32_t>& word, uint32_t expected, double deadline) {
+  if (word == expected) simulation_.sleep(rank_, deadline, &word);  // nobody else runs meanwhile
+}
+
+void Simulation::RankClock::wake_all(std::atomic<uint32_t>& word) {
+  const std::lock_guard lock(simulation_.mutex_);
+  for (Rank& rank : simulation_.ranks_) {
+    if (rank.state == State::kSleeping && rank.sleeps_on == &word) rank.state = State::kReady;
+  }
 }
 
 void Simulation::begin_call(int rank) const {
@@ -225,7 +271,7 @@ void Simulation::fail(ErrorKind kind, const std::string& message) {
   failure_kind_ = kind;
   failure_ = message;
   for (Rank& rank : ranks_) {
-    if (rank.state != State::kWaiting) continue;
+    if (rank.state != State::kWaiting && rank.state != State::kSleeping) continue;
     rank.failed = true;
     rank.state = State::kReady;
   }
@@ -238,6 +284,8 @@ std::string Simulation::places() const {
     text += (r > 0 ? ", rank " : "rank ") + std::to_string(r);
     if (ranks_[r].state == State::kFinished) {
       text += " has finished";
+    } else if (ranks_[r].state == State::kSleeping) {
+      text += " sleeps until somebody wakes it";
     } else {
       text += (told_waiting ? " in " : " waits in ") + describe(ranks_[r].call);
       told_waiting = true;

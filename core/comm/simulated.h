@@ -7,10 +7,14 @@
 //   Simulation simulation(3, 2, seed);                 // ranks 0 and 1 on node 0, rank 2 on node 1
 //   thread r: simulation.enter(r); work(*simulation.comm(r)); simulation.leave(r);
 //
+// Time stands still while a rank runs. When none can go on, it moves to where the first of those that sleep wakes up; a
+// rank finds it as clock_of_thread().
+//
 // When no rank can go on (they wait in different calls, or for one that has left), every waiting call throws
 // kDisagreement telling what each rank waits in, and so does every later call.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -21,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "comm/call.h"
 #include "comm/comm.h"
@@ -46,10 +51,29 @@ class Simulation {
  private:
   friend class SimulatedComm;
 
-  enum class State { kOutside, kReady, kWaiting, kFinished };
+  enum class State { kOutside, kReady, kWaiting, kSleeping, kFinished };
+
+  // Simulated time, as one rank's thread sees it.
+  class RankClock final : public Clock {
+   public:
+    RankClock(Simulation& simulation, int rank) : simulation_(simulation), rank_(rank) {}
+
+    double now() override;
+    void sleep_until(double time) override;
+    void wait(std::atomic<uint32_t>& word, uint32_t expected, double deadline) override;
+    void wake_all(std::atomic<uint32_t>& word) override;
+    bool simulated() const override { return true; }
+
+   private:
+    Simulation& simulation_;
+    const int rank_;
+  };
+
   struct Rank {
     State state = State::kOutside;
-    bool failed = false;  // what it waits in has failed
+    bool failed = false;                               // what it waits in has failed
+    double wakes_at = kNever;                          // where it sleeps
+    const std::atomic<uint32_t>* sleeps_on = nullptr;  // what may wake it before
     std::condition_variable turn;
     int64_t window_calls = 0;
     // What it waits in, and the buffers it gave.
@@ -68,6 +92,8 @@ class Simulation {
   void meet(std::unique_lock<std::mutex>& lock, int rank, const Call& call);
   void pass_baton();
   void wait_for_turn(std::unique_lock<std::mutex>& lock, int rank);
+  void sleep(int rank, double until, const std::atomic<uint32_t>* word);
+  bool wake_first_sleepers();
   bool ready_to_carry_out(int rank) const;
   void carry_out(int rank);
   void carry_out_exchange();
@@ -83,6 +109,8 @@ class Simulation {
   std::mutex mutex_;
   std::mt19937_64 random_;
   std::vector<Rank> ranks_;
+  std::vector<std::unique_ptr<RankClock>> clocks_;
+  std::atomic<double> now_ = 0;  // seconds; changes only while no rank runs
   int running_ = -1;
   std::string failure_;  // once set, every call throws it
   ErrorKind failure_kind_ = ErrorKind::kNone;

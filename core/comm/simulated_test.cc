@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -167,6 +168,50 @@ TEST(Simulated, MoreNodesThanRanksAreRefused) {
 TEST(Simulated, ACallBeforeEnterIsRefused) {
   Simulation simulation(1, 1, 0);
   EXPECT_THROW(simulation.comm(0)->barrier(), Error);
+}
+
+TEST(Simulated, TimePassesOnlyWhereAllSleep) {
+  std::vector<double> woke(3);
+  run_ranks(3, [&](Comm& comm) {
+    Clock& clock = clock_of_thread();
+    EXPECT_TRUE(clock.simulated());
+    clock.sleep_until(clock.now() + 3600.0 * (comm.rank() + 1));
+    woke[comm.rank()] = clock.now();
+    comm.barrier();
+    EXPECT_EQ(clock.now(), 3 * 3600.0);
+  });
+  EXPECT_EQ(woke, (std::vector<double>{3600, 7200, 10800}));
+  EXPECT_FALSE(clock_of_thread().simulated());
+}
+
+TEST(Simulated, AWaitEndsWhenItIsWokenOrTimeIsUp) {
+  std::atomic<uint32_t> word{0};
+  std::vector<double> woke(2);
+  run_ranks(3, [&](Comm& comm) {
+    Clock& clock = clock_of_thread();
+    if (comm.rank() == 0) {
+      clock.sleep_until(5);
+      word = 1;
+      clock.wake_all(word);
+    } else {
+      const double deadline = comm.rank() == 1 ? kNever : 2.0;
+      while (word == 0 && clock.now() < deadline) clock.wait(word, 0, deadline);
+      woke[comm.rank() - 1] = clock.now();
+    }
+  });
+  EXPECT_EQ(woke, (std::vector<double>{5, 2}));
+}
+
+TEST(Simulated, ASleepThatNobodyEndsIsADeadlock) {
+  std::atomic<uint32_t> word{0};
+  Simulation simulation(2, 1, 0);
+  const auto errors = errors_of(simulation, 2, [&](Comm& comm) {
+    if (comm.rank() == 0) clock_of_thread().wait(word, 0, kNever);
+    comm.barrier();
+  });
+  for (const std::string& error : errors) {
+    EXPECT_EQ(error, "no rank can go on: rank 0 sleeps until somebody wakes it, rank 1 waits in barrier");
+  }
 }
 
 }  // namespace
