@@ -13,6 +13,8 @@ struct Counters {
   int64_t exchanged_bytes = 0;  // bytes that this rank moved from or to another rank's aggregator
   int64_t locks = 0;            // windows locked for read-modify-write
   int64_t buffer_bytes = 0;     // peak of the buffers that the operation itself allocated, this rank's part
+  int64_t token_waits = 0;      // times that a stream had to wait for its turn at a target (throttle/)
+  double token_seconds = 0;     // how long: part of transfer_seconds
   double transfer_seconds = 0;  // waiting for the store
   double exchange_seconds = 0;  // copying between user memory and buffers, and waiting for other ranks
   double total_seconds = 0;
@@ -25,6 +27,8 @@ struct Counters {
     exchanged_bytes += other.exchanged_bytes;
     locks += other.locks;
     buffer_bytes = buffer_bytes > other.buffer_bytes ? buffer_bytes : other.buffer_bytes;
+    token_waits += other.token_waits;
+    token_seconds += other.token_seconds;
     transfer_seconds += other.transfer_seconds;
     exchange_seconds += other.exchange_seconds;
     total_seconds += other.total_seconds;

@@ -58,6 +58,12 @@ class Engine {
   // where the kernel does not tell (cachestat). What is all there is a copy to read, not a wait.
   virtual std::optional<double> cached_part(int64_t /*offset*/, int64_t /*bytes*/) const { return std::nullopt; }
 
+  // This stream has moved all that it has for now: a throttled engine (throttle/throttled_engine.h) gives back the
+  // token that it keeps between transfers. To be called before waiting for other ranks.
+  virtual void end_burst() {}
+  // Whether the kernel may read on beyond what is asked for, in the background; it may by default.
+  virtual void set_readahead(bool /*wanted*/) {}
+
   virtual int64_t size() const = 0;
   virtual void resize(int64_t bytes) = 0;  // new bytes read as zero
   virtual void sync() = 0;                 // fsync: on the medium when it returns

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/engine_test_file.h"
+#include "throttle/throttled_engine.h"
 
 namespace swath {
 namespace {
@@ -18,11 +19,16 @@ namespace {
 class EngineContract : public testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Engine> open(OpenMode mode, EngineOptions options = {}) {
-    options.engine = GetParam();
+    const bool throttled = GetParam() == "throttled";
+    options.engine = throttled ? "posix" : GetParam();
     std::string reason;
     auto engine = open_engine(file.path(), mode, options, &reason);
     if (!reason.empty()) fell_back = reason;
-    return engine;
+    if (!throttled) return engine;
+    tokens->enter();  // another stream: else there is nobody to take turns with
+    ThrottleOptions one_at_a_time;
+    one_at_a_time.reads = one_at_a_time.writes = StreamLimit::fixed(1);
+    return std::make_unique<ThrottledEngine>(std::move(engine), tokens, one_at_a_time);
   }
   void TearDown() override {
     if (!fell_back.empty()) GTEST_SKIP() << fell_back;
@@ -31,10 +37,11 @@ class EngineContract : public testing::TestWithParam<std::string> {
   EngineTestFile file;
   Counters counters;
   std::string fell_back;
+  std::shared_ptr<Tokens> tokens = Tokens::open("contract-" + std::to_string(getpid()), file.path());
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EngineContract,
-                         testing::Values("auto", "posix", "uring", "fault:", "fault:engine=uring"),
+                         testing::Values("auto", "posix", "uring", "fault:", "fault:engine=uring", "throttled"),
                          [](const testing::TestParamInfo<std::string>& param) {
                            std::string name = param.param;
                            std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });

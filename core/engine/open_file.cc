@@ -146,6 +146,11 @@ std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const
   return std::min(1.0, found / touched);
 }
 
+// Advice: a kernel that does not take it reads on as it likes.
+void OpenFile::set_readahead(bool wanted) {
+  posix_fadvise(descriptor_, 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
+}
+
 void OpenFile::resize(int64_t bytes) {
   const std::string what = "resize " + path_ + " to " + std::to_string(bytes) + " bytes";
   if (bytes < 0) fail_argument(what + ": expected a size >= 0");

@@ -30,6 +30,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
 
   int64_t size() const;
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const;
+  void set_readahead(bool wanted);
   void resize(int64_t bytes);
   void sync();
   // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
@@ -50,6 +51,7 @@ class FileEngine : public Engine {
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
     return file_->cached_part(offset, bytes);
   }
+  void set_readahead(bool wanted) override { file_->set_readahead(wanted); }
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
   void sync() override { file_->sync(); }

@@ -43,6 +43,7 @@ Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& me
   } catch (const std::bad_alloc&) {
     failure = Error(ErrorKind::kStore, "out of memory for the buffers of method " + to_string(plan.method), ENOMEM);
   }
+  engine.end_burst();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   if (plan.method != Method::kTwoPhase) counters.transfer_seconds = seconds();
   agree(comm, failure);

@@ -90,6 +90,7 @@ class OwnWindows {
     } catch (const std::bad_alloc&) {
       failure_ = Error(ErrorKind::kStore, "out of memory for the buffers of method two-phase", ENOMEM);
     }
+    job_.engine.end_burst();  // a token is never held across an exchange
     job_.counters.transfer_seconds += seconds_since(begin);
   }
 

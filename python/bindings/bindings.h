@@ -5,3 +5,4 @@
 
 void bind_calibrate(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);
+void bind_throttle(nanobind::module_& m);

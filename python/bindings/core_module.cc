@@ -22,6 +22,7 @@
 #include "method/run.h"
 #include "plan/explain.h"
 #include "plan/make_plan.h"
+#include "throttle/throttled_engine.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -238,6 +239,7 @@ NB_MODULE(_core, m) {
 
   bind_profile(m);
   bind_calibrate(m);
+  bind_throttle(m);
 
   nb::class_<Comm>(m, "Comm", "The ranks of an operation.")
       .def_prop_ro("name", &Comm::name)
@@ -425,11 +427,15 @@ NB_MODULE(_core, m) {
           "layout"_a, "sharing"_a,
           "What part of the file is in the page cache, between the first byte that any rank touches and the last; None "
           "where that is not known.")
+      .def("cached_range", &swath::Engine::cached_part, "offset"_a, "bytes"_a,
+           "What part of so many bytes is in the page cache; None where that is not known.")
       .def("resize", &swath::Engine::resize, "bytes"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("sync", &swath::Engine::sync, nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "open_engine",
-      [](const std::string& path, const std::string& mode, const std::string& engine) {
+      [](const std::string& path, const std::string& mode, const std::string& engine,
+         const std::shared_ptr<swath::Tokens>& tokens, std::optional<int32_t> reads, std::optional<int32_t> writes,
+         int64_t burst_bytes) {
         const auto open_mode = mode == "r"    ? swath::OpenMode::kRead
                                : mode == "r+" ? swath::OpenMode::kReadWrite
                                               : swath::OpenMode::kCreateNew;
@@ -437,9 +443,19 @@ NB_MODULE(_core, m) {
         swath::EngineOptions options;
         options.engine = engine;
         auto opened = swath::open_engine(path, open_mode, options, &reason);
+        if (tokens != nullptr) {
+          swath::ThrottleOptions throttle;
+          throttle.reads = reads ? std::optional(swath::StreamLimit{*reads}) : std::nullopt;
+          throttle.writes = writes ? std::optional(swath::StreamLimit{*writes}) : std::nullopt;
+          throttle.burst_bytes = burst_bytes;
+          opened = std::make_unique<swath::ThrottledEngine>(std::move(opened), tokens, throttle);
+        }
         return std::make_pair(std::move(opened), reason);
       },
-      "path"_a, "mode"_a, "engine"_a = "auto", "(engine, why it is another than the one asked for)");
+      "path"_a, "mode"_a, "engine"_a = "auto", "tokens"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
+      "writes"_a.none() = nb::none(), "burst_bytes"_a = int64_t{4} << 20,
+      "(engine, why it is another than the one asked for). With tokens, streams served at a time: 0 as many as the "
+      "controller says, None all.");
 
   m.def(
       "fill_range",
@@ -464,6 +480,8 @@ NB_MODULE(_core, m) {
       .def_ro("exchanged_bytes", &Counters::exchanged_bytes)
       .def_ro("locks", &Counters::locks)
       .def_ro("buffer_bytes", &Counters::buffer_bytes)
+      .def_ro("token_waits", &Counters::token_waits)
+      .def_ro("token_seconds", &Counters::token_seconds)
       .def_ro("transfer_seconds", &Counters::transfer_seconds)
       .def_ro("exchange_seconds", &Counters::exchange_seconds)
       .def_ro("total_seconds", &Counters::total_seconds);

@@ -23,6 +23,7 @@ from swath.errors import (
 from swath.plan import Plan
 from swath.redistribution import redistribute
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
+from swath.throttle import stream
 
 __version__ = "0.1.0"
 
@@ -49,5 +50,6 @@ __all__ = [
     "create",
     "open",
     "redistribute",
+    "stream",
     "table_1",
 ]

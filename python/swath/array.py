@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core, formats, library_access, profile, progress
+from swath import _core, formats, library_access, profile, progress, throttle
 from swath.aside import Aside
 from swath.errors import ArgumentError, Error, StoreError
 from swath.formats import ChunkedLayout, Description, LibraryLayout, StridedLayout
@@ -34,7 +34,10 @@ CACHED_STEPS = 16
 
 @dataclasses.dataclass(frozen=True)
 class Counters:
-    """What one operation really did on this rank, counted where it happened. Sizes in bytes, times in seconds."""
+    """What one operation really did on this rank, counted where it happened. Sizes in bytes, times in seconds.
+
+    `token_seconds` is how long this rank's stream waited for its turn at the file's target, in `token_waits` waits.
+    """
 
     method: str = ""
     read_requests: int = 0
@@ -44,6 +47,8 @@ class Counters:
     exchanged_bytes: int = 0
     locks: int = 0
     buffer_bytes: int = 0
+    token_waits: int = 0
+    token_seconds: float = 0.0
     transfer_seconds: float = 0.0
     exchange_seconds: float = 0.0
     total_seconds: float = 0.0
@@ -65,6 +70,7 @@ def open(  # noqa: A001 - the name that scripts use
     offset: int | None = None,
     format: str | None = None,  # noqa: A002
     engine: str | None = None,
+    streams: throttle.Streams = "default",
 ) -> Array:
     """Open an array in an existing file. Collective over `comm`.
 
@@ -79,6 +85,10 @@ def open(  # noqa: A001 - the name that scripts use
         offset: of a raw file: bytes before the first element.
         format: "raw", "npy", "netcdf-classic" or "hdf5", where it should not be recognised from the file.
         engine: what moves the bytes: "auto", "posix", "uring", "null"; by default $SWATH_ENGINE, else "auto".
+        streams: how many streams the file's target (its disk, its server) serves at a time: "auto" finds out while
+            running, None sets no limit, a number does, and {"read": "auto", "write": 4} tells them apart; a limit for
+            both is one for reads, for buffered writes are better left to the kernel. By default $SWATH_STREAMS, else
+            swath.ini, else "auto". See docs/streams.md.
 
     Raises:
         NotFoundError, StoreError: the system refuses the file.
@@ -95,7 +105,9 @@ def open(  # noqa: A001 - the name that scripts use
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
     description, stored = ranks.on_first(asked, lambda: (describe(), profile.for_path(path)))
-    return ranks.together(f"open {path}: engines", lambda: Array(description, ranks, mode, engine, stored))
+    return ranks.together(
+        f"open {path}: engines", lambda: Array(description, ranks, mode, engine, stored, streams=streams)
+    )
 
 
 def create(
@@ -113,6 +125,7 @@ def create(
     atomic: bool = True,
     comm: Any = None,
     engine: str | None = None,
+    streams: throttle.Streams = "default",
 ) -> Array:
     """Create a file with one array. Collective over `comm`; so is closing it, which makes the file complete.
 
@@ -133,6 +146,7 @@ def create(
         atomic: False writes under the final name at once.
         comm: an mpi4py communicator; without one, all work is of this process alone.
         engine: see `open`.
+        streams: see `open`.
 
     Raises:
         ExistsError: the file exists and `overwrite` is not given.
@@ -161,7 +175,9 @@ def create(
 
     description = ranks.on_first(f"create {path}: header", make)
     try:
-        return ranks.together(f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, stored, aside))
+        return ranks.together(
+            f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, stored, aside, streams)
+        )
     except BaseException:
         if ranks.rank == 0:
             aside.remove()
@@ -217,6 +233,7 @@ class Array:
         engine: str | None,
         stored: profile.StoredProfile | None = None,
         aside: Aside | None = None,
+        streams: throttle.Streams = "default",
     ) -> None:
         self.mode = mode
         self._ranks = ranks
@@ -233,9 +250,10 @@ class Array:
         self.dtype: np.dtype[Any] = description.dtype
         self.attributes = description.attributes
         self._engine: Any
-        self._engine, self.engine_reason = _core.open_engine(
-            description.path, mode, engine or os.environ.get("SWATH_ENGINE") or "auto"
-        )
+        mover = engine or os.environ.get("SWATH_ENGINE") or "auto"
+        self._throttle = throttle.throttle_for(description.path, mover, streams)
+        turns = {} if self._throttle is None else self._throttle.engine_arguments
+        self._engine, self.engine_reason = _core.open_engine(description.path, mode, mover, **turns)
         self._learning = Learning(stored)
         self._cached = 1.0  # as all ranks know it from the operation before
         # Both are pure: what was asked before has the same answer. Neither holds the array, which would hold itself.
@@ -252,6 +270,11 @@ class Array:
         plan, counted = self._counted
         names = [field.name for field in dataclasses.fields(Counters)[1:]]
         return Counters("library" if plan is None else plan.method, **{name: getattr(counted, name) for name in names})
+
+    @property
+    def streams(self) -> throttle.TargetStatus | None:
+        """The target that the file lies on: its limits, who waits, and what was decided; None without throttling."""
+        return None if self._throttle is None else self._throttle.status
 
     @property
     def last_plan(self) -> Plan | None:
@@ -478,6 +501,8 @@ class Array:
             self._engine = None
             if self._ranks.rank == 0:
                 self._learning.keep()
+                if self._throttle is not None:
+                    self._throttle.keep()
 
     def _refuse_closed(self, doing: str) -> None:
         if self._closed:
@@ -666,7 +691,8 @@ class Array:
                 raise
         self._counted = plan, counted
         if ranks is self._ranks:
-            self._learning.measured(plan, cached=conditions.cached, seconds=counted.total_seconds)
+            seconds = counted.total_seconds - counted.token_seconds
+            self._learning.measured(plan, cached=conditions.cached, seconds=seconds)
 
     def _allocate_in_file(self) -> None:
         """Collective. Before writing: storage that the format has not allocated yet, by the format's own library."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import swath
 from swath import mpi, progress
-from swath.commands import bench, calibrate, demo, doctor, explain, info
+from swath.commands import bench, calibrate, demo, doctor, explain, info, throttle
 from swath.errors import Error
 
 
@@ -35,6 +35,7 @@ COMMANDS: dict[str, Command] = {
     "demo": demo,
     "doctor": doctor,
     "bench": bench,
+    "throttle": throttle,
 }
 
 EXIT_OK = 0
@@ -59,6 +60,7 @@ examples:
   swath demo                               see it work on real data, with four ranks, in a minute
   swath doctor                             is this installation in order?
   swath bench ncio --quick                 noncontiguous access by every method, measured here
+  swath throttle status                    how many streams each disk or server serves now
 
 The command moves no data of yours: a program does, in Python:
   with swath.open("a.npy", comm=MPI.COMM_WORLD) as a:

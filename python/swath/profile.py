@@ -121,7 +121,7 @@ class StoredProfile:
         Raises StoreError.
         """
         try:
-            _replace(self.file, json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
+            replace_file(self.file, json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
         except OSError as error:
             raise StoreError(
                 f"cannot keep the profile in {self.file}: {error.strerror}; XDG_CACHE_HOME names another folder",
@@ -219,6 +219,20 @@ def load(file: str) -> StoredProfile:
     return profile
 
 
+def replace_file(file: str, text: str) -> None:
+    """Put `text` in place of what a file holds: at any time there is the old one or the new one. Raises OSError."""
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    handle, aside = tempfile.mkstemp(dir=os.path.dirname(file), prefix=".", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as written:
+            written.write(text)
+        os.replace(aside, file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+        raise
+
+
 def folder() -> str:
     """Where profiles are kept."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
@@ -310,19 +324,6 @@ def _told(path: str, pattern: str) -> str | None:
         found = re.search(pattern, told.read(), re.MULTILINE)
         return found[1] if found else None
     return None
-
-
-def _replace(file: str, text: str) -> None:
-    os.makedirs(os.path.dirname(file), exist_ok=True)
-    handle, aside = tempfile.mkstemp(dir=os.path.dirname(file), prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as written:
-            written.write(text)
-        os.replace(aside, file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(aside)
-        raise
 
 
 def _in_words(error: Exception) -> str:

@@ -1,0 +1,264 @@
+#include "throttle/controller.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace swath {
+namespace {
+
+constexpr double kGain = 1.04;        // a limit must be better than none by so much
+constexpr double kErrorsApart = 3;    // and by so many standard errors: several limits are compared with none
+constexpr double kClear = 1.2;        // better by so much needs no second look
+constexpr int32_t kCloseSamples = 4;  // times as many samples for it
+constexpr double kDrift = 1.2;        // held throughput that is away by so much is another regime
+constexpr int kDriftWindows = 2;      // in a row
+constexpr double kCompany = 0.9;      // of the limit: a burst with less says nothing about it
+constexpr double kCrowdKept = 0.75;   // the same where there is no limit: of the crowd
+constexpr double kCrowdGrown = 1.5;
+constexpr int32_t kSamplesMin = 8;
+constexpr int32_t kWindow = 16;
+constexpr int32_t kPatience = 32;    // bursts with too little company before a rung is given up, beyond four a sample
+constexpr int64_t kHoldFirst = 256;  // bursts; 1 GiB of 4 MiB
+constexpr int64_t kHoldMost = 16384;
+
+}  // namespace
+
+void Evidence::add(double seconds_per_byte) {
+  ++count_;
+  const double distance = seconds_per_byte - mean_;
+  mean_ += distance / count_;
+  squares_ += distance * (seconds_per_byte - mean_);
+}
+
+double Evidence::error() const {
+  if (count_ < 2) return 1;
+  return std::sqrt(squares_ / (count_ - 1) / count_) / mean_;
+}
+
+std::string to_string(Reason reason) {
+  switch (reason) {
+    case Reason::kMeasure:
+      return "measure";
+    case Reason::kBetter:
+      return "faster than without a limit";
+    case Reason::kNoBetter:
+      return "no limit was faster than none";
+    case Reason::kMoved:
+      return "a neighbour is faster now";
+    case Reason::kConfirmed:
+      return "no neighbour is faster";
+    case Reason::kDrift:
+      return "throughput has moved away: look again";
+    case Reason::kMoreStreams:
+      return "more streams than before: look again";
+    case Reason::kFewerStreams:
+      return "the application asks for fewer streams";
+    case Reason::kRemembered:
+      return "remembered from an earlier run";
+  }
+  return "";
+}
+
+int32_t Controller::limit() const { return streams_of(rung_); }
+
+// Among 16 streams 8 is a limit, 16 is none.
+int Controller::top_rung() const {
+  int top = -1;
+  while (top + 1 < kAll && streams_of(top + 1) <= crowd_ - 0.5) ++top;
+  return top;
+}
+
+int Controller::below(int rung) const { return rung == kAll ? top_rung() : rung - 1; }
+
+int Controller::above(int rung) const { return rung >= top_rung() ? kAll : rung + 1; }
+
+int32_t Controller::samples_wanted(int rung) const {
+  const double company = rung == kAll ? crowd_ : streams_of(rung);
+  return std::clamp(static_cast<int32_t>(std::lround(company)), kSamplesMin, 2 * kSamplesMin);
+}
+
+bool Controller::completed(const Burst& burst, Decision& decision) {
+  if (!counts(burst)) {
+    const bool given_up =
+        phase_ != Phase::kHolding && too_few_ > 4 * samples_wanted(rung_) + kPatience && rung_ != kAll;
+    return given_up && settle(Reason::kFewerStreams, decision);
+  }
+  const double seconds_per_byte = burst.seconds / (static_cast<double>(burst.bytes) * burst.concurrency);
+  if (phase_ == Phase::kHolding) {
+    window_.add(seconds_per_byte);
+    ++held_;
+    return held_enough(decision);
+  }
+  evidence_[rung_].add(seconds_per_byte);
+  return measured_enough(decision);
+}
+
+bool Controller::counts(const Burst& burst) {
+  if (!burst.from_device || burst.epoch != epoch_ || burst.bytes <= 0 || burst.seconds <= 0) return false;
+  if (rung_ == kAll) {
+    crowd_ = std::max(burst.concurrency, crowd_ - (crowd_ - burst.concurrency) / kWindow);
+    if (burst.concurrency < kCrowdKept * crowd_ || top_rung() < 0) return false;  // alone: nothing to throttle
+  } else if (burst.concurrency < kCompany * streams_of(rung_)) {
+    ++too_few_;
+    return false;
+  }
+  if (to_skip_ > 0) {
+    --to_skip_;
+    return false;
+  }
+  return true;
+}
+
+bool Controller::is_better(int rung, int than) const {
+  const Evidence& one = evidence_[rung];
+  const Evidence& other = evidence_[than];
+  const double error = std::hypot(one.error() * one.rate(), other.error() * other.rate());
+  return one.rate() > kGain * other.rate() && one.rate() - other.rate() > kErrorsApart * error;
+}
+
+// What others must be better than: no limit, or the one that is held.
+int Controller::champion() const { return phase_ == Phase::kSearching ? kAll : rung_held_; }
+
+// Faster than the champion, by so little that it may be chance: both are watched for longer, which costs little.
+bool Controller::is_close(int rung) const {
+  const double ratio = evidence_[rung].rate() / evidence_[champion()].rate();
+  return ratio > kGain && ratio < kClear;
+}
+
+int Controller::best() const {
+  int best = -1;
+  for (int rung = 0; rung < kRungs; ++rung) {
+    if (evidence_[rung].count() > 0 && (best < 0 || evidence_[rung].rate() > evidence_[best].rate())) best = rung;
+  }
+  return best;
+}
+
+// -1 where enough is known. A search asks for all, for 1, where all is best for what lies half way between (4 of 16:
+// next to all a disk may be as bad as with all), and for the neighbours of the best; a probe for these only.
+int Controller::next_to_measure() const {
+  const auto known = [&](int rung) { return evidence_[rung].count() > 0; };
+  if (phase_ == Phase::kSearching) {
+    if (!known(kAll)) return kAll;
+    if (!known(0)) return 0;
+    const int middle = (top_rung() + 1) / 2;
+    if (best() == kAll && !known(middle)) return middle;
+  }
+  // A probe does not walk along where all are alike.
+  const int now = phase_ == Phase::kProbing && !is_better(best(), rung_held_) ? rung_held_ : best();
+  if (below(now) >= 0 && !known(below(now))) return below(now);
+  if (now != kAll && !known(above(now))) return above(now);
+  return -1;
+}
+
+bool Controller::measured_enough(Decision& decision) {
+  if (evidence_[rung_].count() < samples_wanted(rung_)) return false;
+  const int next = next_to_measure();
+  if (next >= 0) {
+    decision = decide(next, Reason::kMeasure);
+    return true;
+  }
+  const int found = best();
+  for (const int rung : {found, champion()}) {
+    if (found == champion() || !is_close(found)) break;
+    if (evidence_[rung].count() >= kCloseSamples * samples_wanted(rung)) continue;
+    if (rung_ == rung) return false;
+    decision = decide(rung, Reason::kMeasure);
+    return true;
+  }
+  if (phase_ == Phase::kProbing) return settle(Reason::kConfirmed, decision);
+  return settle(found != kAll && is_better(found, kAll) ? Reason::kBetter : Reason::kNoBetter, decision);
+}
+
+// The end of a search or a probe, with what is known by now.
+bool Controller::settle(Reason reason, Decision& decision) {
+  int rung = best();
+  if (phase_ == Phase::kProbing) {
+    if (rung != rung_held_ && is_better(rung, rung_held_)) {
+      reason = Reason::kMoved;
+    } else {
+      rung = rung_held_;
+    }
+  } else if (rung < 0 || (rung != kAll && evidence_[kAll].count() > 0 && !is_better(rung, kAll))) {
+    rung = kAll;
+  }
+  const bool same = reason == Reason::kConfirmed || reason == Reason::kNoBetter;
+  hold_for_ = same ? std::min(std::max(hold_for_, kHoldFirst / 2) * 2, kHoldMost) : kHoldFirst;
+  decision = decide(rung, reason);
+  reference_ = evidence_[rung].rate();
+  phase_ = Phase::kHolding;
+  crowd_held_ = crowd_;
+  window_ = {};
+  held_ = 0;
+  drifted_ = 0;
+  return true;
+}
+
+bool Controller::held_enough(Decision& decision) {
+  if (window_.count() < kWindow) return false;
+  if (reference_ == 0) reference_ = window_.rate();
+  if (rung_ == kAll && crowd_ > kCrowdGrown * crowd_held_) return search_again(Reason::kMoreStreams, decision);
+  const double ratio = window_.rate() / reference_;
+  const bool away =
+      (ratio > kDrift || ratio < 1 / kDrift) && std::abs(ratio - 1) > kErrorsApart * window_.error() * ratio;
+  drifted_ = away ? drifted_ + 1 : 0;
+  if (drifted_ >= kDriftWindows) return search_again(Reason::kDrift, decision);
+  if (held_ >= hold_for_ && !away) {
+    evidence_ = {};
+    evidence_[rung_] = window_;
+    rung_held_ = rung_;
+    phase_ = Phase::kProbing;
+    const int next = next_to_measure();
+    decision = decide(next, Reason::kMeasure);
+    return true;
+  }
+  window_ = {};
+  return false;
+}
+
+// What was seen last of the rung at work is the first of the new evidence.
+bool Controller::search_again(Reason reason, Decision& decision) {
+  evidence_ = {};
+  evidence_[rung_] = window_;
+  phase_ = Phase::kSearching;
+  hold_for_ = 0;
+  decision = decide(next_to_measure(), reason);
+  return true;
+}
+
+Decision Controller::decide(int rung, Reason reason) {
+  const Evidence& now = evidence_[rung_];
+  Decision decision;
+  decision.from = streams_of(rung_);
+  decision.to = streams_of(rung);
+  decision.reason = reason;
+  decision.samples = now.count();
+  decision.rate = now.rate();
+  decision.rate_error = now.error();
+  decision.best_rate = evidence_[rung].rate();
+  go_to(rung);
+  return decision;
+}
+
+void Controller::go_to(int rung) {
+  if (rung == rung_) return;
+  rung_ = rung;
+  ++epoch_;
+  too_few_ = 0;
+  to_skip_ = rung == kAll ? static_cast<int32_t>(std::lround(crowd_)) : streams_of(rung);
+}
+
+void Controller::remember(int32_t limit, double rate, double crowd) {
+  int rung = kAll;
+  for (int i = 0; i < kAll; ++i) {
+    if (streams_of(i) == limit) rung = i;
+  }
+  crowd_ = crowd;
+  go_to(rung);
+  to_skip_ = 0;
+  phase_ = Phase::kHolding;
+  reference_ = rate;
+  crowd_held_ = crowd;
+  hold_for_ = kHoldFirst;
+}
+
+}  // namespace swath

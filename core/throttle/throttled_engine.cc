@@ -1,0 +1,215 @@
+#include "throttle/throttled_engine.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "engine/open_file.h"
+#include "engine/request.h"
+
+namespace swath {
+namespace {
+
+constexpr int64_t kSeenBytes = int64_t{64} << 20;
+constexpr double kColdAtMost = 0.25;  // the kernel may have read ahead into what comes next
+constexpr int kBurstsMost = 4;        // times burst_bytes, in one turn
+
+struct Extent {
+  int64_t bytes = 0;
+  int64_t begin = INT64_MAX;
+  int64_t end = 0;
+};
+
+Extent extent_of(std::span<const Transfer> batch) {
+  Extent extent;
+  for (const Transfer& transfer : batch) {
+    if (transfer.bytes == 0) continue;
+    extent.bytes += transfer.bytes;
+    extent.begin = std::min(extent.begin, transfer.offset);
+    extent.end = std::max(extent.end, transfer.offset + transfer.bytes);
+  }
+  return extent;
+}
+
+}  // namespace
+
+bool Turn::begin(Direction direction, Pattern pattern, StreamLimit limit, Counters& counters) {
+  if (grant_ && (direction != direction_ || pattern != pattern_)) end();
+  if (!grant_) {
+    direction_ = direction;
+    pattern_ = pattern;
+    bytes_ = 0;
+    from_device_ = true;
+    grant_ = tokens_.acquire(direction, pattern, limit, clock_of_thread());
+    counters.token_waits += grant_->waited > 0;
+    counters.token_seconds += grant_->waited;
+  }
+  return limit.streams > 0 || tokens_.limit(direction, pattern) > 0;
+}
+
+void Turn::moved(int64_t bytes, bool from_device) {
+  bytes_ += bytes;
+  from_device_ = from_device_ && from_device;
+  if (is_over()) end();
+}
+
+bool Turn::is_over() const {
+  if (bytes_ < options_.burst_bytes) return false;
+  return bytes_ >= kBurstsMost * options_.burst_bytes ||
+         clock_of_thread().now() - grant_->granted_at >= options_.burst_seconds;
+}
+
+void Turn::end() {
+  if (!grant_) return;
+  tokens_.give_back(*grant_, bytes_, from_device_, clock_of_thread());
+  grant_.reset();
+}
+
+ThrottledEngine::ThrottledEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Tokens> tokens,
+                                 const ThrottleOptions& options)
+    : engine_(std::move(engine)), tokens_(std::move(tokens)), options_(options), turn_(*tokens_, options_) {
+  tokens_->enter();
+}
+
+ThrottledEngine::~ThrottledEngine() {
+  turn_.end();
+  tokens_->leave();
+}
+
+// One stream alone has nobody to take turns with.
+std::optional<StreamLimit> ThrottledEngine::limit_of(Direction direction) const {
+  if (tokens_->streams() < 2) return std::nullopt;
+  return direction == Direction::kRead ? options_.reads : options_.writes;
+}
+
+void ThrottledEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
+  const auto limit = limit_of(direction);
+  if (!limit || started_ == Started::kBackground) {
+    engine_->transfer(direction, batch, counters);
+  } else {
+    transfer_in_bursts({direction, *limit, turn_, counters}, batch);
+  }
+}
+
+// Cuts the batch where a burst is full; a transfer that is larger than what is left of one is cut, too.
+void ThrottledEngine::transfer_in_bursts(const Job& job, std::span<const Transfer> batch) {
+  check_batch(batch);
+  if (extent_of(batch).bytes <= options_.burst_bytes) {
+    transfer_burst(job, batch);
+    return;
+  }
+  std::vector<Transfer> burst;
+  int64_t bytes = 0;
+  for (Transfer rest : batch) {
+    while (rest.bytes > 0) {
+      const int64_t taken = std::min(rest.bytes, options_.burst_bytes - bytes);
+      burst.push_back({rest.offset, rest.data, taken});
+      rest = {rest.offset + taken, rest.data + taken, rest.bytes - taken};
+      bytes += taken;
+      if (bytes < options_.burst_bytes) continue;
+      transfer_burst(job, burst);
+      burst.clear();
+      bytes = 0;
+    }
+  }
+  transfer_burst(job, burst);
+}
+
+void ThrottledEngine::transfer_burst(const Job& job, std::span<const Transfer> burst) {
+  const Extent extent = extent_of(burst);
+  if (extent.bytes == 0) return;
+  std::optional<double> cached;
+  if (job.direction == Direction::kRead) {
+    cached = cached_before(extent.begin, extent.end);
+    if (cached == 1.0) {
+      job.turn.end();  // a copy, and no wait: others may have the device meanwhile
+      engine_->transfer(job.direction, burst, job.counters);
+      return;
+    }
+  }
+  const Pattern pattern = pattern_of(extent.bytes / std::ssize(burst));
+  const bool limited = job.turn.begin(job.direction, pattern, job.limit, job.counters);
+  if (readahead_ == limited) {
+    readahead_ = !limited;
+    engine_->set_readahead(readahead_);
+  }
+  try {
+    engine_->transfer(job.direction, burst, job.counters);
+  } catch (...) {
+    job.turn.end();
+    throw;
+  }
+  job.turn.moved(extent.bytes, reached_device(job.direction, extent.begin, extent.end, cached));
+}
+
+// What the kernel cannot tell teaches nothing. Of a write it tells afterwards: what is in the page cache now has not
+// reached the device.
+bool ThrottledEngine::reached_device(Direction direction, int64_t begin, int64_t end,
+                                     std::optional<double> cached_before) const {
+  if (direction == Direction::kRead) return cached_before && *cached_before <= kColdAtMost;
+  return engine_->cached_part(begin, end - begin) == 0.0;
+}
+
+// Of the next 64 MiB or what is left of the file, asked when the stream comes there first. Where it comes back to what
+// it has read, or jumps, it asks again.
+std::optional<double> ThrottledEngine::cached_before(int64_t begin, int64_t end) {
+  if (begin < seen_.next || end > seen_.end) {
+    const int64_t seen_end = std::max(end, std::min(begin + kSeenBytes, engine_->size()));
+    seen_ = {begin, begin, seen_end, engine_->cached_part(begin, seen_end - begin)};
+  }
+  seen_.next = end;
+  return seen_.cached;
+}
+
+void ThrottledEngine::start(Direction direction, std::span<const Transfer> batch) {
+  if (started_ != Started::kNothing) fail_already_started(path());
+  const auto limit = limit_of(direction);
+  if (!limit) {
+    engine_->start(direction, batch);
+    started_ = Started::kInner;
+    return;
+  }
+  check_batch(batch);
+  started_limit_ = *limit;
+  started_direction_ = direction;
+  started_batch_.assign(batch.begin(), batch.end());
+  started_counters_ = {};
+  // Simulated time passes for the ranks' own threads only.
+  started_ = clock_of_thread().simulated() ? Started::kDeferred : Started::kBackground;
+  if (started_ == Started::kDeferred) return;
+  background_.start([this] {
+    Turn turn(*tokens_, options_);
+    transfer_in_bursts({started_direction_, started_limit_, turn, started_counters_}, started_batch_);
+  });
+}
+
+void ThrottledEngine::wait(Counters& counters) {
+  switch (std::exchange(started_, Started::kNothing)) {
+    case Started::kNothing:
+      break;
+    case Started::kInner:
+      engine_->wait(counters);
+      break;
+    case Started::kDeferred: {
+      Turn turn(*tokens_, options_);
+      transfer_in_bursts({started_direction_, started_limit_, turn, counters}, started_batch_);
+      break;
+    }
+    case Started::kBackground: {
+      struct AddAlways {  // what was moved before an error was moved all the same
+        Counters& to;
+        const Counters& from;
+        ~AddAlways() { to += from; }
+      } add{counters, started_counters_};
+      background_.wait();
+      break;
+    }
+  }
+}
+
+std::unique_ptr<RangeLock> ThrottledEngine::lock(int64_t begin, int64_t end) {
+  turn_.end();  // who has the lock may be waiting for the token
+  return engine_->lock(begin, end);
+}
+
+}  // namespace swath

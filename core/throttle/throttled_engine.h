@@ -1,0 +1,117 @@
+// An engine that is served in turns: cold reads, and writes where that is asked for, take a token of their target for a
+// burst at a time (tokens.h).
+//
+// What the page cache holds is copied without a token: whether it does is asked of the kernel once every 64 MiB. While
+// a limit is in force the kernel does not read ahead, which would be reading out of turn; what was cold when the stream
+// came to it counts as read from the device also where reading ahead has fetched it meanwhile.
+//
+// The token is kept between transfers until the burst is over, and given back before whatever waits for others: a lock
+// of the file, the end of the operation, an exchange (Engine::end_burst).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/background.h"
+#include "engine/engine.h"
+#include "throttle/tokens.h"
+
+namespace swath {
+
+struct ThrottleOptions {
+  // Nothing: not throttled. Buffered writes are not unless asked: the more of them the kernel has to choose from, the
+  // better it orders them (the paper, section 3.1).
+  std::optional<StreamLimit> reads = StreamLimit::adaptive();
+  std::optional<StreamLimit> writes = std::nullopt;
+  int64_t burst_bytes = int64_t{4} << 20;
+  // A burst goes on for so long, up to four times its bytes: a fast disk must not seek after each 20 ms.
+  double burst_seconds = 0.1;
+};
+
+// A stream's turn at a target: from the first transfer that needed a token to the end of the burst.
+class Turn {
+ public:
+  Turn(Tokens& tokens, const ThrottleOptions& options) : tokens_(tokens), options_(options) {}
+  ~Turn() { end(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  // Holds a token when it returns. Whether there is a limit.
+  bool begin(Direction direction, Pattern pattern, StreamLimit limit, Counters& counters);
+  // So much was moved; ends the turn where that is enough.
+  void moved(int64_t bytes, bool from_device);
+  void end();
+
+ private:
+  bool is_over() const;
+
+  Tokens& tokens_;
+  const ThrottleOptions& options_;
+  std::optional<Grant> grant_;
+  Direction direction_ = Direction::kRead;
+  Pattern pattern_ = Pattern::kLarge;
+  int64_t bytes_ = 0;
+  bool from_device_ = true;
+};
+
+class ThrottledEngine final : public Engine {
+ public:
+  ThrottledEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Tokens> tokens, const ThrottleOptions& options);
+  ~ThrottledEngine() override;
+
+  std::string name() const override { return engine_->name(); }
+  const std::string& path() const override { return engine_->path(); }
+  void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
+  void start(Direction direction, std::span<const Transfer> batch) override;
+  void wait(Counters& counters) override;
+  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;
+  std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
+    return engine_->cached_part(offset, bytes);
+  }
+  void end_burst() override { turn_.end(); }
+  void set_readahead(bool wanted) override { engine_->set_readahead(wanted); }
+  int64_t size() const override { return engine_->size(); }
+  void resize(int64_t bytes) override { engine_->resize(bytes); }
+  void sync() override { engine_->sync(); }
+
+ private:
+  // What the page cache held of a part of the file when this stream came to it.
+  struct Seen {
+    int64_t begin = 0;
+    int64_t next = 0;  // where the stream has come to: before it, it has read itself
+    int64_t end = 0;
+    std::optional<double> cached;
+  };
+
+  std::optional<StreamLimit> limit_of(Direction direction) const;
+  std::optional<double> cached_before(int64_t begin, int64_t end);
+  struct Job {
+    Direction direction;
+    StreamLimit limit;
+    Turn& turn;
+    Counters& counters;
+  };
+  void transfer_in_bursts(const Job& job, std::span<const Transfer> batch);
+  void transfer_burst(const Job& job, std::span<const Transfer> burst);
+  bool reached_device(Direction direction, int64_t begin, int64_t end, std::optional<double> cached_before) const;
+
+  const std::unique_ptr<Engine> engine_;
+  const std::shared_ptr<Tokens> tokens_;
+  const ThrottleOptions options_;
+  Turn turn_;
+  Seen seen_;
+  bool readahead_ = true;
+
+  // Of what was started: in the background, or, where time is simulated, when it is waited for.
+  enum class Started { kNothing, kInner, kBackground, kDeferred };
+  Started started_ = Started::kNothing;
+  Direction started_direction_ = Direction::kRead;
+  StreamLimit started_limit_;
+  std::vector<Transfer> started_batch_;
+  Counters started_counters_;
+  Background background_;
+};
+
+}  // namespace swath

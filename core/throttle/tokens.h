@@ -1,0 +1,121 @@
+// Tokens: which streams a target serves now. First come, first served; waiting sleeps in the kernel.
+//
+// Streams of many processes meet in one small file of shared memory a target: seats for those that wait and those that
+// are served, two lanes (reads, writes), and the controllers that find how many to serve (controller.h). Whoever gives
+// a token back hands it to the next in line. There is no server: a process that dies in the queue or with a token is
+// found by those that wait, and so is one that keeps its token for longer than hold_seconds_max: a token is advice, and
+// nothing waits for it for ever.
+//
+// The paper's token passing (section 3.1) has one token for N tasks in the application's own code; here it is found by
+// the target that a file lies on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "throttle/controller.h"
+
+namespace swath {
+
+// How many streams a request lets a target serve: a number, or what the target's controller finds.
+struct StreamLimit {
+  static StreamLimit adaptive() { return {.streams = 0}; }
+  static StreamLimit fixed(int32_t streams) { return {.streams = streams}; }
+
+  int32_t streams = 0;  // 0: adaptive
+};
+
+// What streams do is told apart by how large their requests are: other sizes, other best numbers.
+enum class Pattern : int32_t { kLarge, kMedium, kSmall };
+inline constexpr int kPatterns = 3;
+std::string to_string(Pattern pattern);
+Pattern pattern_of(int64_t request_bytes);  // up to 64 KiB small, from 1 MiB on large
+
+struct Grant {
+  int32_t seat = -1;  // -1: admitted without one, because all are taken
+  uint64_t ticket = 0;
+  double granted_at = 0;
+  double waited = 0;  // seconds
+};
+
+// What can be seen of a target from outside.
+struct PatternStatus {
+  Pattern pattern;
+  int32_t limit;  // 0: none
+  bool holding;   // else it is being looked for
+  double rate;    // bytes a second that are expected at the limit; 0: not known
+  double crowd;   // streams at a time, without a limit
+};
+struct LaneStatus {
+  int32_t active;
+  int32_t waiting;
+  int64_t grants;
+  int64_t waits;  // grants that had to wait
+  double wait_seconds;
+  double wait_seconds_max;
+  int64_t taken_back;  // tokens whose holder died, or kept them too long
+  std::vector<PatternStatus> patterns;
+};
+struct TargetStatus {
+  std::string target;
+  std::string scope;
+  int32_t streams;
+  LaneStatus reads;
+  LaneStatus writes;
+  std::vector<Decision> decisions;  // the latest, oldest first
+};
+
+struct TokenTable;
+
+// One process' hold of a target's tokens; for any number of threads.
+class Tokens {
+ public:
+  // Tokens of `target` that all who name the same `scope` share: processes of this user on this node. Where there is no
+  // shared memory, of this process alone; `reason` (may be null) says so.
+  static std::shared_ptr<Tokens> open(const std::string& scope, const std::string& target,
+                                      std::string* reason = nullptr);
+  // Every target that some process of this user has open on this node. Files that nobody has open are removed.
+  static std::vector<TargetStatus> status_of_all();
+
+  ~Tokens();
+  Tokens(const Tokens&) = delete;
+  Tokens& operator=(const Tokens&) = delete;
+
+  // A stream begins and ends: an open file, a block of the program's own. With one stream there is nothing to throttle.
+  void enter();
+  void leave();
+  int32_t streams() const;
+
+  // Waits until `direction` may serve one more stream.
+  Grant acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock);
+  // Gives it back; `bytes` that were moved, and whether the device moved them, teach the controller.
+  void give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock);
+  // Whether somebody waits for a token of that direction.
+  bool is_wanted(Direction direction) const;
+
+  // The limit that is in force. 0: none.
+  int32_t limit(Direction direction, Pattern pattern) const;
+  void remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd);
+  TargetStatus status() const;
+
+  void set_hold_seconds_max(double seconds);
+
+ private:
+  class Locked;
+
+  Tokens(TokenTable* table, int descriptor, std::string path);
+
+  void take_back_lost(Clock& clock);
+  void hand_out(const Locked& held, Direction direction, double now, std::vector<int32_t>& admitted);
+  void wake(const std::vector<int32_t>& admitted, Clock& clock);
+
+  TokenTable* table_;
+  int descriptor_;    // of the file of shared memory, locked (shared) as long as it is in use; -1: memory of our own
+  std::string path_;  // empty: memory of our own
+};
+
+}  // namespace swath

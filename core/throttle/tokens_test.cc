@@ -1,0 +1,311 @@
+#include "throttle/tokens.h"
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/fork_ranks_for_tests.h"
+#include "comm/simulated.h"
+
+namespace swath {
+namespace {
+
+constexpr Direction kRead = Direction::kRead;
+constexpr Pattern kLarge = Pattern::kLarge;
+constexpr int64_t kBurst = 4 << 20;
+
+class TokensTest : public testing::Test {
+ protected:
+  // Of this test alone.
+  std::shared_ptr<Tokens> open(const std::string& target = "disk") { return Tokens::open(scope_, target); }
+
+ private:
+  const std::string scope_ = testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(getpid());
+};
+
+int files_of_tokens() {
+  int count = 0;
+  DIR* folder = opendir("/dev/shm");
+  const std::string prefix = "swath-tokens-" + std::to_string(getuid());
+  while (const dirent* entry = readdir(folder)) count += std::string(entry->d_name).starts_with(prefix);
+  closedir(folder);
+  return count;
+}
+
+TEST_F(TokensTest, OneIsServedAfterTheOtherInTheOrderOfAsking) {
+  const auto tokens = open();
+  std::vector<int> served;
+  run_ranks(5, [&](Comm& comm) {
+    Clock& clock = clock_of_thread();
+    clock.sleep_until(0.001 * comm.rank());
+    for (int i = 0; i < 3; ++i) {
+      const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), clock);
+      served.push_back(comm.rank());
+      clock.sleep_until(clock.now() + 1);
+      tokens->give_back(grant, kBurst, true, clock);
+    }
+  });
+  EXPECT_EQ(served, (std::vector<int>{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4}));
+  const LaneStatus reads = tokens->status().reads;
+  EXPECT_EQ(reads.grants, 15);
+  EXPECT_EQ(reads.waits, 14);
+  EXPECT_NEAR(reads.wait_seconds_max, 4, 0.01);
+  EXPECT_EQ(reads.active, 0);
+  EXPECT_EQ(reads.waiting, 0);
+}
+
+TEST_F(TokensTest, NeverMoreAreServedThanTheLimit) {
+  for (const int limit : {1, 2, 3, 7}) {
+    const auto tokens = open("disk" + std::to_string(limit));
+    int active = 0;
+    int most = 0;
+    run_ranks(8, [&](Comm& comm) {
+      Clock& clock = clock_of_thread();
+      for (int i = 0; i < 10; ++i) {
+        const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::fixed(limit), clock);
+        most = std::max(most, ++active);
+        clock.sleep_until(clock.now() + 0.1 * (1 + (comm.rank() * 7 + i * 3) % 5));
+        --active;
+        tokens->give_back(grant, kBurst, true, clock);
+      }
+    });
+    EXPECT_EQ(most, limit);
+  }
+}
+
+TEST_F(TokensTest, ReadersAndWritersHaveLimitsOfTheirOwn) {
+  const auto tokens = open();
+  Clock& clock = real_clock();
+  const Grant reading = tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), clock);
+  const Grant writing = tokens->acquire(Direction::kWrite, kLarge, StreamLimit::fixed(1), clock);
+  EXPECT_EQ(writing.waited, 0);
+  EXPECT_EQ(tokens->status().reads.active, 1);
+  EXPECT_EQ(tokens->status().writes.active, 1);
+  tokens->give_back(reading, 0, false, clock);
+  tokens->give_back(writing, 0, false, clock);
+}
+
+TEST_F(TokensTest, TargetsHaveTokensOfTheirOwn) {
+  const auto one = open("one");
+  const auto other = open("other");
+  Clock& clock = real_clock();
+  const Grant held = one->acquire(kRead, kLarge, StreamLimit::fixed(1), clock);
+  EXPECT_EQ(other->acquire(kRead, kLarge, StreamLimit::fixed(1), clock).waited, 0);
+  one->give_back(held, 0, false, clock);
+}
+
+TEST_F(TokensTest, WithoutALimitNobodyWaits) {
+  const auto tokens = open();
+  std::vector<Grant> grants(20);
+  for (Grant& grant : grants) grant = tokens->acquire(kRead, kLarge, StreamLimit::adaptive(), real_clock());
+  EXPECT_EQ(tokens->status().reads.active, 20);
+  for (const Grant& grant : grants) tokens->give_back(grant, 0, false, real_clock());
+  EXPECT_EQ(tokens->status().reads.active, 0);
+}
+
+TEST_F(TokensTest, MoreStreamsThanSeatsAreServedWithoutOne) {
+  const auto tokens = open();
+  std::vector<Grant> grants(1100);
+  for (Grant& grant : grants) grant = tokens->acquire(kRead, kLarge, StreamLimit::adaptive(), real_clock());
+  EXPECT_EQ(grants.back().seat, -1);
+  for (const Grant& grant : grants) tokens->give_back(grant, kBurst, true, real_clock());
+  EXPECT_EQ(tokens->status().reads.active, 0);
+}
+
+// 16 processes, one token: every one gets its share, and nobody waits for longer than the others are served.
+TEST_F(TokensTest, ProcessesShareATokenFairly) {
+  constexpr int kProcesses = 16;
+  constexpr int kRounds = 20;
+  constexpr double kHold = 0.002;
+  struct Shared {
+    std::atomic<int> active, most;
+    std::atomic<int> served[kProcesses];
+    std::atomic<double> wait_max;
+  };
+  SharedByForks<Shared> shared;
+  const auto tokens = open();
+  std::vector<pid_t> children;
+  for (int p = 0; p < kProcesses; ++p) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    const auto own = open();  // known before the fork: the same mapping
+    for (int i = 0; i < kRounds; ++i) {
+      const Grant grant = own->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+      const int active = ++shared->active;
+      if (active > shared->most) shared->most = active;
+      if (grant.waited > shared->wait_max) shared->wait_max = grant.waited;
+      real_clock().sleep_until(real_clock().now() + kHold);
+      ++shared->served[p];
+      --shared->active;
+      own->give_back(grant, kBurst, true, real_clock());
+    }
+    _exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(shared->most, 1);
+  for (const auto& served : shared->served) EXPECT_EQ(served, kRounds);
+  EXPECT_LT(shared->wait_max, 2);  // 15 others of 2 ms each, on a machine that may be busy
+}
+
+TEST_F(TokensTest, ATokenWhoseHolderIsKilledComesBack) {
+  const auto tokens = open();
+  const pid_t child = fork();
+  if (child == 0) {
+    open()->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+    pause();
+  }
+  while (tokens->status().reads.active == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const pid_t waiting_child = fork();
+  if (waiting_child == 0) {
+    open()->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+    _exit(0);
+  }
+  while (tokens->status().reads.waiting == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(waiting_child, SIGKILL);  // in the queue ...
+  kill(child, SIGKILL);          // ... and with the token
+  waitpid(child, nullptr, 0);
+  waitpid(waiting_child, nullptr, 0);
+  const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+  EXPECT_LT(grant.waited, 3);
+  EXPECT_EQ(tokens->status().reads.taken_back, 1);
+  EXPECT_EQ(tokens->status().reads.active, 1);
+  EXPECT_EQ(tokens->status().reads.waiting, 0);
+  tokens->give_back(grant, 0, false, real_clock());
+}
+
+// Killed at any moment, also in the middle of a change of the table.
+TEST_F(TokensTest, ProcessesKilledAnywhereLeaveTheTableInOrder) {
+  const auto tokens = open();
+  for (int i = 0; i < 60; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (const auto own = open();;) {
+        const Grant grant = own->acquire(kRead, kLarge, StreamLimit::fixed(2), real_clock());
+        own->give_back(grant, kBurst, true, real_clock());
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500 + 37 * i));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  std::vector<Grant> both;
+  for (int i = 0; i < 2; ++i) both.push_back(tokens->acquire(kRead, kLarge, StreamLimit::fixed(2), real_clock()));
+  EXPECT_EQ(tokens->status().reads.active, 2);
+  EXPECT_EQ(tokens->status().reads.waiting, 0);
+  for (const Grant& grant : both) tokens->give_back(grant, 0, false, real_clock());
+  EXPECT_EQ(tokens->status().reads.active, 0);
+}
+
+TEST_F(TokensTest, WhoKeepsATokenForTooLongLosesIt) {
+  const auto tokens = open();
+  tokens->set_hold_seconds_max(30);
+  std::vector<double> served(3);
+  run_ranks(3, [&](Comm& comm) {
+    Clock& clock = clock_of_thread();
+    clock.sleep_until(0.001 * comm.rank());
+    const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), clock);
+    served[comm.rank()] = clock.now();
+    clock.sleep_until(clock.now() + (comm.rank() == 0 ? 1000 : 1));
+    tokens->give_back(grant, kBurst, true, clock);  // of rank 0: too late, and of no effect
+  });
+  EXPECT_NEAR(served[1], 30, 1);
+  EXPECT_NEAR(served[2], 31, 1);
+  EXPECT_EQ(tokens->status().reads.active, 0);
+  EXPECT_EQ(tokens->status().reads.taken_back, 1);
+}
+
+// More ranks than tokens for a long time: everybody is served equally often, and waits no longer than the others take.
+TEST_F(TokensTest, NobodyStarvesUnderALongLoad) {
+  constexpr int kRanks = 24;
+  const auto tokens = open();
+  std::vector<int> served(kRanks);
+  double wait_max = 0;
+  run_ranks(kRanks, [&](Comm& comm) {
+    Clock& clock = clock_of_thread();
+    while (clock.now() < 3600) {
+      const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::fixed(3), clock);
+      wait_max = std::max(wait_max, grant.waited);
+      clock.sleep_until(clock.now() + 1);
+      tokens->give_back(grant, kBurst, true, clock);
+      ++served[comm.rank()];
+    }
+  });
+  EXPECT_LE(wait_max, kRanks / 3);
+  const auto [least, most] = std::minmax_element(served.begin(), served.end());
+  EXPECT_LE(*most - *least, 1);
+  EXPECT_GT(*least, 3600 * 3 / kRanks - 2);
+}
+
+// The whole of it in simulated time: a disk that one stream has for itself at 34 MB/s and several at 15 together.
+TEST_F(TokensTest, TheControllerFindsOneStreamForOneDisk) {
+  const auto tokens = open();
+  int active = 0;
+  double end = 0;
+  run_ranks(8, [&](Comm&) {
+    Clock& clock = clock_of_thread();
+    for (int i = 0; i < 60; ++i) {
+      const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::adaptive(), clock);
+      ++active;
+      for (int request = 0; request < 4; ++request) {
+        const double rate = active == 1 ? 34e6 : 15e6 / active;
+        clock.sleep_until(clock.now() + kBurst / 4 / rate);
+      }
+      --active;
+      tokens->give_back(grant, kBurst, true, clock);
+    }
+    end = std::max(end, clock.now());
+  });
+  const double best = 8 * 60 * kBurst / 34e6;
+  EXPECT_LT(end, 1.15 * best);
+  const TargetStatus status = tokens->status();
+  ASSERT_EQ(status.reads.patterns.size(), 1U);
+  EXPECT_EQ(status.reads.patterns[0].limit, 1);
+  EXPECT_TRUE(status.reads.patterns[0].holding);
+  EXPECT_NEAR(status.reads.patterns[0].rate, 34e6, 1e6);
+  EXPECT_TRUE(std::any_of(status.decisions.begin(), status.decisions.end(),
+                          [](const Decision& decision) { return decision.reason == Reason::kBetter; }));
+}
+
+TEST_F(TokensTest, FilesOfSharedMemoryGoWithTheirLastUser) {
+  Tokens::status_of_all();  // removes what killed processes have left
+  const int before = files_of_tokens();
+  auto one = open("one");
+  auto other = open("other");
+  EXPECT_EQ(files_of_tokens(), before + 2);
+  other.reset();
+  EXPECT_EQ(files_of_tokens(), before + 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto* leaked = new auto(Tokens::open("left by a child", "disk"));
+    static_cast<void>(leaked);
+    _exit(0);  // nobody tidies up
+  }
+  waitpid(child, nullptr, 0);
+  const auto all = Tokens::status_of_all();  // which removes what nobody has open
+  EXPECT_EQ(files_of_tokens(), before + 1);
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const TargetStatus& status) { return status.target == "one"; }));
+}
+
+TEST_F(TokensTest, APatternIsOfTheSizeOfRequests) {
+  EXPECT_EQ(pattern_of(8), Pattern::kSmall);
+  EXPECT_EQ(pattern_of(64 << 10), Pattern::kSmall);
+  EXPECT_EQ(pattern_of(512 << 10), Pattern::kMedium);
+  EXPECT_EQ(pattern_of(1 << 20), Pattern::kLarge);
+}
+
+}  // namespace
+}  // namespace swath

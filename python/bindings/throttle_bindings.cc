@@ -1,0 +1,143 @@
+// Tokens of targets, and the clock that they are waited for by.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "bindings.h"
+#include "throttle/tokens.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using swath::Direction;
+using swath::Tokens;
+
+Direction direction_of(bool write) { return write ? Direction::kWrite : Direction::kRead; }
+
+nb::dict lane_dict(const swath::LaneStatus& lane) {
+  nb::dict dict;
+  dict["active"] = lane.active;
+  dict["waiting"] = lane.waiting;
+  dict["grants"] = lane.grants;
+  dict["waits"] = lane.waits;
+  dict["wait_seconds"] = lane.wait_seconds;
+  dict["wait_seconds_max"] = lane.wait_seconds_max;
+  dict["taken_back"] = lane.taken_back;
+  nb::list patterns;
+  for (const swath::PatternStatus& status : lane.patterns) {
+    nb::dict pattern;
+    pattern["requests"] = swath::to_string(status.pattern);
+    pattern["limit"] = status.limit;
+    pattern["holding"] = status.holding;
+    pattern["rate"] = status.rate;
+    pattern["crowd"] = status.crowd;
+    patterns.append(pattern);
+  }
+  dict["patterns"] = patterns;
+  return dict;
+}
+
+nb::dict decision_dict(const swath::Decision& decision) {
+  nb::dict dict;
+  dict["time"] = decision.time;
+  dict["direction"] = static_cast<Direction>(decision.direction) == Direction::kRead ? "read" : "write";
+  dict["requests"] = swath::to_string(static_cast<swath::Pattern>(decision.pattern));
+  dict["from_limit"] = decision.from;
+  dict["to_limit"] = decision.to;
+  dict["reason"] = swath::to_string(decision.reason);
+  dict["samples"] = decision.samples;
+  dict["rate"] = decision.rate;
+  dict["rate_error"] = decision.rate_error;
+  dict["to_rate"] = decision.best_rate;
+  return dict;
+}
+
+nb::dict status_dict(const swath::TargetStatus& status) {
+  nb::dict dict;
+  dict["target"] = status.target;
+  dict["scope"] = status.scope;
+  dict["streams"] = status.streams;
+  dict["reads"] = lane_dict(status.reads);
+  dict["writes"] = lane_dict(status.writes);
+  nb::list decisions;
+  for (const swath::Decision& decision : status.decisions) decisions.append(decision_dict(decision));
+  dict["decisions"] = decisions;
+  return dict;
+}
+
+swath::Pattern pattern_named(const std::string& name) {
+  for (int p = 0; p < swath::kPatterns; ++p) {
+    if (swath::to_string(static_cast<swath::Pattern>(p)) == name) return static_cast<swath::Pattern>(p);
+  }
+  swath::fail_argument("requests \"" + name + "\": expected large, medium or small");
+}
+
+}  // namespace
+
+void bind_throttle(nb::module_& m) {
+  nb::class_<swath::Grant>(m, "Grant", "A token, held.").def_ro("waited", &swath::Grant::waited);
+  nb::class_<Tokens>(m, "Tokens", "Who may be served by a target now.")
+      .def_static(
+          "open",
+          [](const std::string& scope, const std::string& target) {
+            std::string reason;
+            auto tokens = Tokens::open(scope, target, &reason);
+            return std::make_pair(std::move(tokens), reason);
+          },
+          "scope"_a, "target"_a, "(tokens, why other processes do not share them)")
+      .def_static(
+          "status_of_all",
+          [] {
+            nb::list all;
+            for (const swath::TargetStatus& status : Tokens::status_of_all()) all.append(status_dict(status));
+            return all;
+          },
+          "Of every target that some process of this user has open.")
+      .def("enter", &Tokens::enter)
+      .def("leave", &Tokens::leave)
+      .def_prop_ro("streams", &Tokens::streams)
+      .def(
+          "acquire",
+          [](Tokens& tokens, bool write, int64_t request_bytes, int32_t streams) {
+            nb::gil_scoped_release release;
+            return tokens.acquire(direction_of(write), swath::pattern_of(request_bytes), {streams},
+                                  swath::clock_of_thread());
+          },
+          "write"_a, "request_bytes"_a, "streams"_a, "Waits for a token; streams 0: as many as the controller says.")
+      .def(
+          "give_back",
+          [](Tokens& tokens, const swath::Grant& grant, int64_t bytes, bool from_device) {
+            nb::gil_scoped_release release;
+            tokens.give_back(grant, bytes, from_device, swath::clock_of_thread());
+          },
+          "grant"_a, "bytes"_a, "from_device"_a)
+      .def(
+          "remember",
+          [](Tokens& tokens, bool write, const std::string& requests, int32_t limit, double rate, double crowd) {
+            tokens.remember(direction_of(write), pattern_named(requests), limit, rate, crowd);
+          },
+          "write"_a, "requests"_a, "limit"_a, "rate"_a, "crowd"_a)
+      .def("set_hold_seconds_max", &Tokens::set_hold_seconds_max, "seconds"_a)
+      .def("status", [](const Tokens& tokens) { return status_dict(tokens.status()); });
+
+  m.def("clock_now", [] { return swath::clock_of_thread().now(); }, "Seconds, of this thread's clock.");
+  m.def("clock_is_simulated", [] { return swath::clock_of_thread().simulated(); });
+  m.def(
+      "clock_sleep_until",
+      [](double time) {
+        nb::gil_scoped_release release;
+        swath::clock_of_thread().sleep_until(time);
+      },
+      "time"_a);
+}
