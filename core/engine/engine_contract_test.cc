@@ -37,7 +37,7 @@ class EngineContract : public testing::TestWithParam<std::string> {
   EngineTestFile file;
   Counters counters;
   std::string fell_back;
-  std::shared_ptr<Tokens> tokens = Tokens::open("contract-" + std::to_string(getpid()), file.path());
+  std::shared_ptr<NodeTokens> tokens = NodeTokens::open("contract-" + std::to_string(getpid()), file.path());
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EngineContract,

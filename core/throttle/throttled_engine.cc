@@ -44,7 +44,7 @@ bool Turn::begin(Direction direction, Pattern pattern, StreamLimit limit, Counte
     counters.token_waits += grant_->waited > 0;
     counters.token_seconds += grant_->waited;
   }
-  return limit.streams > 0 || tokens_.limit(direction, pattern) > 0;
+  return grant_->limit > 0;
 }
 
 void Turn::moved(int64_t bytes, bool from_device) {

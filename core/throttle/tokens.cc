@@ -41,6 +41,7 @@ struct Seat {
   double asked_at;
   double granted_at;
   double served_at_grant;  // Lane::served then
+  int32_t limit_in_force;  // then; 0: none
   uint32_t epoch;          // of the controller then
 };
 
@@ -221,7 +222,7 @@ Pattern pattern_of(int64_t request_bytes) {
 }
 
 // The table's mutex, held. Where its last holder died in the middle, what it left half done is counted again.
-class Tokens::Locked {
+class NodeTokens::Locked {
  public:
   explicit Locked(TokenTable& table) : table_(table) {
     if (pthread_mutex_lock(&table.mutex) == EOWNERDEAD) {
@@ -247,21 +248,21 @@ class Tokens::Locked {
   TokenTable& table_;
 };
 
-Tokens::Tokens(TokenTable* table, int descriptor, std::string path)
+NodeTokens::NodeTokens(TokenTable* table, int descriptor, std::string path)
     : table_(table), descriptor_(descriptor), path_(std::move(path)) {}
 
-Tokens::~Tokens() {
+NodeTokens::~NodeTokens() {
   munmap(table_, sizeof(TokenTable));
   if (descriptor_ < 0) return;
   remove_if_unused(descriptor_, path_);
   close(descriptor_);
 }
 
-std::shared_ptr<Tokens> Tokens::open(const std::string& scope, const std::string& target, std::string* reason) {
+std::shared_ptr<NodeTokens> NodeTokens::open(const std::string& scope, const std::string& target, std::string* reason) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, std::string>, std::weak_ptr<Tokens>> known;
+  static std::map<std::pair<std::string, std::string>, std::weak_ptr<NodeTokens>> known;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<Tokens>& place = known[{scope, target}];
+  std::weak_ptr<NodeTokens>& place = known[{scope, target}];
   if (auto tokens = place.lock()) return tokens;
 
   std::string path = path_of(scope, target);
@@ -274,12 +275,12 @@ std::shared_ptr<Tokens> Tokens::open(const std::string& scope, const std::string
     if (memory == MAP_FAILED) throw Error(ErrorKind::kStore, "no memory for the tokens of " + target, ENOMEM);
     make_table(memory, scope, target);
   }
-  std::shared_ptr<Tokens> tokens(new Tokens(static_cast<TokenTable*>(memory), descriptor, std::move(path)));
+  std::shared_ptr<NodeTokens> tokens(new NodeTokens(static_cast<TokenTable*>(memory), descriptor, std::move(path)));
   place = tokens;
   return tokens;
 }
 
-std::vector<TargetStatus> Tokens::status_of_all() {
+std::vector<TargetStatus> NodeTokens::status_of_all() {
   std::vector<TargetStatus> all;
   DIR* folder = opendir(kFolder);
   if (folder == nullptr) return all;
@@ -293,7 +294,7 @@ std::vector<TargetStatus> Tokens::status_of_all() {
     const bool used = !remove_if_unused(descriptor, path) && flock(descriptor, LOCK_SH | LOCK_NB) == 0;
     if (used && fstat(descriptor, &status) == 0 && status.st_size == sizeof(TokenTable)) {
       if (void* memory = map_file(descriptor); memory != nullptr) {
-        Tokens tokens(static_cast<TokenTable*>(memory), descriptor, path);
+        NodeTokens tokens(static_cast<TokenTable*>(memory), descriptor, path);
         if (tokens.table_->magic == kMagic) all.push_back(tokens.status());
         continue;  // its destructor closes
       }
@@ -305,33 +306,23 @@ std::vector<TargetStatus> Tokens::status_of_all() {
   return all;
 }
 
-void Tokens::enter() { ++table_->streams; }
-void Tokens::leave() { --table_->streams; }
-int32_t Tokens::streams() const { return table_->streams; }
+void NodeTokens::enter() { ++table_->streams; }
+void NodeTokens::leave() { --table_->streams; }
+int32_t NodeTokens::streams() const { return table_->streams; }
 
-void Tokens::set_hold_seconds_max(double seconds) {
+void NodeTokens::set_hold_seconds_max(double seconds) {
   const Locked locked(*table_);
   table_->hold_seconds_max = seconds;
 }
 
-int32_t Tokens::limit(Direction direction, Pattern pattern) const {
-  const Locked locked(*table_);
-  return table_->lane(direction).controllers[static_cast<int>(pattern)].limit();
-}
-
-void Tokens::remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd) {
+void NodeTokens::remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd) {
   const Locked locked(*table_);
   Controller& controller = table_->lane(direction).controllers[static_cast<int>(pattern)];
   if (controller.crowd() > 0 || controller.holding()) return;  // what this run has seen itself goes before
   controller.remember(limit, rate, crowd);
 }
 
-bool Tokens::is_wanted(Direction direction) const {
-  const Locked locked(*table_);
-  return table_->lane(direction).waiting > 0;
-}
-
-TargetStatus Tokens::status() const {
+TargetStatus NodeTokens::status() const {
   const Locked locked(*table_);
   TargetStatus status{
       table_->target, table_->scope, table_->streams, status_of(table_->lanes[0]), status_of(table_->lanes[1]), {}};
@@ -342,7 +333,8 @@ TargetStatus Tokens::status() const {
   return status;
 }
 
-Grant Tokens::acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock) {
+Grant NodeTokens::acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
+                          const Patience& patience) {
   std::vector<int32_t> admitted;
   Grant grant;
   Seat* seat = nullptr;
@@ -369,14 +361,20 @@ Grant Tokens::acquire(Direction direction, Pattern pattern, StreamLimit limit, C
   wake(admitted, clock);
   while (seat->state == kWaiting) {
     clock.wait(seat->state, kWaiting, clock.now() + kLookAgainSeconds);
-    if (seat->state == kWaiting) take_back_lost(clock);
+    if (seat->state != kWaiting) break;
+    take_back_lost(clock);
+    if (patience && !patience()) {
+      give_up(grant, clock);
+      return {};
+    }
   }
+  grant.limit = seat->limit_in_force;
   grant.granted_at = seat->granted_at;
   grant.waited = grant.granted_at - asked_at;
   return grant;
 }
 
-void Tokens::give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) {
+void NodeTokens::give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) {
   if (grant.seat < 0) return;
   std::vector<int32_t> admitted;
   {
@@ -406,8 +404,22 @@ void Tokens::give_back(const Grant& grant, int64_t bytes, bool from_device, Cloc
   wake(admitted, clock);
 }
 
+// A stream that waits no more; it may have been given a token meanwhile.
+void NodeTokens::give_up(const Grant& grant, Clock& clock) {
+  {
+    const Locked locked(*table_);
+    Seat& seat = table_->seats[grant.seat];
+    if (seat.state == kWaiting && seat.ticket == grant.ticket) {
+      --table_->lane(seat.direction).waiting;
+      seat.state = kFree;
+      return;
+    }
+  }
+  give_back(grant, 0, false, clock);
+}
+
 // From those that have died, and those that have kept theirs for too long.
-void Tokens::take_back_lost(Clock& clock) {
+void NodeTokens::take_back_lost(Clock& clock) {
   std::vector<int32_t> admitted;
   {
     const Locked locked(*table_);
@@ -435,7 +447,7 @@ void Tokens::take_back_lost(Clock& clock) {
 }
 
 // In the order of the tickets, until the first must wait: nobody overtakes, not even who would be content with less.
-void Tokens::hand_out(const Locked& /*held*/, Direction direction, double now, std::vector<int32_t>& admitted) {
+void NodeTokens::hand_out(const Locked& /*held*/, Direction direction, double now, std::vector<int32_t>& admitted) {
   Lane& lane = table_->lane(direction);
   while (lane.waiting > 0) {
     Seat* first = nullptr;
@@ -458,13 +470,14 @@ void Tokens::hand_out(const Locked& /*held*/, Direction direction, double now, s
     lane.wait_seconds_max = std::max(lane.wait_seconds_max, waited);
     first->granted_at = now;
     first->served_at_grant = lane.served;
+    first->limit_in_force = limit;
     first->epoch = controller.epoch();
     first->state = kHolding;
     admitted.push_back(static_cast<int32_t>(first - table_->seats));
   }
 }
 
-void Tokens::wake(const std::vector<int32_t>& admitted, Clock& clock) {
+void NodeTokens::wake(const std::vector<int32_t>& admitted, Clock& clock) {
   for (const int32_t seat : admitted) clock.wake_all(table_->seats[seat].state);
 }
 

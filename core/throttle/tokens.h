@@ -4,13 +4,14 @@
 // are served, two lanes (reads, writes), and the controllers that find how many to serve (controller.h). Whoever gives
 // a token back hands it to the next in line. There is no server: a process that dies in the queue or with a token is
 // found by those that wait, and so is one that keeps its token for longer than hold_seconds_max: a token is advice, and
-// nothing waits for it for ever.
+// nothing waits for it for ever. Nodes of a job that share a target meet at one of them (token_server.h).
 //
 // The paper's token passing (section 3.1) has one token for N tasks in the application's own code; here it is found by
 // the target that a file lies on.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,8 +37,9 @@ std::string to_string(Pattern pattern);
 Pattern pattern_of(int64_t request_bytes);  // up to 64 KiB small, from 1 MiB on large
 
 struct Grant {
-  int32_t seat = -1;  // -1: admitted without one, because all are taken
+  int32_t seat = -1;  // -1: admitted without a token
   uint64_t ticket = 0;
+  int32_t limit = 0;  // that was in force; 0: none
   double granted_at = 0;
   double waited = 0;  // seconds
 };
@@ -69,47 +71,64 @@ struct TargetStatus {
   std::vector<Decision> decisions;  // the latest, oldest first
 };
 
-struct TokenTable;
-
 // One process' hold of a target's tokens; for any number of threads.
 class Tokens {
  public:
+  virtual ~Tokens() = default;
+
+  // A stream begins and ends: an open file, a block of the program's own. With one stream there is nothing to throttle.
+  virtual void enter() = 0;
+  virtual void leave() = 0;
+  virtual int32_t streams() const = 0;
+
+  // Called every quarter of a second while a stream waits; false: it waits no more, and gets no token.
+  using Patience = std::function<bool()>;
+
+  // Waits until `direction` may serve one more stream.
+  virtual Grant acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
+                        const Patience& patience = {}) = 0;
+  // Gives it back; `bytes` that were moved, and whether the device moved them, teach the controller.
+  virtual void give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) = 0;
+
+  // Let a controller that knows nothing yet begin with what an earlier run held.
+  virtual void remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd) = 0;
+  virtual TargetStatus status() const = 0;
+};
+
+struct TokenTable;
+
+// Of the processes of one node, through shared memory.
+class NodeTokens final : public Tokens {
+ public:
   // Tokens of `target` that all who name the same `scope` share: processes of this user on this node. Where there is no
   // shared memory, of this process alone; `reason` (may be null) says so.
-  static std::shared_ptr<Tokens> open(const std::string& scope, const std::string& target,
-                                      std::string* reason = nullptr);
+  static std::shared_ptr<NodeTokens> open(const std::string& scope, const std::string& target,
+                                          std::string* reason = nullptr);
   // Every target that some process of this user has open on this node. Files that nobody has open are removed.
   static std::vector<TargetStatus> status_of_all();
 
-  ~Tokens();
-  Tokens(const Tokens&) = delete;
-  Tokens& operator=(const Tokens&) = delete;
+  ~NodeTokens() override;
+  NodeTokens(const NodeTokens&) = delete;
+  NodeTokens& operator=(const NodeTokens&) = delete;
 
-  // A stream begins and ends: an open file, a block of the program's own. With one stream there is nothing to throttle.
-  void enter();
-  void leave();
-  int32_t streams() const;
-
-  // Waits until `direction` may serve one more stream.
-  Grant acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock);
-  // Gives it back; `bytes` that were moved, and whether the device moved them, teach the controller.
-  void give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock);
-  // Whether somebody waits for a token of that direction.
-  bool is_wanted(Direction direction) const;
-
-  // The limit that is in force. 0: none.
-  int32_t limit(Direction direction, Pattern pattern) const;
-  void remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd);
-  TargetStatus status() const;
+  void enter() override;
+  void leave() override;
+  int32_t streams() const override;
+  Grant acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
+                const Patience& patience = {}) override;
+  void give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) override;
+  void remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd) override;
+  TargetStatus status() const override;
 
   void set_hold_seconds_max(double seconds);
 
  private:
   class Locked;
 
-  Tokens(TokenTable* table, int descriptor, std::string path);
+  NodeTokens(TokenTable* table, int descriptor, std::string path);
 
   void take_back_lost(Clock& clock);
+  void give_up(const Grant& grant, Clock& clock);
   void hand_out(const Locked& held, Direction direction, double now, std::vector<int32_t>& admitted);
   void wake(const std::vector<int32_t>& admitted, Clock& clock);
 

@@ -27,7 +27,7 @@ constexpr int64_t kBurst = 4 << 20;
 class TokensTest : public testing::Test {
  protected:
   // Of this test alone.
-  std::shared_ptr<Tokens> open(const std::string& target = "disk") { return Tokens::open(scope_, target); }
+  std::shared_ptr<NodeTokens> open(const std::string& target = "disk") { return NodeTokens::open(scope_, target); }
 
  private:
   const std::string scope_ = testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(getpid());
@@ -281,7 +281,7 @@ TEST_F(TokensTest, TheControllerFindsOneStreamForOneDisk) {
 }
 
 TEST_F(TokensTest, FilesOfSharedMemoryGoWithTheirLastUser) {
-  Tokens::status_of_all();  // removes what killed processes have left
+  NodeTokens::status_of_all();  // removes what killed processes have left
   const int before = files_of_tokens();
   auto one = open("one");
   auto other = open("other");
@@ -290,12 +290,12 @@ TEST_F(TokensTest, FilesOfSharedMemoryGoWithTheirLastUser) {
   EXPECT_EQ(files_of_tokens(), before + 1);
   const pid_t child = fork();
   if (child == 0) {
-    auto* leaked = new auto(Tokens::open("left by a child", "disk"));
+    auto* leaked = new auto(NodeTokens::open("left by a child", "disk"));
     static_cast<void>(leaked);
     _exit(0);  // nobody tidies up
   }
   waitpid(child, nullptr, 0);
-  const auto all = Tokens::status_of_all();  // which removes what nobody has open
+  const auto all = NodeTokens::status_of_all();  // which removes what nobody has open
   EXPECT_EQ(files_of_tokens(), before + 1);
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const TargetStatus& status) { return status.target == "one"; }));
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "bindings.h"
+#include "throttle/token_server.h"
 #include "throttle/tokens.h"
 
 namespace nb = nanobind;
@@ -21,6 +22,7 @@ using namespace nb::literals;
 namespace {
 
 using swath::Direction;
+using swath::NodeTokens;
 using swath::Tokens;
 
 Direction direction_of(bool write) { return write ? Direction::kWrite : Direction::kRead; }
@@ -88,22 +90,6 @@ swath::Pattern pattern_named(const std::string& name) {
 void bind_throttle(nb::module_& m) {
   nb::class_<swath::Grant>(m, "Grant", "A token, held.").def_ro("waited", &swath::Grant::waited);
   nb::class_<Tokens>(m, "Tokens", "Who may be served by a target now.")
-      .def_static(
-          "open",
-          [](const std::string& scope, const std::string& target) {
-            std::string reason;
-            auto tokens = Tokens::open(scope, target, &reason);
-            return std::make_pair(std::move(tokens), reason);
-          },
-          "scope"_a, "target"_a, "(tokens, why other processes do not share them)")
-      .def_static(
-          "status_of_all",
-          [] {
-            nb::list all;
-            for (const swath::TargetStatus& status : Tokens::status_of_all()) all.append(status_dict(status));
-            return all;
-          },
-          "Of every target that some process of this user has open.")
       .def("enter", &Tokens::enter)
       .def("leave", &Tokens::leave)
       .def_prop_ro("streams", &Tokens::streams)
@@ -128,8 +114,37 @@ void bind_throttle(nb::module_& m) {
             tokens.remember(direction_of(write), pattern_named(requests), limit, rate, crowd);
           },
           "write"_a, "requests"_a, "limit"_a, "rate"_a, "crowd"_a)
-      .def("set_hold_seconds_max", &Tokens::set_hold_seconds_max, "seconds"_a)
       .def("status", [](const Tokens& tokens) { return status_dict(tokens.status()); });
+  m.def(
+      "node_tokens",
+      [](const std::string& scope, const std::string& target) {
+        std::string reason;
+        std::shared_ptr<Tokens> tokens = NodeTokens::open(scope, target, &reason);
+        return std::make_pair(std::move(tokens), reason);
+      },
+      "scope"_a, "target"_a, "Of this node's processes: (tokens, why other processes do not share them).");
+  m.def(
+      "remote_tokens",
+      [](const std::string& host, int port, const std::string& key, const std::string& target) {
+        nb::gil_scoped_release release;
+        return std::shared_ptr<Tokens>(
+            std::make_shared<swath::RemoteTokens>(swath::ServerAddress{host, port, key}, target));
+      },
+      "host"_a, "port"_a, "key"_a, "target"_a, "Of a process on another node, which serves them.");
+  m.def(
+      "status_of_all_tokens",
+      [] {
+        nb::list all;
+        for (const swath::TargetStatus& status : NodeTokens::status_of_all()) all.append(status_dict(status));
+        return all;
+      },
+      "Of every target that some process of this user has open on this node.");
+  nb::class_<swath::TokenServer>(m, "TokenServer", "Serves a target's tokens to other nodes.")
+      .def(nb::init<std::shared_ptr<Tokens>>(), "tokens"_a)
+      .def_prop_ro("address", [](const swath::TokenServer& server) {
+        const swath::ServerAddress& address = server.address();
+        return nb::make_tuple(address.host, address.port, address.key);
+      });
 
   m.def("clock_now", [] { return swath::clock_of_thread().now(); }, "Seconds, of this thread's clock.");
   m.def("clock_is_simulated", [] { return swath::clock_of_thread().simulated(); });

@@ -23,6 +23,7 @@ from swath.operation import Conditions, Operation, checked_tuning
 from swath.plan import LibraryPlan, Measured, Plan
 from swath.ranks import NO_NOTE, Note, Ranks, ranks_of
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
+from swath.stream_settings import Streams
 
 Array1 = npt.NDArray[Any]
 
@@ -70,7 +71,7 @@ def open(  # noqa: A001 - the name that scripts use
     offset: int | None = None,
     format: str | None = None,  # noqa: A002
     engine: str | None = None,
-    streams: throttle.Streams = "default",
+    streams: Streams = "default",
 ) -> Array:
     """Open an array in an existing file. Collective over `comm`.
 
@@ -104,9 +105,9 @@ def open(  # noqa: A001 - the name that scripts use
             raise ArgumentError(f'open {path}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
-    description, stored = ranks.on_first(asked, lambda: (describe(), profile.for_path(path)))
+    description, found = ranks.on_first(asked, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
     return ranks.together(
-        f"open {path}: engines", lambda: Array(description, ranks, mode, engine, stored, streams=streams)
+        f"open {path}: engines", lambda: Array(description, ranks, mode, engine, found, streams=streams)
     )
 
 
@@ -125,7 +126,7 @@ def create(
     atomic: bool = True,
     comm: Any = None,
     engine: str | None = None,
-    streams: throttle.Streams = "default",
+    streams: Streams = "default",
 ) -> Array:
     """Create a file with one array. Collective over `comm`; so is closing it, which makes the file complete.
 
@@ -155,8 +156,12 @@ def create(
     """
     ranks = ranks_of(comm)
     asked = f"create {path} shape={shape} dtype={dtype} order={order} format={format} overwrite={overwrite}"
-    aside, stored = ranks.on_first(
-        asked, lambda: (Aside.prepare(path, overwrite=overwrite, atomic=atomic), profile.for_path(path))
+    aside, found = ranks.on_first(
+        asked,
+        lambda: (
+            Aside.prepare(path, overwrite=overwrite, atomic=atomic),
+            _found_of_store(path, ranks, engine, streams),
+        ),
     )
 
     def make() -> Description:
@@ -176,12 +181,25 @@ def create(
     description = ranks.on_first(f"create {path}: header", make)
     try:
         return ranks.together(
-            f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, stored, aside, streams)
+            f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, found, aside, streams)
         )
     except BaseException:
         if ranks.rank == 0:
             aside.remove()
         raise
+
+
+class FoundOfStore(NamedTuple):
+    """What rank 0 has found out about the store, for all ranks: its profile, and who serves its targets' tokens."""
+
+    profile: profile.StoredProfile | None = None
+    coordinator: throttle.Coordinator | None = None
+
+
+def _found_of_store(path: Any, ranks: Ranks, engine: str | None, streams: Streams) -> FoundOfStore:
+    several_nodes = ranks.comm.node_count > 1
+    coordinator = throttle.coordinator_for(os.fsdecode(path), engine, streams) if several_nodes else None
+    return FoundOfStore(profile.for_path(path), coordinator)
 
 
 class Asked(NamedTuple):
@@ -231,9 +249,9 @@ class Array:
         ranks: Ranks,
         mode: str,
         engine: str | None,
-        stored: profile.StoredProfile | None = None,
+        found: FoundOfStore = FoundOfStore(),  # noqa: B008 - it never changes
         aside: Aside | None = None,
-        streams: throttle.Streams = "default",
+        streams: Streams = "default",
     ) -> None:
         self.mode = mode
         self._ranks = ranks
@@ -251,10 +269,13 @@ class Array:
         self.attributes = description.attributes
         self._engine: Any
         mover = engine or os.environ.get("SWATH_ENGINE") or "auto"
-        self._throttle = throttle.throttle_for(description.path, mover, streams)
+        on_first_node = ranks.comm.node_of(ranks.rank) == 0
+        self._throttle = throttle.throttle_for(
+            description.path, mover, streams, None if on_first_node else found.coordinator
+        )
         turns = {} if self._throttle is None else self._throttle.engine_arguments
         self._engine, self.engine_reason = _core.open_engine(description.path, mode, mover, **turns)
-        self._learning = Learning(stored)
+        self._learning = Learning(found.profile)
         self._cached = 1.0  # as all ranks know it from the operation before
         # Both are pure: what was asked before has the same answer. Neither holds the array, which would hold itself.
         self._checked = functools.lru_cache(PLANS_KEPT)(

@@ -1,0 +1,320 @@
+#include "throttle/token_server.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "base/error.h"
+
+namespace swath {
+namespace {
+
+constexpr size_t kKeyLength = 32;
+constexpr double kSignOfLifeSeconds = 1;
+constexpr double kTryAgainSeconds = 60;
+constexpr double kConnectSeconds = 5;
+
+// Both ends run on machines of one kind, of one job: structures travel as they are.
+struct Ask {
+  int32_t direction;
+  int32_t pattern;
+  int32_t streams;
+};
+struct Done {
+  int64_t bytes;
+  int32_t from_device;
+};
+enum class Sign : int32_t { kWaiting, kGranted };
+struct Answer {
+  Sign sign;
+  int32_t limit;
+};
+
+class Socket {
+ public:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  ~Socket() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int get() const { return descriptor_; }
+  int release() { return std::exchange(descriptor_, -1); }
+
+ private:
+  int descriptor_;
+};
+
+bool send_all(int socket, const void* data, size_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t sent = send(socket, next, bytes, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    next += sent;
+    bytes -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+// Whether there is something to read, or the other end has closed, within so many seconds.
+bool is_ready(int socket, double seconds) {
+  pollfd waited{.fd = socket, .events = POLLIN, .revents = 0};
+  Clock& clock = real_clock();
+  for (const double deadline = clock.now() + seconds;;) {
+    const int milliseconds = static_cast<int>(std::ceil(std::max(deadline - clock.now(), 0.0) * 1e3));
+    const int ready = poll(&waited, 1, milliseconds);
+    if (ready < 0 && errno == EINTR) continue;
+    return ready > 0;
+  }
+}
+
+// False where the other end closed, or is silent for so long in the middle.
+bool receive_all(int socket, void* data, size_t bytes, double seconds) {
+  char* next = static_cast<char*>(data);
+  while (bytes > 0) {
+    if (!is_ready(socket, seconds)) return false;
+    const ssize_t received = recv(socket, next, bytes, 0);
+    if (received < 0 && errno == EINTR) continue;
+    if (received <= 0) return false;
+    next += received;
+    bytes -= static_cast<size_t>(received);
+  }
+  return true;
+}
+
+// Answers are few bytes that somebody waits for.
+void send_at_once(int socket) {
+  const int on = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+std::string random_key() {
+  std::random_device random;
+  std::string key;
+  constexpr const char* kDigits = "0123456789abcdef";
+  while (key.size() < kKeyLength) key += kDigits[random() % 16];
+  return key;
+}
+
+// A free port of every interface; an IPv6 socket takes IPv4 too. -1 with errno where the system refuses.
+int listen_on_any(int family) {
+  Socket listening(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (listening.get() < 0) return -1;
+  sockaddr_storage any{};
+  any.ss_family = static_cast<sa_family_t>(family);
+  const int off = 0;
+  if (family == AF_INET6) setsockopt(listening.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  const socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  if (bind(listening.get(), reinterpret_cast<sockaddr*>(&any), length) != 0) return -1;
+  return listen(listening.get(), SOMAXCONN) == 0 ? listening.release() : -1;
+}
+
+bool can_listen(int family) { return Socket(listen_on_any(family)).get() >= 0; }
+
+[[noreturn]] void fail_network(const std::string& what, int error) {
+  throw Error(ErrorKind::kStore, what + ": " + std::strerror(error), error);
+}
+
+bool has_closed(int socket) {
+  char byte = 0;
+  return is_ready(socket, 0) && recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+}  // namespace
+
+TokenServer::TokenServer(std::shared_ptr<Tokens> tokens) : tokens_(std::move(tokens)) {
+  const int family = can_listen(AF_INET6) ? AF_INET6 : AF_INET;
+  Socket listening(listen_on_any(family));
+  char host[256] = {};
+  sockaddr_storage bound{};
+  socklen_t length = sizeof bound;
+  if (listening.get() < 0 || getsockname(listening.get(), reinterpret_cast<sockaddr*>(&bound), &length) != 0 ||
+      gethostname(host, sizeof host - 1) != 0) {
+    fail_network("tokens for several nodes: cannot listen", errno);
+  }
+  const in_port_t port = family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
+                                            : reinterpret_cast<sockaddr_in&>(bound).sin_port;
+  address_ = {host, ntohs(port), random_key()};
+  listening_ = listening.release();
+  accepting_ = std::thread([this] { accept_clients(); });
+}
+
+TokenServer::~TokenServer() {
+  closing_ = true;
+  shutdown(listening_, SHUT_RDWR);
+  accepting_.join();
+  close(listening_);
+  {
+    const std::lock_guard lock(mutex_);
+    for (const int connection : connections_) shutdown(connection, SHUT_RDWR);
+  }
+  for (std::thread& thread : serving_) thread.join();
+}
+
+void TokenServer::accept_clients() {
+  while (!closing_) {
+    const int connection = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (closing_ || (errno != EMFILE && errno != ENFILE)) return;
+      real_clock().sleep_until(real_clock().now() + kSignOfLifeSeconds);
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    connections_.push_back(connection);
+    serving_.emplace_back([this, connection] { serve(connection); });
+  }
+}
+
+void TokenServer::serve(int connection) {
+  send_at_once(connection);
+  std::string key(kKeyLength, '\0');
+  if (receive_all(connection, key.data(), key.size(), kConnectSeconds) && key == address_.key) {
+    tokens_->enter();
+    while (!closing_ && serve_one(connection)) {
+    }
+    tokens_->leave();
+  }
+  const std::lock_guard lock(mutex_);
+  std::erase(connections_, connection);
+  close(connection);
+}
+
+// One token, from being asked for to being given back; false when the client has gone.
+bool TokenServer::serve_one(int connection) {
+  Clock& clock = real_clock();
+  Ask ask{};
+  while (!is_ready(connection, kSignOfLifeSeconds)) {
+    if (closing_) return false;
+  }
+  if (!receive_all(connection, &ask, sizeof ask, kConnectSeconds)) return false;
+  if (const double delay = delay_seconds_; delay > 0) clock.sleep_until(clock.now() + delay);
+  double told = clock.now();
+  const auto client_is_there = [&] {
+    if (closing_ || has_closed(connection)) return false;
+    if (clock.now() - told < kSignOfLifeSeconds) return true;
+    told = clock.now();
+    const Answer waiting{Sign::kWaiting, 0};
+    return send_all(connection, &waiting, sizeof waiting);
+  };
+  const Grant grant = tokens_->acquire(static_cast<Direction>(ask.direction), static_cast<Pattern>(ask.pattern),
+                                       {ask.streams}, clock, client_is_there);
+  const Answer answer{Sign::kGranted, grant.limit};
+  Done done{};
+  bool is_there = send_all(connection, &answer, sizeof answer);
+  while (is_there && !is_ready(connection, kSignOfLifeSeconds)) is_there = !closing_;
+  is_there = is_there && receive_all(connection, &done, sizeof done, kConnectSeconds);
+  tokens_->give_back(grant, is_there ? done.bytes : 0, is_there && done.from_device != 0, clock);
+  return is_there;
+}
+
+RemoteTokens::RemoteTokens(ServerAddress address, std::string target, double silence_seconds_max)
+    : address_(std::move(address)), target_(std::move(target)), silence_seconds_max_(silence_seconds_max), own_() {
+  own_.target = target_;
+  own_.scope = "coordinator " + address_.host + ":" + std::to_string(address_.port);
+  const int connection = connect_to_server();
+  if (connection < 0) fail_network("tokens of " + target_ + ": cannot reach their " + own_.scope, errno);
+  keep(connection);
+}
+
+RemoteTokens::~RemoteTokens() {
+  for (const int connection : idle_) close(connection);
+}
+
+int RemoteTokens::connect_to_server() const {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(address_.host.c_str(), std::to_string(address_.port).c_str(), &hints, &found) != 0) {
+    errno = EHOSTUNREACH;
+    return -1;
+  }
+  int connection = -1;
+  int error = ECONNREFUSED;
+  for (const addrinfo* place = found; place != nullptr && connection < 0; place = place->ai_next) {
+    Socket tried(socket(place->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    timeval patience{.tv_sec = static_cast<time_t>(kConnectSeconds), .tv_usec = 0};
+    setsockopt(tried.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (tried.get() < 0 || connect(tried.get(), place->ai_addr, place->ai_addrlen) != 0 ||
+        !send_all(tried.get(), address_.key.data(), address_.key.size())) {
+      error = errno;
+      continue;
+    }
+    send_at_once(tried.get());
+    connection = tried.release();
+  }
+  freeaddrinfo(found);
+  errno = error;
+  return connection;
+}
+
+int RemoteTokens::idle_connection() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (real_clock().now() < silent_until_) return -1;
+    if (!idle_.empty()) {
+      const int connection = idle_.back();
+      idle_.pop_back();
+      return connection;
+    }
+  }
+  return connect_to_server();
+}
+
+void RemoteTokens::keep(int connection) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(connection);
+}
+
+Grant RemoteTokens::acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
+                            const Patience& patience) {
+  Grant grant{.granted_at = clock.now()};
+  Socket connection(idle_connection());
+  const Ask ask{static_cast<int32_t>(direction), static_cast<int32_t>(pattern), limit.streams};
+  Answer answer{Sign::kWaiting, 0};
+  bool answered = connection.get() >= 0 && send_all(connection.get(), &ask, sizeof ask);
+  while (answered && answer.sign == Sign::kWaiting) {
+    answered = receive_all(connection.get(), &answer, sizeof answer, silence_seconds_max_) && (!patience || patience());
+  }
+  const double asked_at = grant.granted_at;
+  grant.granted_at = clock.now();
+  grant.waited = grant.granted_at - asked_at;
+  const std::lock_guard lock(mutex_);
+  LaneStatus& lane = direction == Direction::kRead ? own_.reads : own_.writes;
+  ++lane.grants;
+  ++lane.waits;
+  lane.wait_seconds += grant.waited;
+  lane.wait_seconds_max = std::max(lane.wait_seconds_max, grant.waited);
+  if (!answered) {
+    silent_until_ = std::max(silent_until_, clock.now() + kTryAgainSeconds);
+    return grant;  // closing the connection tells the server, should it listen again
+  }
+  grant.limit = answer.limit;
+  grant.seat = connection.release();
+  return grant;
+}
+
+void RemoteTokens::give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& /*clock*/) {
+  if (grant.seat < 0) return;
+  const Done done{bytes, from_device};
+  Socket connection(grant.seat);
+  if (send_all(connection.get(), &done, sizeof done)) keep(connection.release());
+}
+
+TargetStatus RemoteTokens::status() const {
+  const std::lock_guard lock(mutex_);
+  return own_;
+}
+
+}  // namespace swath
