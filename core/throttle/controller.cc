@@ -11,9 +11,10 @@ constexpr double kErrorsApart = 3;    // and by so many standard errors: several
 constexpr double kClear = 1.2;        // better by so much needs no second look
 constexpr int32_t kCloseSamples = 4;  // times as many samples for it
 constexpr double kDrift = 1.2;        // held throughput that is away by so much is another regime
-constexpr int kDriftWindows = 2;      // in a row
-constexpr double kCompany = 0.9;      // of the limit: a burst with less says nothing about it
-constexpr double kCrowdKept = 0.75;   // the same where there is no limit: of the crowd
+constexpr double kFar = 1.5;
+constexpr int kDriftWindows = 2;     // in a row
+constexpr double kCompany = 0.9;     // of the limit: a burst with less says nothing about it
+constexpr double kCrowdKept = 0.75;  // the same where there is no limit: of the crowd
 constexpr double kCrowdGrown = 1.5;
 constexpr int32_t kSamplesMin = 8;
 constexpr int32_t kWindow = 16;
@@ -193,13 +194,14 @@ bool Controller::settle(Reason reason, Decision& decision) {
   return true;
 }
 
+// Far from what is held, by a half, half a window tells; a fifth must be seen twice.
 bool Controller::held_enough(Decision& decision) {
+  if (window_.count() < kSamplesMin) return false;
+  if (reference_ > 0 && is_away(kFar)) return search_again(Reason::kDrift, decision);
   if (window_.count() < kWindow) return false;
   if (reference_ == 0) reference_ = window_.rate();
   if (rung_ == kAll && crowd_ > kCrowdGrown * crowd_held_) return search_again(Reason::kMoreStreams, decision);
-  const double ratio = window_.rate() / reference_;
-  const bool away =
-      (ratio > kDrift || ratio < 1 / kDrift) && std::abs(ratio - 1) > kErrorsApart * window_.error() * ratio;
+  const bool away = is_away(kDrift);
   drifted_ = away ? drifted_ + 1 : 0;
   if (drifted_ >= kDriftWindows) return search_again(Reason::kDrift, decision);
   if (held_ >= hold_for_ && !away) {
@@ -215,13 +217,20 @@ bool Controller::held_enough(Decision& decision) {
   return false;
 }
 
-// What was seen last of the rung at work is the first of the new evidence.
+bool Controller::is_away(double factor) const {
+  const double ratio = window_.rate() / reference_;
+  return (ratio > factor || ratio < 1 / factor) && std::abs(ratio - 1) > kErrorsApart * window_.error() * ratio;
+}
+
+// From the beginning: what showed the change is in part of the time before it.
 bool Controller::search_again(Reason reason, Decision& decision) {
   evidence_ = {};
-  evidence_[rung_] = window_;
+  evidence_[rung_] = window_;  // for the decision's record only
   phase_ = Phase::kSearching;
   hold_for_ = 0;
-  decision = decide(next_to_measure(), reason);
+  decision = decide(kAll, reason);
+  evidence_ = {};
+  to_skip_ = static_cast<int32_t>(std::lround(crowd_));
   return true;
 }
 

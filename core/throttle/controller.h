@@ -9,8 +9,8 @@
 //
 // It starts with no limit and measures what all streams get together, then 1 stream, then what lies between, always the
 // neighbours of the best so far, on the ladder 1, 2, 4, ... all. It then holds the best, asks its neighbours again
-// after ever longer times, and begins anew where throughput moves away by a fifth. A limit must be better than none by
-// 4 %, and by twice the standard error of the two.
+// after ever longer times, and begins anew where throughput moves away by a fifth, twice, or by a half. A limit must be
+// better than none by 4 %, and by three times the standard error of the two.
 //
 //   16 streams on one disk:   all: 14 MB/s   1: 33 MB/s   2: 15 MB/s   ->  hold 1
 //   16 streams on a RAID-5:   all: 89   1: 105   2: 121   4: 124   8: 117  ->  hold 4
@@ -116,6 +116,7 @@ class Controller {
   int next_to_measure() const;
   bool measured_enough(Decision& decision);
   bool held_enough(Decision& decision);
+  bool is_away(double factor) const;
   bool search_again(Reason reason, Decision& decision);
   bool settle(Reason reason, Decision& decision);
   void go_to(int rung);

@@ -68,7 +68,7 @@ class Hungry {
   }
 
   void begin_burst(const Throughput& throughput, int streams) {
-    const double seconds = kBurstBytes * streams / throughput(streams) * std::exp(noise_(random_));
+    const double seconds = static_cast<double>(kBurstBytes) * streams / throughput(streams) * std::exp(noise_(random_));
     running_.push_back(
         {now_ + seconds, {kBurstBytes, seconds, static_cast<double>(streams), from_device, controller.epoch()}});
   }
@@ -178,7 +178,7 @@ TEST(Controller, GivesUpMeasuringWhatTheApplicationDoesNotAskFor) {
   Controller controller;
   Decision decision;
   const auto feed = [&](double company, double throughput) {
-    const double seconds = kBurstBytes * company / throughput;
+    const double seconds = static_cast<double>(kBurstBytes) * company / throughput;
     return controller.completed({kBurstBytes, seconds, company, true, controller.epoch()}, decision);
   };
   while (!feed(16, raid(16))) {

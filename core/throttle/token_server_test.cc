@@ -46,7 +46,7 @@ TEST_F(TokenServerTest, NodesShareOneToken) {
   SharedByForks<Shared> shared;
   const TokenServer server(tokens);
   std::vector<pid_t> children;
-  for (int node = 0; node < kNodes; ++node) {
+  for (std::atomic<int>& served : shared->served) {
     children.push_back(fork());
     if (children.back() != 0) continue;
     RemoteTokens remote({"localhost", server.address().port, server.address().key}, "nfs server");
@@ -57,7 +57,7 @@ TEST_F(TokenServerTest, NodesShareOneToken) {
       if (active > shared->most) shared->most = active;
       real_clock().sleep_until(real_clock().now() + 0.002);
       --shared->active;
-      ++shared->served[node];
+      ++served;
       remote.give_back(grant, kBurst, true, real_clock());
     }
     _exit(0);

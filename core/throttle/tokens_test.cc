@@ -135,7 +135,7 @@ TEST_F(TokensTest, ProcessesShareATokenFairly) {
   SharedByForks<Shared> shared;
   const auto tokens = open();
   std::vector<pid_t> children;
-  for (int p = 0; p < kProcesses; ++p) {
+  for (std::atomic<int>& served : shared->served) {
     children.push_back(fork());
     if (children.back() != 0) continue;
     const auto own = open();  // known before the fork: the same mapping
@@ -145,7 +145,7 @@ TEST_F(TokensTest, ProcessesShareATokenFairly) {
       if (active > shared->most) shared->most = active;
       if (grant.waited > shared->wait_max) shared->wait_max = grant.waited;
       real_clock().sleep_until(real_clock().now() + kHold);
-      ++shared->served[p];
+      ++served;
       --shared->active;
       own->give_back(grant, kBurst, true, real_clock());
     }
@@ -262,14 +262,14 @@ TEST_F(TokensTest, TheControllerFindsOneStreamForOneDisk) {
       ++active;
       for (int request = 0; request < 4; ++request) {
         const double rate = active == 1 ? 34e6 : 15e6 / active;
-        clock.sleep_until(clock.now() + kBurst / 4 / rate);
+        clock.sleep_until(clock.now() + static_cast<double>(kBurst) / 4 / rate);
       }
       --active;
       tokens->give_back(grant, kBurst, true, clock);
     }
     end = std::max(end, clock.now());
   });
-  const double best = 8 * 60 * kBurst / 34e6;
+  const double best = 8 * 60 * static_cast<double>(kBurst) / 34e6;
   EXPECT_LT(end, 1.15 * best);
   const TargetStatus status = tokens->status();
   ASSERT_EQ(status.reads.patterns.size(), 1U);
