@@ -21,14 +21,14 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export HYDRA_LAUNCHER := fork
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-CXX_SOURCES := $(shell find core python/bindings -name '*.cc' -o -name '*.h' 2>/dev/null)
-CMAKE_LISTS := CMakeLists.txt $(shell find core python/bindings -name CMakeLists.txt 2>/dev/null)
+CXX_SOURCES := $(shell find core python/bindings instruments -name '*.cc' -o -name '*.h' 2>/dev/null)
+CMAKE_LISTS := CMakeLists.txt $(shell find core python/bindings instruments -name CMakeLists.txt 2>/dev/null)
 PACKAGE := $(shell find python/swath -type f -not -path '*/__pycache__/*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-all test-cpp test-py test-py-all sanitize lint lint-py lint-cpp format bench clean
+.PHONY: help setup demo modelled-disk test test-all test-cpp test-py test-py-all sanitize lint lint-py lint-cpp format bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -59,16 +59,24 @@ demo: setup  ## read a real file in every distribution, and see what it costs
 bench: setup  ## measure, beside the peers
 	python -m swath.bench
 
+modelled-disk: $(VENV)/.ready | build  ## the FUSE file system that behaves as a disk or a RAID (docs/modelled-disks.md)
+	$(call configure,$(CORE))
+	@if cmake --build $(CORE) --target help | grep -q swath-modelled-disk; then \
+	  cmake --build $(CORE) --target swath-modelled-disk; \
+	else \
+	  echo "swath-modelled-disk: NOT BUILT (libfuse 3 is not installed: libfuse3-dev, pkg-config)"; \
+	fi
+
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
 test: test-cpp test-py  ## the unit tests, C++ and Python, in minutes
 
 test-all: test-cpp sanitize test-py-all  ## all tests: also under the sanitizers, also the slow ones
 
-test-py: setup  ## the Python and MPI tests but the slow ones
+test-py: setup modelled-disk  ## the Python and MPI tests but the slow ones
 	pytest -m "not slow" $(PYTEST_ARGS)
 
-test-py-all: setup  ## the Python and MPI tests, the slow ones too
+test-py-all: setup modelled-disk  ## the Python and MPI tests, the slow ones too
 	pytest $(PYTEST_ARGS)
 
 # $(call configure,DIR,OPTIONS): the core and its tests alone; CMake's talk is shown when it fails.

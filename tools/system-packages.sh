@@ -9,6 +9,7 @@ CXX=${CXX:-c++}
 
 has_compiler() { command -v "$CXX" >/dev/null; }
 has_header() { echo "#include <$1>" | "$CXX" -std=c++20 -E -x c++ - >/dev/null 2>&1; }
+has_fuse() { [[ -n $(find /usr/include /usr/local/include -path '*fuse3/fuse.h' 2>/dev/null) ]]; }
 has_venv() { "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null; }
 has_python_headers() {
   "$PYTHON" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
@@ -24,6 +25,8 @@ look() {
   has_python_headers || { from_system && missing+=(python3-dev); }
   has_header liburing.h || missing+=(liburing-dev)
   has_header gtest/gtest.h || missing+=(libgtest-dev)
+  command -v pkg-config >/dev/null || missing+=(pkg-config)
+  has_fuse || missing+=(libfuse3-dev)
 }
 
 as_root=()
@@ -55,6 +58,7 @@ for package in "${missing[@]}"; do
   case $package in
     liburing-dev) echo "setup: liburing-dev is missing: no io_uring engine, posix carries the bytes" ;;
     libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;
+    libfuse3-dev | pkg-config) echo "setup: $package is missing: no swath-modelled-disk, its tests will be skipped" ;;
     *) echo "setup: $package is missing and nothing can take its place: install it" >&2 && failed=1 ;;
   esac
 done

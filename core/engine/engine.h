@@ -36,7 +36,7 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  // "posix", "uring", "null", "fault(posix)".
+  // "posix", "uring", "null", "fault(posix)", "modelled disk ssd".
   virtual std::string name() const = 0;
   virtual const std::string& path() const = 0;
 
@@ -71,7 +71,8 @@ class Engine {
 
 struct EngineOptions {
   // "auto" takes what was measured best (decision record 0005); "posix", "uring", "null";
-  // "fault:<rule>" wraps posix and breaks a chosen request, for tests (see fault.h).
+  // "fault:<rule>" wraps posix and breaks a chosen request, for tests (see fault.h);
+  // "model:<preset>" moves bytes in the time of a modelled disk (see model.h).
   std::string engine = "auto";
   int queue_depth = 64;                          // requests in flight of one uring batch
   int64_t request_bytes_max = int64_t{1} << 30;  // larger transfers are split: the kernel stops at 2 GiB - 4096

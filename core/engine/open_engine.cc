@@ -2,6 +2,7 @@
 #include "engine/auto.h"
 #include "engine/engine.h"
 #include "engine/fault.h"
+#include "engine/model.h"
 #include "engine/null.h"
 #include "engine/open_file.h"
 #include "engine/posix.h"
@@ -41,12 +42,16 @@ std::unique_ptr<Engine> open_engine(const std::string& path, OpenMode mode, cons
 
   std::unique_ptr<Faults> faults = faults_of(options.engine);
   std::string name = faults != nullptr ? faults->engine() : options.engine;
-  if (name != "auto" && name != "posix" && name != "uring" && name != "null") {
-    fail_argument("engine \"" + options.engine + "\": expected auto, posix, uring, null, or fault:RULE");
+  const bool modelled = faults == nullptr && name.starts_with("model:");
+  if (name != "auto" && name != "posix" && name != "uring" && name != "null" && !modelled) {
+    fail_argument("engine \"" + options.engine +
+                  "\": expected auto, posix, uring, null, fault:RULE, or model:PRESET[@NAME]");
   }
+  const std::shared_ptr<ModelledDisk> disk = modelled ? modelled_disk_of(name.substr(6)) : nullptr;
   if (name == "null") return std::make_unique<NullEngine>(path, mode, options.request_bytes_max);
 
   auto file = std::make_shared<OpenFile>(path, mode, std::move(faults));
+  if (modelled) return std::make_unique<ModelEngine>(file, mode, disk, options.request_bytes_max);
   if (name == "auto") return std::make_unique<AutoEngine>(file, options);
   if (name == "uring") {
     if (auto engine = make_uring_engine(file, options, why_other)) return engine;

@@ -165,15 +165,26 @@ void OpenFile::sync() {
   }
 }
 
-std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
+int OpenFile::attempt_lock(int command, int64_t begin, int64_t end) {
   const std::string what = "lock " + path_ + " [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
   if (begin < 0 || begin >= end) fail_argument(what + ": expected 0 <= begin < end");
   const int error =
-      error_of(faults_.get(), Step::kLock, [&] { return set_lock(descriptor_, F_OFD_SETLKW, F_WRLCK, begin, end); });
+      error_of(faults_.get(), Step::kLock, [&] { return set_lock(descriptor_, command, F_WRLCK, begin, end); });
+  if (command == F_OFD_SETLK && (error == EAGAIN || error == EACCES)) return EAGAIN;
   if (error == EBADF) fail_store(what, error, " (a file opened for reading only cannot be locked for writing)");
   if (error != 0) {
     fail_store(what, error, " (use method=\"two-phase\", or a file system with open-file-description locks)");
   }
+  return 0;
+}
+
+std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
+  attempt_lock(F_OFD_SETLKW, begin, end);
+  return std::make_unique<FileRangeLock>(shared_from_this(), begin, end);
+}
+
+std::unique_ptr<RangeLock> OpenFile::try_lock(int64_t begin, int64_t end) {
+  if (attempt_lock(F_OFD_SETLK, begin, end) != 0) return nullptr;
   return std::make_unique<FileRangeLock>(shared_from_this(), begin, end);
 }
 

@@ -36,8 +36,13 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
   // same engine: those share one open file description.
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end);
+  // Null where somebody else has it now.
+  std::unique_ptr<RangeLock> try_lock(int64_t begin, int64_t end);
 
  private:
+  // 0, or what the attempt to lock by `command` failed with, where that is EAGAIN; other errors are thrown.
+  int attempt_lock(int command, int64_t begin, int64_t end);
+
   std::string path_;
   std::unique_ptr<Faults> faults_;
   int descriptor_ = -1;

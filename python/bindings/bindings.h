@@ -4,5 +4,6 @@
 #include <nanobind/nanobind.h>
 
 void bind_calibrate(nanobind::module_& m);
+void bind_model(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);

@@ -237,6 +237,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
 
+  bind_model(m);
   bind_profile(m);
   bind_calibrate(m);
   bind_throttle(m);

@@ -85,7 +85,8 @@ def open(  # noqa: A001 - the name that scripts use
         order: of a raw file: "C", "F", or the dimensions from slowest to fastest.
         offset: of a raw file: bytes before the first element.
         format: "raw", "npy", "netcdf-classic" or "hdf5", where it should not be recognised from the file.
-        engine: what moves the bytes: "auto", "posix", "uring", "null"; by default $SWATH_ENGINE, else "auto".
+        engine: what moves the bytes: "auto", "posix", "uring", "null", or "model:PRESET" in the time of a
+            modelled disk (docs/modelled-disks.md); by default $SWATH_ENGINE, else "auto".
         streams: how many streams the file's target (its disk, its server) serves at a time: "auto" finds out while
             running, None sets no limit, a number does, and {"read": "auto", "write": 4} tells them apart; a limit for
             both is one for reads, for buffered writes are better left to the kernel. By default $SWATH_STREAMS, else
@@ -275,7 +276,8 @@ class Array:
         )
         turns = {} if self._throttle is None else self._throttle.engine_arguments
         self._engine, self.engine_reason = _core.open_engine(description.path, mode, mover, **turns)
-        self._learning = Learning(found.profile)
+        # The time of a modelled disk tells nothing of the store under it.
+        self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
         self._cached = 1.0  # as all ranks know it from the operation before
         # Both are pure: what was asked before has the same answer. Neither holds the array, which would hold itself.
         self._checked = functools.lru_cache(PLANS_KEPT)(

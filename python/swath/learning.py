@@ -24,10 +24,10 @@ class Learning:
         frozen: nothing is learned.
     """
 
-    def __init__(self, stored: StoredProfile | None) -> None:
-        """`stored`: the store's profile; None for the stated defaults."""
+    def __init__(self, stored: StoredProfile | None, *, frozen: bool = False) -> None:
+        """`stored`: the store's profile; None for the stated defaults. `frozen`: nothing may be learned."""
         self.profile = _core.default_profile() if stored is None else stored.core
-        self.frozen = (stored is not None and stored.frozen) or os.environ.get("SWATH_LEARNING") == "0"
+        self.frozen = frozen or (stored is not None and stored.frozen) or os.environ.get("SWATH_LEARNING") == "0"
         self._stored = stored
         self._waiting: tuple[_core.Plan, float, float] | None = None
         self._has_learned = False

@@ -19,6 +19,8 @@ from swath import _core, learned_streams, mpi, profile
 from swath.errors import ArgumentError, StoreError
 from swath.stream_settings import BURST_BYTES, Settings, Streams, settings_for
 
+MODEL = "model:"
+"""How the engines of modelled disks, and their targets, are called."""
 COLD_AT_MOST = 0.25
 """Of a file: the part in the page cache up to which reading it tells of the device."""
 
@@ -131,6 +133,8 @@ class Throttle:
     def __init__(self, path: str, settings: Settings, target: str, coordinator: Coordinator | None = None) -> None:
         self.settings = settings
         self._path = path
+        # What a modelled disk teaches is not of the store under it.
+        self._is_real = not _core.clock_is_simulated() and not target.startswith(MODEL)
         if coordinator is not None:
             try:
                 self.tokens, self.reason = _remote_tokens(coordinator, target), ""
@@ -140,7 +144,7 @@ class Throttle:
         self.tokens, self.reason = _core.node_tokens(_scope_name(settings.scope), target)
         if coordinator is not None:
             self.reason = unreachable
-        if not _core.clock_is_simulated():
+        if self._is_real:
             learned_streams.recall(path, target, self.tokens)
 
     @property
@@ -161,7 +165,7 @@ class Throttle:
 
     def keep(self) -> None:
         """Remember what was learned, with the store."""
-        if not _core.clock_is_simulated():
+        if self._is_real:
             learned_streams.keep(self._path, self.status)
 
 
@@ -305,9 +309,9 @@ def target_of(path: str, engine: str | None = None) -> str:
 
     A partition counts as the whole disk; of a mounted file system without a device of its own, its source.
     """
-    if engine is not None and engine.startswith("model:"):
-        preset, _, name = engine.removeprefix("model:").partition("@")
-        return f"model:{name or preset}"
+    if engine is not None and engine.startswith(MODEL):
+        preset, _, name = engine.removeprefix(MODEL).partition("@")
+        return f"{MODEL}{name or preset}"
     try:
         store = profile.store_of(path)
         device = os.stat(store.mount_point).st_dev

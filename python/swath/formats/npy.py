@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import struct
 from typing import Any, BinaryIO
 
@@ -79,9 +80,25 @@ def create(path: str, new: NewArray) -> Description:
     if not orders:
         raise ArgumentError(f".npy stores order C or F, not dimensions {new.order}; create a raw file instead")
     with fresh(path):
-        # open_memmap picks the oldest version that holds the header, which NumPy's public writers do not.
-        npy.open_memmap(path, "w+", new.dtype, new.shape, fortran_order=orders[0] == "F")
+        header, size = _new_header(new, fortran=orders[0] == "F")
+        with open(path, "wb") as file:
+            file.write(header)
+            file.truncate(size)
         return describe(path)
+
+
+def _new_header(new: NewArray, *, fortran: bool) -> tuple[bytes, int]:
+    """The header of a new file, and the size of the whole.
+
+    open_memmap picks the oldest version that holds the header, which NumPy's public writers do not. It is given memory
+    for a file: not every file system can be mapped (FUSE that goes past the page cache cannot).
+    """
+    memory = os.memfd_create("npy")
+    try:
+        mapped = npy.open_memmap(f"/proc/self/fd/{memory}", "w+", new.dtype, new.shape, fortran_order=fortran)
+        return os.pread(memory, mapped.offset, 0), os.fstat(memory).st_size
+    finally:
+        os.close(memory)
 
 
 def _header(file: BinaryIO, path: str, size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
