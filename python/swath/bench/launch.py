@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from swath import mpi
@@ -33,18 +34,20 @@ def check_can_start() -> None:
         raise UnsupportedError(f"python -m swath.bench needs {needed}: pip install 'swath[mpi]', then swath doctor")
 
 
-def run_on_ranks(benchmark: str, ranks: int, options: dict[str, Any], folder: str) -> dict[str, Any]:
+def run_on_ranks(
+    benchmark: str, ranks: int, options: dict[str, Any], folder: str, defaults: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """What `benchmark` measures on so many ranks, with its file in `folder`.
 
-    They say on standard error how far they are. Raises BenchmarkFailedError where a rank fails; whatever happens, no
-    rank is left behind.
+    `defaults` are environment variables of the ranks where they are not set. They say on standard error how far they
+    are. Raises BenchmarkFailedError where a rank fails; whatever happens, no rank is left behind.
     """
     result = os.path.join(folder, f"{benchmark}.json")
     # `-m mpi4py` ends all ranks when one fails.
     rank = [sys.executable, "-m", "mpi4py", "-m", "swath.bench.on_ranks", benchmark, json.dumps(options), folder]
     command = [str(mpi.own_mpiexec()), "-n", str(ranks), *rank, result]
     # All ranks are on this machine: no ssh. What they print goes to standard error: standard output is for results.
-    environment = {**os.environ, "HYDRA_LAUNCHER": "fork"}
+    environment = {**(defaults or {}), **os.environ, "HYDRA_LAUNCHER": "fork"}
     job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, env=environment, start_new_session=True)
     try:
         status = job.wait()

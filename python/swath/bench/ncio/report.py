@@ -9,50 +9,30 @@ without the sync of those that count, which is what predictions are about.
 from __future__ import annotations
 
 import dataclasses
-import html
 import importlib.resources
-import importlib.util
-import json
 import statistics
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
+from swath.bench import page
 from swath.bench.ncio import report_plots
 from swath.bench.ncio.report_plots import CASES, SWEEPS, WITHIN, Point, Style
-from swath.errors import UnsupportedError, store_error
 
 Cell = dict[str, Any]
 Contender = dict[str, Any]
 
 FIGURES = {"count": "region count (figure 4)", "size": "region size (figure 5)", "spacing": "region spacing (figure 6)"}
-SIGNIFICANT_DIGITS = 4
 BYTES_PER_MEGABYTE = 1e6
 CLOSE = 1.1
 """A choice that takes this many times the best of the other methods counts as right."""
 NOT_SHOWN = ("refused", "skipped")
 
 
-def check_can_write(path: str) -> None:
-    """Raises now, not after minutes of measuring: UnsupportedError without matplotlib, StoreError for a bad path."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UnsupportedError("the HTML report needs matplotlib: pip install 'swath[report]'")
-    try:
-        with open(path, "a", encoding="utf-8"):
-            pass
-    except OSError as error:
-        raise store_error(f"--html {path}: {error.strerror}", error.errno) from None
-
-
 def write(result: Mapping[str, Any], path: str) -> None:
     """`result` of `swath bench ncio`, as its JSON has it, as one HTML file. Raises UnsupportedError, StoreError."""
-    check_can_write(path)
-    page = _page(result)
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page)
-    except OSError as error:
-        raise store_error(f"--html {path}: {error.strerror}", error.errno) from None
+    page.check_can_write(path)
+    page.write(_page(result), path)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,12 +91,12 @@ def _page(result: Mapping[str, Any]) -> str:
     sentences = result["summary"].get("sentences", [])
     template = importlib.resources.files(__package__).joinpath("report.html").read_text(encoding="utf-8")
     return string.Template(template).substitute(
-        sentences=_list(said for said in sentences if not said.startswith(tuple(view.said_of for view in found))),
-        links=" ".join(f'<a href="#{view.name}">{_text(view.title)}</a>' for view in found),
+        sentences=page.items(said for said in sentences if not said.startswith(tuple(view.said_of for view in found))),
+        links=" ".join(f'<a href="#{view.name}">{page.text(view.title)}</a>' for view in found),
         views="\n".join(_view(view, drawn, sentences) for view in found),
         predictions=_predictions(found, drawn),
-        conditions=_definitions(result["conditions"]),
-        options=_definitions(result["options"]),
+        conditions=page.definitions(result["conditions"]),
+        options=page.definitions(result["options"]),
         result=_embedded(result),
     )
 
@@ -124,15 +104,15 @@ def _page(result: Mapping[str, Any]) -> str:
 def _view(view: View, drawn: dict[str, Style], sentences: Sequence[str]) -> str:
     said = [said.removeprefix(view.said_of) for said in sentences if said.startswith(view.said_of)]
     parts = [
-        f'<section id="{view.name}"><h2>{_text(view.title)}</h2>',
-        f"<ul>{_list([_what_it_was(view), *said])}</ul>",
+        f'<section id="{view.name}"><h2>{page.text(view.title)}</h2>',
+        f"<ul>{page.items([_what_it_was(view), *said])}</ul>",
     ]
     for sweep, title in FIGURES.items():
         cells = [(index, cell) for index, cell in view.cells if cell["sweep"] == sweep]
         if cells:
             parts.append(f"<figure><figcaption>Bandwidth by {title}</figcaption>")
             parts.append(report_plots.sweep_plot(f"{view.name}-{sweep}", sweep, _series(sweep, cells), drawn))
-            parts += [f"<p class=note>{_text(said)}</p>" for said in _absent(cells)]
+            parts += [f"<p class=note>{page.text(said)}</p>" for said in _absent(cells)]
             parts.append("</figure>")
     parts += [_choices(view), _numbers(view), "</section>"]
     return "\n".join(parts)
@@ -204,13 +184,14 @@ def _choices(view: View) -> str:
                 compared += ratio is not None
                 close += ratio is not None and ratio <= CLOSE
                 far = " class=far" if ratio is not None and ratio > CLOSE else ""
-                row.append(f"<td{far}>{_text(chosen)}" + ("" if ratio is None else f" <b>{ratio:.2f}</b>") + "</td>")
+                times = "" if ratio is None else f" <b>{ratio:.2f}</b>"
+                row.append(f"<td{far}>{page.text(chosen)}{times}</td>")
             if any(cells.get((case, step)) for step in steps):
                 rows.append(f"<tr><th>{case}</th>{''.join(row)}</tr>")
         if rows:
             head = "".join(f"<th>{step}</th>" for step in steps)
             tables.append(
-                f"<table class=choices><thead><tr><th>{_text(report_plots.AXES[sweep])}</th>{head}</tr></thead>"
+                f"<table class=choices><thead><tr><th>{page.text(report_plots.AXES[sweep])}</th>{head}</tr></thead>"
                 f"<tbody>{''.join(rows)}</tbody></table>"
             )
     if not any(c["chosen"] for c in view.measured()):
@@ -255,7 +236,7 @@ def _predictions(found: list[View], drawn: dict[str, Style]) -> str:
             f"{len(errors)} predictions lie within {100 * WITHIN:.0f} %."
         )
     plot = report_plots.prediction_plot("predictions", series, drawn)
-    return f"<ul>{_list(words)}</ul><figure>{plot}</figure>"
+    return f"<ul>{page.items(words)}</ul><figure>{plot}</figure>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -299,47 +280,19 @@ def _numbers(view: View) -> str:
     rows = []
     for index, cell in view.cells:
         for name, contender in cell["contenders"].items():
-            values = "".join(_value(column.of(cell, name, contender)) for column in COLUMNS)
-            rows.append(f'<tr data-cell="{index}" data-contender="{_text(name)}">{values}</tr>')
-    head = "".join(f"<th>{_text(column.title)}</th>" for column in COLUMNS)
+            values = "".join(page.cell(column.of(cell, name, contender)) for column in COLUMNS)
+            rows.append(f'<tr data-cell="{index}" data-contender="{page.text(name)}">{values}</tr>')
+    head = "".join(f"<th>{page.text(column.title)}</th>" for column in COLUMNS)
     return (
         f"<details><summary>All numbers: {len(rows)} rows</summary><div class=wide><table class=numbers>"
         f"<thead><tr>{head}</tr></thead><tbody>\n{chr(10).join(rows)}\n</tbody></table></div></details>"
     )
 
 
-def _value(value: object) -> str:
-    if isinstance(value, float):
-        return f"<td class=n>{_rounded(value)}</td>"
-    if isinstance(value, int):
-        return f"<td class=n>{value}</td>"
-    return "<td></td>" if value is None else f"<td>{_text(value)}</td>"
-
-
-def _rounded(number: float) -> str:
-    """To four digits, and never with an exponent: 12345.6: "12350"; 0.000123456: "0.0001235"."""
-    text = f"{float(f'{number:.{SIGNIFICANT_DIGITS}g}'):.15f}".rstrip("0").rstrip(".")
-    return text or "0"
-
-
-def _definitions(found: Mapping[str, Any]) -> str:
-    """A mapping, of mappings perhaps, for people."""
-    lines = []
-    for key, value in found.items():
-        if isinstance(value, Mapping):
-            said = _definitions(cast("Mapping[str, Any]", value)) if value else "–"
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            said = _text(", ".join(map(str, value)) or "–")
-        else:
-            said = _text("–" if value is None else value)
-        lines.append(f"<dt>{_text(str(key).replace('_', ' '))}</dt><dd>{said}</dd>")
-    return f"<dl>{''.join(lines)}</dl>"
-
-
 def _embedded(result: Mapping[str, Any]) -> str:
     """The result without the single repetitions, as JSON that cannot end the element it stands in."""
     slim = {**result, "cells": list(_without_repetitions(result["cells"]))}
-    return json.dumps(slim, separators=(",", ":")).replace("<", "\\u003c")
+    return page.embedded(slim)
 
 
 def _without_repetitions(cells: Iterable[Cell]) -> Iterator[Cell]:
@@ -352,11 +305,3 @@ def _without_repetitions(cells: Iterable[Cell]) -> Iterator[Cell]:
             for name, contender in cell["contenders"].items()
         }
         yield {**cell, "contenders": contenders}
-
-
-def _list(sentences: Iterable[str]) -> str:
-    return "".join(f"<li>{_text(said)}</li>" for said in sentences)
-
-
-def _text(said: object) -> str:
-    return html.escape(str(said))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import io
-import re
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from swath.bench import svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,22 +38,6 @@ FEW_DECADES = 100
 """Values within this factor get labels at 2 and 5, too."""
 TICKS_MAX = 6
 BINARY = 1024
-SVG = "http://www.w3.org/2000/svg"
-LINK = "{http://www.w3.org/1999/xlink}href"
-SETTINGS: Any = {
-    "svg.fonttype": "none",  # text stays text: small, and found by the browser's search
-    "svg.hashsalt": "swath",  # the same result gives the same page
-    "font.size": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 9.5,
-    "axes.grid": True,
-    "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "lines.markersize": 4.5,
-    "lines.linewidth": 1.2,
-}
 SHADES = {
     "swath": ("#4292c6", "#08519c", "#41b6c4", "#8856a7", "#2171b5", "#6baed6"),
     "mpich": ("#d94801", "#fd8d3c", "#a63603", "#fdae6b", "#7f2704"),
@@ -62,8 +45,6 @@ SHADES = {
 }
 OTHER_SHADES = ("#c51b8a", "#8c6d31", "#636363", "#e377c2", "#bcbd22")
 MARKERS = "osD^vPX<>hp*"
-BARS = "-bars"
-"""What the id of a line's bars ends with."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +57,16 @@ class Point:
     y: float
     low: float | None = None
     high: float | None = None
+
+    @property
+    def mark(self) -> svg.Mark:
+        """What the marker carries."""
+        data: dict[str, object] = {"cell": self.cell, "x": self.x, "y": self.y}
+        words = f"{self.contender}: {self.y:.4g} at {self.x:.4g}"
+        if self.low is not None and self.high is not None:
+            data |= {"low": self.low, "high": self.high}
+            words += f" ({self.low:.4g} to {self.high:.4g})"
+        return svg.Mark(data, words)
 
 
 Style = dict[str, Any]
@@ -151,7 +142,7 @@ class _Page:
         self.svg = ""
         self._name = name
         self._figure = figure
-        self._points: dict[str, Sequence[Point]] = {}
+        self._groups: dict[str, svg.Group] = {}
 
     def draw(self, panel: Axes, series: str, points: Sequence[Point], style: Style) -> None:
         """A line through `points` with a marker at each and bars from low to high where they are known."""
@@ -165,17 +156,15 @@ class _Page:
             elinewidth=0.8,
             **style,
         )
-        identity = _identity(f"{self._name}-{series}")
+        identity = svg.identity(f"{self._name}-{series}")
         line.set_gid(identity)
         for drawn in ranges:
-            drawn.set_gid(identity + BARS)
-        self._points[identity] = points
+            drawn.set_gid(identity + svg.BARS)
+        self._groups[identity] = svg.Group({"contender": points[0].contender}, [point.mark for point in points])
 
     def finish(self) -> None:
         """The SVG, once all is drawn."""
-        told = io.BytesIO()
-        self._figure.savefig(told, format="svg", metadata={"Date": None})
-        self.svg = _for_a_page(told.getvalue(), self._name, self._points)
+        self.svg = svg.drawn(self._figure, self._name, self._groups)
 
 
 @contextlib.contextmanager
@@ -188,7 +177,7 @@ def _figure(name: str, panels: int, contenders: Sequence[str], drawn: dict[str, 
     margin = MARGIN_INCHES
     width = PANEL_INCHES[0] * max(panels, PANELS_MIN)
     height = margin["top"] + PANEL_INCHES[1] + margin["bottom"] + legend
-    with rc_context(SETTINGS):
+    with rc_context(svg.SETTINGS):
         figure = Figure(figsize=(width, height))
         figure.subplots_adjust(
             left=margin["left"] / width,
@@ -234,72 +223,3 @@ def _short(number: float) -> str:
         if number >= unit and number % unit == 0:
             return f"{number / unit:g}{symbol}"
     return f"{number:g}"
-
-
-def _identity(text: str) -> str:
-    """`text` as an id of HTML and of a URL fragment."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
-
-
-def _for_a_page(svg: bytes, name: str, points: Mapping[str, Sequence[Point]]) -> str:
-    """`svg` as an element of a page that holds others: ids are its own, and markers say what they stand for."""
-    ET.register_namespace("", SVG)
-    ET.register_namespace("xlink", "http://www.w3.org/1999/xlink")
-    root = ET.fromstring(svg)
-    for metadata in root.findall(f"{{{SVG}}}metadata"):
-        root.remove(metadata)
-    named = {element.get("id"): element for element in root.iter() if element.get("id")}
-    for identity, of in points.items():
-        line = named[identity]
-        line.set("data-contender", of[0].contender)
-        for parent in line.iter():
-            for marker, point in zip(parent.findall(f"{{{SVG}}}use"), of, strict=False):
-                _label(marker, point)
-    for element in root.iter():
-        _hoist(element)
-    text = ET.tostring(root, encoding="unicode")
-    referred = set(re.findall(r'(?:href="#|url\(#)([^")]+)', text))
-    for element in root.iter():
-        own = element.attrib.pop("id", None)
-        if own is not None and own.removesuffix(BARS) in points:
-            element.set("id", own)
-        elif own in referred:
-            element.set("id", f"{name}-{own}")
-        for attribute, value in element.attrib.items():
-            if attribute == LINK:
-                element.set(attribute, f"#{name}-{value[1:]}")
-            elif "url(#" in value:
-                element.set(attribute, value.replace("url(#", f"url(#{name}-"))
-    for size in ("width", "height"):  # the page's style makes it as wide as the page
-        del root.attrib[size]
-    root.set("id", name)
-    root.set("class", "plot")
-    root.set("role", "img")
-    return ET.tostring(root, encoding="unicode")
-
-
-def _hoist(group: ET.Element) -> None:
-    """What is the same for all of many children is said once: pages have tens of thousands of markers and bars."""
-    children = list(group)
-    if group.tag == f"{{{SVG}}}g" and len(children) > 1:
-        for attribute in ("style", "clip-path"):
-            values = {child.get(attribute) for child in children}
-            (value,) = values if len(values) == 1 else (None,)
-            if value is not None and attribute not in group.attrib:
-                group.set(attribute, value)
-                for child in children:
-                    del child.attrib[attribute]
-    if group.tag == f"{{{SVG}}}text":  # the page has a font
-        group.set("style", re.sub(r"font-family: [^;]*;? ?", "", group.get("style", "")))
-
-
-def _label(marker: ET.Element, point: Point) -> None:
-    marker.set("data-cell", str(point.cell))
-    marker.set("data-x", repr(point.x))
-    marker.set("data-y", repr(point.y))
-    words = f"{point.contender}: {point.y:.4g} at {point.x:.4g}"
-    if point.low is not None and point.high is not None:
-        marker.set("data-low", repr(point.low))
-        marker.set("data-high", repr(point.high))
-        words += f" ({point.low:.4g} to {point.high:.4g})"
-    ET.SubElement(marker, f"{{{SVG}}}title").text = words
