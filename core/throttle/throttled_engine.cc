@@ -10,6 +10,7 @@
 namespace swath {
 namespace {
 
+constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kSeenBytes = int64_t{64} << 20;
 constexpr double kColdAtMost = 0.25;  // the kernel may have read ahead into what comes next
 constexpr int kBurstsMost = 4;        // times burst_bytes, in one turn
@@ -101,7 +102,7 @@ void ThrottledEngine::transfer_in_bursts(const Job& job, std::span<const Transfe
     transfer_burst(job, batch);
     return;
   }
-  const int64_t burst_bytes = (bytes_left + bursts - 1) / bursts;
+  const int64_t burst_bytes = (bytes_left + bursts * kPageBytes - 1) / (bursts * kPageBytes) * kPageBytes;
   std::vector<Transfer> burst;
   int64_t bytes = 0;
   for (Transfer rest : batch) {
