@@ -84,7 +84,10 @@ Layout Layout::ordered(const Shape& shape, int64_t element_bytes, int64_t offset
   return strided(shape, element_bytes, offset, strides_in_order(shape, element_bytes, order));
 }
 
-Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, std::vector<int64_t> offsets) {
+namespace {
+
+// How many chunks there are; throws Error{kFormat} where there cannot be such.
+int64_t checked_chunk_count(const Shape& shape, int64_t element_bytes, const Shape& chunk_shape) {
   if (element_bytes < 1) fail_argument("layout: an element of " + std::to_string(element_bytes) + " bytes");
   if (chunk_shape.size() != shape.size()) fail_format("layout: one chunk extent a dimension is needed");
   check_extents(shape);
@@ -95,6 +98,32 @@ Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, st
       fail_format("layout: more than 2^63 chunks");
     }
   }
+  return chunks;
+}
+
+}  // namespace
+
+Layout Layout::tiled(Shape shape, int64_t element_bytes, Shape chunk_shape, int64_t offset) {
+  Layout layout;
+  layout.chunk_count_ = checked_chunk_count(shape, element_bytes, chunk_shape);
+  layout.shape_ = std::move(shape);
+  layout.element_bytes_ = element_bytes;
+  layout.is_chunked_ = true;
+  layout.is_tiled_ = true;
+  layout.chunk_shape_ = std::move(chunk_shape);
+  layout.strides_ = strides_in_order(layout.chunk_shape_, element_bytes, c_order(layout.chunk_shape_.size()));
+  layout.offset_ = offset;
+  int64_t end = 0;
+  if (offset < 0 || __builtin_mul_overflow(layout.chunk_count_, layout.chunk_bytes(), &end) ||
+      __builtin_add_overflow(end, offset, &end)) {
+    fail_format("layout: " + std::to_string(layout.chunk_count_) + " tiles of " + std::to_string(layout.chunk_bytes()) +
+                " bytes from offset " + std::to_string(offset) + " on end beyond 2^63 bytes");
+  }
+  return layout;
+}
+
+Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, std::vector<int64_t> offsets) {
+  const int64_t chunks = checked_chunk_count(shape, element_bytes, chunk_shape);
   if (static_cast<int64_t>(offsets.size()) != chunks) {
     fail_format("layout: " + std::to_string(offsets.size()) + " chunk offsets for " + std::to_string(chunks) +
                 " chunks");
@@ -103,6 +132,7 @@ Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, st
   layout.shape_ = std::move(shape);
   layout.element_bytes_ = element_bytes;
   layout.is_chunked_ = true;
+  layout.chunk_count_ = chunks;
   layout.chunk_shape_ = std::move(chunk_shape);
   layout.strides_ = strides_in_order(layout.chunk_shape_, element_bytes, c_order(layout.chunk_shape_.size()));
   layout.offsets_ = std::move(offsets);
@@ -132,8 +162,20 @@ Layout Layout::chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, st
 
 int64_t Layout::chunk_bytes() const { return is_chunked() ? element_count(chunk_shape_) * element_bytes_ : 0; }
 
+int64_t Layout::offset_of_chunk(int64_t linear) const {
+  return is_tiled_ ? offset_ + linear * chunk_bytes() : offsets_[static_cast<size_t>(linear)];
+}
+
+int64_t Layout::chunk_of_panel(int64_t index) const {
+  return is_tiled_ ? index : by_offset_[static_cast<size_t>(index)];
+}
+
+int64_t Layout::panel_of_chunk(int64_t linear) const {
+  return is_tiled_ ? linear : place_of_[static_cast<size_t>(linear)];
+}
+
 Panel Layout::chunk(int64_t linear) const {
-  Panel panel{Shape(shape_.size()), Shape(shape_.size()), offsets_[static_cast<size_t>(linear)], strides_};
+  Panel panel{Shape(shape_.size()), Shape(shape_.size()), offset_of_chunk(linear), strides_};
   for (size_t d = shape_.size(); d-- > 0;) {
     const int64_t chunks = ceil_div(shape_[d], chunk_shape_[d]);
     panel.begin[d] = (linear % chunks) * chunk_shape_[d];
@@ -144,13 +186,18 @@ Panel Layout::chunk(int64_t linear) const {
 }
 
 Panel Layout::panel(int64_t index) const {
-  if (is_chunked()) return chunk(by_offset_[static_cast<size_t>(index)]);
+  if (is_chunked()) return chunk(chunk_of_panel(index));
   return {Shape(shape_.size(), 0), shape_, offset_, strides_};
 }
 
 std::pair<int64_t, int64_t> Layout::panels_in(int64_t begin, int64_t end) const {
   if (!is_chunked()) return {0, 1};
   const int64_t size = chunk_bytes();
+  if (is_tiled_) {
+    const int64_t first = begin <= offset_ ? 0 : std::min((begin - offset_) / size, chunk_count_);
+    const int64_t last = end <= offset_ ? 0 : std::min((end - offset_ - 1) / size + 1, chunk_count_);
+    return {first, std::max(first, last)};
+  }
   const auto first = std::partition_point(by_offset_.begin(), by_offset_.end(),
                                           [&](int64_t chunk) { return offsets_[chunk] + size <= begin; });
   const auto last = std::partition_point(first, by_offset_.end(), [&](int64_t chunk) { return offsets_[chunk] < end; });
@@ -177,7 +224,7 @@ std::vector<int64_t> Layout::panels_of(const Part& part) const {
   }
   std::vector<int64_t> panels;
   for (const int64_t id : chunks) {
-    if (place_of_[static_cast<size_t>(id)] >= 0) panels.push_back(place_of_[static_cast<size_t>(id)]);
+    if (panel_of_chunk(id) >= 0) panels.push_back(panel_of_chunk(id));
   }
   std::sort(panels.begin(), panels.end());
   return panels;
@@ -221,8 +268,8 @@ std::vector<Panel> Layout::absent_panels() const {
 std::string Layout::to_string() const {
   if (is_chunked()) {
     std::string text =
-        "chunks of " + swath::to_string(chunk_shape_) + ", " + std::to_string(by_offset_.size()) + " in the file";
-    if (has_absent_chunks()) text += ", " + std::to_string(offsets_.size() - by_offset_.size()) + " not allocated";
+        "chunks of " + swath::to_string(chunk_shape_) + ", " + std::to_string(panel_count()) + " in the file";
+    if (has_absent_chunks()) text += ", " + std::to_string(chunk_count_ - panel_count()) + " not allocated";
     return text;
   }
   const std::string at = " at offset " + std::to_string(offset_);

@@ -30,15 +30,20 @@ class Layout {
   static Layout ordered(const Shape& shape, int64_t element_bytes, int64_t offset, const std::vector<int>& order);
   // Chunks in C order of their grid, each C-ordered inside and stored whole at the edges; offset -1: not in the file.
   static Layout chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, std::vector<int64_t> offsets);
+  // The same with all chunks one behind the other from `offset` on, which takes no table.
+  static Layout tiled(Shape shape, int64_t element_bytes, Shape chunk_shape, int64_t offset);
 
   const Shape& shape() const { return shape_; }
   int64_t element_bytes() const { return element_bytes_; }
   bool is_chunked() const { return is_chunked_; }
-  bool has_absent_chunks() const { return by_offset_.size() < offsets_.size(); }
+  bool has_absent_chunks() const { return !is_tiled_ && panel_count() < chunk_count_; }
   int64_t chunk_bytes() const;  // 0 unless chunked
 
   // Panels that are in the file, in the order of their offsets.
-  int64_t panel_count() const { return is_chunked() ? static_cast<int64_t>(by_offset_.size()) : 1; }
+  int64_t panel_count() const {
+    if (is_tiled_) return chunk_count_;
+    return is_chunked() ? static_cast<int64_t>(by_offset_.size()) : 1;
+  }
   Panel panel(int64_t index) const;
   // Indices [first, last) of the panels that may hold bytes of [begin, end) of the file.
   std::pair<int64_t, int64_t> panels_in(int64_t begin, int64_t end) const;
@@ -57,13 +62,19 @@ class Layout {
 
  private:
   Panel chunk(int64_t linear) const;
+  // Of chunks numbered in C order of their grid, and of panels.
+  int64_t offset_of_chunk(int64_t linear) const;
+  int64_t chunk_of_panel(int64_t index) const;
+  int64_t panel_of_chunk(int64_t linear) const;  // -1 where it is not in the file
 
   Shape shape_;
   int64_t element_bytes_ = 1;
   int64_t offset_ = 0;
   std::vector<int64_t> strides_;
   bool is_chunked_ = false;  // an array of no dimensions has one chunk, too
+  bool is_tiled_ = false;    // chunked, and chunk i is at offset_ + i * chunk_bytes(): the tables are empty
   Shape chunk_shape_;
+  int64_t chunk_count_ = 0;
   std::vector<int64_t> offsets_;    // of every chunk
   std::vector<int64_t> by_offset_;  // the chunks in the file, sorted by offset
   std::vector<int64_t> place_of_;   // of every chunk: where it stands in by_offset_, -1 where it is not in the file

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/math.h"
 #include "testing/naive.h"
 
 namespace swath {
@@ -160,6 +161,46 @@ TEST(Layout, PanelsInAreThoseThatMayHoldTheBytes) {
       }
     }
   }
+}
+
+TEST(Layout, TilesAreChunksOneBehindTheOtherWithoutATable) {
+  Random random(34);
+  for (int i = 0; i < 500 && !HasFailure(); ++i) {
+    const Shape shape = testing::random_shape(random, static_cast<size_t>(random.between(0, 4)));
+    Shape chunk_shape;
+    int64_t chunks = 1;
+    for (const int64_t extent : shape) {
+      chunk_shape.push_back(random.between(1, 5));
+      chunks *= ceil_div(extent, chunk_shape.back());
+    }
+    const int64_t offset = random.between(0, 50);
+    const Layout tiled = Layout::tiled(shape, 4, chunk_shape, offset);
+    std::vector<int64_t> offsets;
+    for (int64_t c = 0; c < chunks; ++c) offsets.push_back(offset + c * tiled.chunk_bytes());
+    const Layout chunked = Layout::chunked(shape, 4, chunk_shape, offsets);
+    ASSERT_EQ(tiled.panel_count(), chunked.panel_count());
+    EXPECT_EQ(tiled.to_string(), chunked.to_string());
+    EXPECT_FALSE(tiled.has_absent_chunks());
+    EXPECT_TRUE(tiled.absent_panels().empty());
+    for (int64_t p = 0; p < tiled.panel_count(); ++p) {
+      EXPECT_EQ(tiled.panel(p).offset, chunked.panel(p).offset);
+      EXPECT_EQ(tiled.panel(p).begin, chunked.panel(p).begin);
+      EXPECT_EQ(tiled.panel(p).end, chunked.panel(p).end);
+      EXPECT_EQ(tiled.panel(p).strides, chunked.panel(p).strides);
+    }
+    for (int query = 0; query < 20; ++query) {
+      const int64_t begin = random.between(0, 400);
+      const int64_t end = random.chance(20) ? INT64_MAX : random.between(begin, 500);
+      EXPECT_EQ(tiled.panels_in(begin, end), chunked.panels_in(begin, end)) << begin << " " << end;
+    }
+  }
+}
+
+TEST(Layout, RefusesTilesThatEndBeyond64Bits) {
+  EXPECT_NE(error_of(ErrorKind::kFormat, [] { Layout::tiled({INT64_MAX / 2}, 8, {1}, 0); }), "no error");
+  EXPECT_NE(error_of(ErrorKind::kFormat, [] { Layout::tiled({4}, 8, {2}, INT64_MAX - 10); }), "no error");
+  EXPECT_NE(error_of(ErrorKind::kFormat, [] { Layout::tiled({4}, 8, {2}, -1); }), "no error");
+  EXPECT_NE(error_of(ErrorKind::kFormat, [] { Layout::tiled({4}, 8, {0}, 0); }), "no error");
 }
 
 TEST(Layout, RegionsOfAChunkAreItsElementsWithTheMemoryPlacesOfThePart) {

@@ -11,6 +11,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
@@ -19,6 +21,7 @@
 #include "comm/comm.h"
 #include "comm/simulated.h"
 #include "engine/engine.h"
+#include "layout/copy.h"
 #include "method/run.h"
 #include "plan/explain.h"
 #include "plan/make_plan.h"
@@ -133,6 +136,8 @@ class Place {
   Place& operator=(const Place&) = delete;
 
   std::byte* address() const { return static_cast<std::byte*>(view_.buf); }
+  int64_t element_bytes() const { return view_.itemsize; }
+  std::vector<int64_t> shape() const { return {view_.shape, view_.shape + view_.ndim}; }
   std::vector<int64_t> strides() const { return {view_.strides, view_.strides + view_.ndim}; }
 
  private:
@@ -152,6 +157,17 @@ swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t el
     memory.addresses.push_back(place.address());
   }
   return memory;
+}
+
+// One loop a dimension, the fastest of the target innermost.
+std::vector<swath::CopyLevel> levels_between(const std::vector<int64_t>& shape, const Place& target,
+                                             const Place& source) {
+  std::vector<swath::CopyLevel> levels;
+  for (size_t d = 0; d < shape.size(); ++d) levels.push_back({shape[d], source.strides()[d], target.strides()[d]});
+  std::stable_sort(levels.begin(), levels.end(), [](const swath::CopyLevel& a, const swath::CopyLevel& b) {
+    return std::abs(a.target_stride) > std::abs(b.target_stride);
+  });
+  return levels;
 }
 
 nb::dict cost_dict(const swath::Cost& cost) {
@@ -301,6 +317,11 @@ NB_MODULE(_core, m) {
             return std::make_shared<swath::Layout>(
                 swath::Layout::chunked(std::move(shape), element_bytes, std::move(chunk_shape), std::move(offsets)));
           })
+      .def_static("tiled",
+                  [](swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape, int64_t offset) {
+                    return std::make_shared<swath::Layout>(
+                        swath::Layout::tiled(std::move(shape), element_bytes, std::move(chunk_shape), offset));
+                  })
       .def_prop_ro("has_absent_chunks", &swath::Layout::has_absent_chunks)
       .def("__str__", &swath::Layout::to_string);
 
@@ -466,6 +487,25 @@ NB_MODULE(_core, m) {
         swath::fill_range(engine, begin, end, element);
       },
       "engine"_a, "begin"_a, "end"_a, "fill"_a);
+
+  m.def(
+      "copy_strided",
+      [](const nb::handle& target, const nb::handle& source) {
+        const Place to(target);
+        const Place from(source);
+        const auto shape = to.shape();
+        if (shape != from.shape() || to.element_bytes() != from.element_bytes()) {
+          throw Error(ErrorKind::kInternal, "copy_strided needs two arrays of one shape and element size");
+        }
+        int64_t bytes = to.element_bytes();
+        for (const int64_t count : shape) bytes *= count;
+        if (bytes == 0) return;
+        nb::gil_scoped_release release;
+        swath::copy_levels(to.address(), from.address(), to.element_bytes(), levels_between(shape, to, from),
+                           swath::target_of(bytes));
+      },
+      "target"_a, "source"_a,
+      "Every element of `source` to its place in `target`, bytes as they are; the two must not overlap.");
 
   nb::class_<swath::Progress>(m, "Progress")
       .def(nb::init<>())

@@ -9,6 +9,7 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
 """
 
 from swath.array import Array, Counters, create, open  # noqa: A004
+from swath.copying import Comparison, Copied, CopyPlan, copy, explain_copy, verify
 from swath.errors import (
     ArgumentError,
     DisagreementError,
@@ -33,6 +34,9 @@ __all__ = [
     "Array",
     "Block",
     "Boxes",
+    "Comparison",
+    "Copied",
+    "CopyPlan",
     "Counters",
     "Cyclic",
     "DisagreementError",
@@ -47,9 +51,12 @@ __all__ = [
     "UnsupportedError",
     "Whole",
     "balanced_grid",
+    "copy",
     "create",
+    "explain_copy",
     "open",
     "redistribute",
     "stream",
     "table_1",
+    "verify",
 ]

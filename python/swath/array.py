@@ -16,7 +16,7 @@ import numpy.typing as npt
 from swath import _core, formats, library_access, profile, progress, throttle
 from swath.aside import Aside
 from swath.errors import ArgumentError, Error, StoreError
-from swath.formats import ChunkedLayout, Description, LibraryLayout, StridedLayout
+from swath.formats import ChunkedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
 from swath.learning import Learning
 from swath.local_memory import checked_out, checked_values
 from swath.operation import Conditions, Operation, checked_tuning
@@ -122,6 +122,7 @@ def create(
     variable: str | None = None,
     dimensions: Sequence[str] | None = None,
     attributes: Mapping[str, Any] | None = None,
+    chunks: Sequence[int] | None = None,
     format: str | None = None,  # noqa: A002
     overwrite: bool = False,
     atomic: bool = True,
@@ -143,6 +144,7 @@ def create(
         variable: the variable's name in netCDF and HDF5 files.
         dimensions: its dimensions' names in netCDF files.
         attributes: its attributes in netCDF and HDF5 files.
+        chunks: elements of a chunk along each dimension, in HDF5 files; by default the array is contiguous.
         format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), or "hdf5".
         overwrite: whether an existing file may be replaced.
         atomic: False writes under the final name at once.
@@ -157,6 +159,7 @@ def create(
     """
     ranks = ranks_of(comm)
     asked = f"create {path} shape={shape} dtype={dtype} order={order} format={format} overwrite={overwrite}"
+    asked += "" if chunks is None else f" chunks={chunks}"
     aside, found = ranks.on_first(
         asked,
         lambda: (
@@ -177,6 +180,7 @@ def create(
                 variable=variable,
                 dimensions=dimensions,
                 attributes=attributes,
+                chunks=chunks,
             )
 
     description = ranks.on_first(f"create {path}: header", make)
@@ -545,6 +549,8 @@ class Array:
         elif isinstance(layout, ChunkedLayout):
             offsets = np.ascontiguousarray(layout.offsets, dtype=np.int64).ravel().tolist()
             self._layout = _core.Layout.chunked(description.shape, itemsize, layout.chunk_shape, offsets)
+        elif isinstance(layout, TiledLayout):
+            self._layout = _core.Layout.tiled(description.shape, itemsize, layout.chunk_shape, layout.offset)
 
     def _operation(self, asked: Asked, ranks: int) -> Operation:
         """The operation, checked; of a distribution the same one again where the same is asked again."""
@@ -729,11 +735,19 @@ class Array:
     def _fill(self) -> None:
         """Collective. Writes the fill value everywhere; each rank an equal part of the file."""
         layout = self._description.layout
-        if not isinstance(layout, StridedLayout):
+        if not isinstance(layout, StridedLayout | ChunkedLayout):
             raise StoreError(f"{self.path}: cannot write a fill value to a layout of this kind")
-        itemsize, rank, size = self.dtype.itemsize, self._ranks.rank, self._ranks.size
-        begin = layout.offset + self.size * rank // size * itemsize
-        end = layout.offset + self.size * (rank + 1) // size * itemsize
-        fill = self._description.fill
-        self._ranks.together(f"fill {self.path}", lambda: _core.fill_range(self._engine, begin, end, fill))
+        if isinstance(layout, StridedLayout):
+            begins, range_bytes = np.array([layout.offset]), self.nbytes
+        else:
+            begins, range_bytes = layout.offsets.ravel(), math.prod(layout.chunk_shape) * self.dtype.itemsize
+        elements, rank, size = range_bytes // self.dtype.itemsize, self._ranks.rank, self._ranks.size
+        first = elements * rank // size * self.dtype.itemsize
+        last = elements * (rank + 1) // size * self.dtype.itemsize
+
+        def work() -> None:
+            for begin in begins.tolist():
+                _core.fill_range(self._engine, begin + first, begin + last, self._description.fill)
+
+        self._ranks.together(f"fill {self.path}", work)
         self._unfilled = False

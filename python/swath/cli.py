@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import swath
 from swath import mpi, progress
-from swath.commands import bench, calibrate, demo, doctor, explain, info, throttle
+from swath.commands import bench, calibrate, copy, demo, doctor, explain, info, throttle, verify
 from swath.errors import Error
 
 
@@ -31,6 +31,8 @@ class Command(Protocol):
 COMMANDS: dict[str, Command] = {
     "info": info,
     "explain": explain,
+    "copy": copy,
+    "verify": verify,
     "calibrate": calibrate,
     "demo": demo,
     "doctor": doctor,
@@ -38,9 +40,13 @@ COMMANDS: dict[str, Command] = {
     "throttle": throttle,
 }
 
+TOGETHER = ("copy", "verify")
+"""What all ranks of mpiexec carry out together."""
+
 EXIT_OK = 0
 EXIT_WRONG = 1
-"""Something is wrong here: another MPI's mpiexec, a demo whose check failed, a finding of `swath doctor`."""
+"""Something is wrong here: arrays that differ, another MPI's mpiexec, a demo whose check failed, a finding of
+`swath doctor`."""
 EXIT_ERROR = 2
 """The request could not be carried out; argparse uses the same status for wrong arguments."""
 EXIT_INTERRUPTED = 130
@@ -56,13 +62,15 @@ examples:
   swath info sst.nc:surface_temperature    one variable: where its bytes are
   swath explain sst.nc:surface_temperature --dist "*,block,cyclic(4)" --ranks 4
                                            how four ranks would read it, what it costs, and why so
+  swath copy a.npy b.h5 --chunks 512,512   another layout, in bounded memory; --explain says first what it costs
+  swath verify a.npy b.h5                  are they the same?
   swath calibrate /scratch/me              measure that store, so that the cheapest method is chosen there
   swath demo                               see it work on real data, with four ranks, in a minute
   swath doctor                             is this installation in order?
   swath bench ncio --quick                 noncontiguous access by every method, measured here
   swath throttle status                    how many streams each disk or server serves now
 
-The command moves no data of yours: a program does, in Python:
+Reading and writing parts of arrays is for programs, in Python:
   with swath.open("a.npy", comm=MPI.COMM_WORLD) as a:
       mine = a.read(swath.Distribution((swath.Block(), swath.Cyclic(4)), grid=(2, 2)))
 
@@ -88,12 +96,12 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status. Under mpiexec rank 0 alone prints.
 
-    It alone does the work, too, but for what only all ranks can do together (`explain --analyze`).
+    It alone does the work, too, but for what all ranks do together (`explain --analyze`, `copy`, `verify`).
     """
     wrong = mpi.foreign_launcher()  # on every rank: it may start MPI, which all ranks do together
     if mpi.launched_rank() != 0:
         asked = sys.argv[1:] if arguments is None else arguments
-        if wrong is not None or "--analyze" not in asked:
+        if wrong is not None or not ("--analyze" in asked or (asked and asked[0] in TOGETHER)):
             return EXIT_OK
         sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if wrong is not None:

@@ -6,11 +6,13 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Protocol
 
 from swath import _core
 
 SHOWN_AFTER_SECONDS = 2.0
 _enabled = False
+_is_watching = False
 
 
 def show_bars(enabled: bool = True) -> None:
@@ -19,29 +21,49 @@ def show_bars(enabled: bool = True) -> None:
     _enabled = enabled
 
 
-def watching(label: str, rank: int) -> contextlib.AbstractContextManager[_core.Progress | None]:
-    """Where bars are wanted, on rank 0: what an operation is to be watched by while the block runs, else None."""
-    return _watched(label) if _enabled and rank == 0 else _UNWATCHED
+class Watched(Protocol):
+    """What a bar looks at."""
+
+    @property
+    def bytes_done(self) -> int:
+        """So far."""
+
+    @property
+    def bytes_total(self) -> int:
+        """In the end."""
+
+
+def watching(
+    label: str, rank: int, watched: Watched | None = None
+) -> contextlib.AbstractContextManager[_core.Progress | None]:
+    """Where bars are wanted, on rank 0: what an operation is to be watched by while the block runs, else None.
+
+    Given `watched`, the bar looks at that, and the operations inside the block have none of their own.
+    """
+    return _watching(label, watched) if _enabled and rank == 0 and not _is_watching else _UNWATCHED
 
 
 _UNWATCHED: contextlib.nullcontext[None] = contextlib.nullcontext()
 
 
 @contextlib.contextmanager
-def _watched(label: str) -> Iterator[_core.Progress]:
+def _watching(label: str, watched: Watched | None) -> Iterator[_core.Progress]:
     """From the third second on there is a bar."""
-    watched = _core.Progress()
+    global _is_watching  # noqa: PLW0603 - one terminal a process
+    own = _core.Progress()
     done = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(watched, label, done), daemon=True)
+    watcher = threading.Thread(target=_watch, args=(watched or own, label, done), daemon=True)
     watcher.start()
+    _is_watching = True
     try:
-        yield watched
+        yield own
     finally:
+        _is_watching = False
         done.set()
         watcher.join()
 
 
-def _watch(watched: _core.Progress, label: str, done: threading.Event) -> None:
+def _watch(watched: Watched, label: str, done: threading.Event) -> None:
     if done.wait(SHOWN_AFTER_SECONDS):
         return
     from rich.console import Console

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from swath.bench import interleaved, latency, launch, madbench, ncio, page, redistribute, table1
+from swath.bench import copy, interleaved, latency, launch, madbench, ncio, page, redistribute, table1
 from swath.bench.conditions import conditions, in_words, memory_bytes
 from swath.bench.madbench import report as madbench_report
 from swath.bench.madbench.options import PRESETS
@@ -30,6 +30,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "table1": table1,
     "redistribute": redistribute,
     "latency": latency,
+    "copy": copy,
     "ncio": ncio,
     "madbench": madbench,
 }
@@ -55,6 +56,9 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 table 1: beside MPI_Alltoallw, mpi4py-fft, and a memcpy of the bytes
   latency       one small read, beside the system call alone, NumPy and h5py; tiny
                 collective reads beside MPI.File; planning for 10,000 ranks
+  copy          a transpose and a tiling of 6 GiB within 256 MiB, from a cold cache: beside
+                one read and one write of the same bytes, and a tuned NumPy loop;
+                --grid sets predicted beside measured
   ncio          the noncontiguous I/O benchmark of Ching et al. (2006): region
                 count, size and spacing, contiguous or not in memory and file, every
                 method, warm and cold cache; --peers adds MPI-IO and others.
@@ -101,13 +105,14 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--ranks",
         type=_list_of(_count),
         metavar="N",
-        help="how many ranks (2; table1, redistribute: 4; latency, ncio: 2,4)",
+        help="how many ranks (2; table1, redistribute: 4; latency, ncio: 2,4; copy: 1)",
     )
     made.add_argument(
         "--bytes",
         type=_size,
         metavar="SIZE",
-        help="of the file, as in 64MiB (table1: 2GiB, redistribute: of the array, 256MiB); of one read (latency: 4KiB)",
+        help="of the file, as in 64MiB (table1: 2GiB, redistribute: of the array, 256MiB, copy: 6GiB); "
+        "of one read (latency: 4KiB)",
     )
     made.add_argument(
         "--repetitions", type=_count, metavar="N", help="that are counted (8; table1: 5; latency: 100; ncio: 6)"
@@ -124,6 +129,10 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     made.add_argument("--folder", default=".", help="where the files go, and are removed again (default: here)")
     made.add_argument("--json", metavar="FILE", help="every repetition and the conditions, as JSON")
     made.add_argument("--quick", action="store_true", help="small sizes: whether it works, not how fast")
+    group = made.add_argument_group("copy")
+    group.add_argument("--memory", type=_size, metavar="SIZE", help="the budget (256MiB)")
+    group.add_argument("--chunk", type=_count, metavar="N", help="elements of a tile along each dimension (512)")
+    group.add_argument("--grid", action="store_true", default=None, help="predicted beside measured, over a grid")
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
     _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))
     _add_shared_arguments(made.add_argument_group("ncio and madbench"))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from swath import array
+from swath import array, mpi
 from swath.array import Array
 from swath.errors import ArgumentError
 from swath.space import Block, Cyclic, Rule, Shape, Whole
@@ -29,6 +29,34 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     raw.add_argument("--dtype", metavar="TYPE", help='as NumPy writes it, byte order included: f8, ">i4"')
     raw.add_argument("--order", metavar="ORDER", help='"C" (default), "F", or the dimensions slowest first: 2,0,1')
     raw.add_argument("--offset", metavar="BYTES", help="before the first element (default 0)")
+
+
+def add_raw_source(parser: argparse.ArgumentParser) -> None:
+    """What a raw source does not say of itself, where --shape and the like would mean something else."""
+    raw = parser.add_argument_group("a raw source", "a file without a header; say what it holds")
+    raw.add_argument("--source-shape", metavar="N,M,...", help="elements along each dimension: 5000,5000")
+    raw.add_argument("--source-dtype", metavar="TYPE", help='as NumPy writes it, byte order included: f8, ">i4"')
+    raw.add_argument(
+        "--source-order", metavar="ORDER", help='"C" (default), "F", or the dimensions slowest first: 2,0,1'
+    )
+    raw.add_argument("--source-offset", metavar="BYTES", help="before the first element (default 0)")
+
+
+def opened_source(options: argparse.Namespace) -> Array:
+    """The array that FILE[:VARIABLE] and the options of `add_raw_source` name, opened by this process alone."""
+    names = ("shape", "dtype", "order", "offset")
+    given = argparse.Namespace(**{name: getattr(options, f"source_{name}") for name in names})
+    path, variable = file_and_variable(options.file)
+    return array.open(path, variable, **raw_description(given))
+
+
+def started_comm() -> Any:
+    """The communicator of the ranks that mpiexec started; None for one process alone."""
+    if mpi.launcher()[0] is None or mpi.launcher()[1] == 1:
+        return None
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD
 
 
 def file_and_variable(text: str) -> tuple[str, str | None]:

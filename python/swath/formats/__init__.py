@@ -29,6 +29,8 @@ from swath.formats.description import (
     Order,
     StridedLayout,
     Summary,
+    TiledLayout,
+    checked_chunks,
     checked_dtype,
     checked_fill,
     checked_order,
@@ -43,6 +45,7 @@ __all__ = [
     "LibraryLayout",
     "StridedLayout",
     "Summary",
+    "TiledLayout",
     "allocate",
     "create",
     "describe",
@@ -148,6 +151,7 @@ def create(
     variable: str | None = None,
     dimensions: Sequence[str] | None = None,
     attributes: Mapping[str, Any] | None = None,
+    chunks: Sequence[int] | None = None,
 ) -> Description:
     """Make a new file for one array, in its final size, without writing its elements.
 
@@ -155,7 +159,8 @@ def create(
     `description.fill` unless that is all zero bytes, or the caller writes it. With `fill` None, that is zero, and for
     netCDF classic its default fill value. `format` is "raw", "npy", "hdf5", "netcdf-classic" or, for one of its
     versions, "netcdf-classic:cdf1" (or cdf2, cdf5); None takes it from the suffix. The stored dtype may differ from
-    `dtype` in byte order: netCDF classic is big-endian. Names and attributes are for netCDF and HDF5 only.
+    `dtype` in byte order: netCDF classic is big-endian. Names and attributes are for netCDF and HDF5 only, `chunks`
+    (elements along each dimension) for HDF5.
 
     Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
     where the system refuses. No file is left behind then.
@@ -176,6 +181,7 @@ def create(
         dimensions=names,
         attributes=dict(attributes or {}),
         flavour=flavour or None,
+        chunks=checked_chunks(chunks, lengths),
     )
     made = raw.create(name, new) if kind == "raw" else FORMATS[kind].create(name, new)
     if new.fill is None:

@@ -51,13 +51,25 @@ class ChunkedLayout:
 
 
 @dataclass(frozen=True)
+class TiledLayout:
+    """As ChunkedLayout, with all chunks one behind the other from byte `offset` on, in C order of their grid."""
+
+    offset: int
+    chunk_shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class LibraryLayout:
-    """Bytes that only the format's own library can reach; `reason` says why, e.g. "chunks are compressed (gzip)"."""
+    """Bytes that only the format's own library can reach; `reason` says why, e.g. "chunks are compressed (gzip)".
+
+    `chunk_shape`: what the library reads at once, in elements; None where it does not matter.
+    """
 
     reason: str
+    chunk_shape: tuple[int, ...] | None = None
 
 
-Layout: TypeAlias = StridedLayout | ChunkedLayout | LibraryLayout
+Layout: TypeAlias = StridedLayout | ChunkedLayout | TiledLayout | LibraryLayout
 
 
 @dataclass(frozen=True)
@@ -119,6 +131,8 @@ class NewArray:
     attributes: Mapping[str, Any]
     flavour: str | None
     """What follows the colon of a format, e.g. "cdf5" of "netcdf-classic:cdf5"."""
+    chunks: tuple[int, ...] | None = None
+    """Elements of a chunk along each dimension; None for one contiguous array."""
 
     @property
     def name(self) -> str:
@@ -208,6 +222,22 @@ def checked_fill(fill: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     if value.shape != ():
         raise ArgumentError(f"fill must be one value, not an array of shape {value.shape}")
     return value
+
+
+def checked_chunks(chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """`chunks` as a tuple of positive ints, one a dimension, none longer than its dimension; else ArgumentError."""
+    if chunks is None:
+        return None
+    lengths = checked_shape(chunks)
+    if len(lengths) != len(shape) or not shape or 0 in lengths:
+        raise ArgumentError(f"chunks {chunks!r}: expected a positive number of elements for each dimension of {shape}")
+    return tuple(min(c, max(n, 1)) for c, n in zip(lengths, shape, strict=True))
+
+
+def refuse_chunks(new: NewArray, format_name: str) -> None:
+    """Raise ArgumentError where `new` has chunks."""
+    if new.chunks is not None:
+        raise ArgumentError(f"a {format_name} file stores no chunks; leave out chunks={new.chunks}, or create .h5")
 
 
 def refuse_names(new: NewArray, format_name: str) -> None:

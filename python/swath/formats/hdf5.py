@@ -77,7 +77,7 @@ def variables(path: str) -> list[Summary]:
 
 
 def create(path: str, new: NewArray) -> Description:
-    """A file with one contiguous dataset whose space is allocated, all its bytes holes.
+    """A file with one dataset, contiguous or in chunks, whose space is allocated, all its bytes holes.
 
     `new.fill` becomes the dataset's fill value; nobody writes it here. Raises ArgumentError for a dtype that HDF5
     has no type for.
@@ -95,8 +95,12 @@ def create(path: str, new: NewArray) -> Description:
             "fixed-length byte strings, and structures of these"
         ) from None
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    plist.set_layout(h5py.h5d.CONTIGUOUS)
+    if new.chunks is None:
+        plist.set_layout(h5py.h5d.CONTIGUOUS)
+    else:
+        plist.set_chunk(new.chunks)
     plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    plist.set_obj_track_times(False)  # the same array makes the same bytes at any time
     plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)  # else the library would write every element before us
     if new.fill is not None:
         plist.set_fill_value(new.fill)
@@ -244,7 +248,7 @@ def _layout(dataset: Any, dtype: np.dtype[Any]) -> Layout:
     plist = dataset.id.get_create_plist()
     reason = _library_reason(h5py, dataset, plist)
     if reason is not None:
-        return LibraryLayout(reason)
+        return LibraryLayout(reason, dataset.chunks)
     if 0 in dataset.shape:
         return StridedLayout(0, strides_of(dataset.shape, dtype.itemsize, range(dataset.ndim)))
     if dataset.chunks is not None:

@@ -36,6 +36,7 @@ from swath.formats.description import (
     StridedLayout,
     Summary,
     plain,
+    refuse_chunks,
     strides_of,
     text,
 )
@@ -283,6 +284,7 @@ def create(path: str, new: NewArray) -> Description:
     """
     flavour = new.flavour or "cdf5"
     new.needs_c_order("netCDF")
+    refuse_chunks(new, "netCDF classic")
     if 0 in new.shape[1:]:
         raise ArgumentError(f"netCDF classic stores no zero-length dimension but the first; shape is {new.shape}")
     header = _header(new, FLAVOURS[flavour])

@@ -21,6 +21,7 @@ from swath.formats.description import (
     StridedLayout,
     Summary,
     checked_order,
+    refuse_chunks,
     refuse_names,
     refuse_objects,
     strides_of,
@@ -75,6 +76,7 @@ def variables(path: str) -> list[Summary]:
 def create(path: str, new: NewArray) -> Description:
     """A .npy file of the full size: NumPy's header, then holes. ArgumentError for an order other than C or F."""
     refuse_names(new, ".npy")
+    refuse_chunks(new, ".npy")
     strides = strides_of(new.shape, new.dtype.itemsize, new.order)
     orders = [o for o in "CF" if strides == strides_of(new.shape, new.dtype.itemsize, checked_order(o, len(new.shape)))]
     if not orders:

@@ -16,6 +16,7 @@ from swath.formats.description import (
     checked_dtype,
     checked_order,
     checked_shape,
+    refuse_chunks,
     refuse_names,
     strides_of,
 )
@@ -44,6 +45,7 @@ def describe(path: str, shape: Any, dtype: Any, order: Order | None = None, offs
 def create(path: str, new: NewArray) -> Description:
     """A raw file of the full size, all holes."""
     refuse_names(new, "raw")
+    refuse_chunks(new, "raw")
     strides_of(new.shape, new.dtype.itemsize, new.order)
     with fresh(path):
         extend(path, new.nbytes)

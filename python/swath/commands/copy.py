@@ -1,0 +1,116 @@
+"""`swath copy`: an array into another layout, dtype or format, in bounded memory."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import swath
+from swath.commands import arguments, output
+from swath.copying.request import memory_bytes
+from swath.copying.run import Copied
+
+DESCRIPTION = """\
+Copy an array into a new file of any layout: order, chunks, dtype, byte order,
+format. Takes no more memory than --memory, whatever the size of the array, and
+reads and writes long runs on both sides.
+
+The target is written aside and gets its name when it is complete and on the
+medium: a copy that is killed leaves no half result, and --resume goes on.
+"""
+
+EPILOG = """\
+memory is what is not page cache: threads' buffers and the like, of all ranks of a
+node together, beside what Python has anyway. By default a quarter of what is
+available, at most 1 GiB.
+
+examples:
+  swath copy a.npy b.npy --order F                 other order in the file
+  swath copy a.npy b.npy --axes 1,0                the transposed array
+  swath copy sst.nc:temperature sst.h5 --chunks 1,256,256 --memory 256MiB
+  swath copy dump.bin a.npy --source-shape 5000,5000 --source-dtype ">f8" --dtype "<f4"
+  swath copy a.npy b.h5 --chunks 512,512 --explain passes, requests, memory, seconds, disk space
+  swath copy a.npy b.h5 --chunks 512,512 --resume  go on with one that was killed
+  mpiexec -n 4 swath copy a.npy b.h5               four ranks share the work
+
+read next: swath verify a.npy b.h5; docs/copying.md.
+"""
+
+
+def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
+    """`swath copy SOURCE[:VARIABLE] TARGET`."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help="copy an array into another order, chunks, dtype or format, in bounded memory",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="SOURCE[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, or a raw file")
+    parser.add_argument("target", metavar="TARGET", help="the file to make; its suffix says the format")
+    arguments.add_raw_source(parser)
+    made = parser.add_argument_group("the target", "what is not given is as in the source")
+    made.add_argument("--axes", metavar="D,D,...", help="dimensions of the source in the order of the target: 1,0")
+    made.add_argument("--order", metavar="ORDER", help='in the file: "C", "F", or the dimensions slowest first: 2,0,1')
+    made.add_argument("--chunks", metavar="N,M,...", help="elements of a chunk along each dimension (HDF5)")
+    made.add_argument("--dtype", metavar="TYPE", help='as NumPy writes it, byte order included: f4, ">i4"')
+    made.add_argument(
+        "--cast", metavar="RULE", default="same_kind", help="no, equiv, safe, same_kind (default), unsafe"
+    )
+    made.add_argument("--format", metavar="NAME", help="raw, npy, netcdf-classic[:cdf1|cdf2|cdf5], hdf5")
+    made.add_argument("--variable", metavar="NAME", help="the array's name in the target")
+    made.add_argument("--overwrite", action="store_true", help="replace a file of that name, when the new one is there")
+    parser.add_argument("--memory", metavar="SIZE", help="the budget: 256MiB")
+    parser.add_argument(
+        "--explain", action="store_true", help="say what would be done and what it costs; write nothing"
+    )
+    parser.add_argument("--checkpoint", metavar="SIZE", help="after so many bytes what is done can be resumed (1GiB)")
+    again = parser.add_mutually_exclusive_group()
+    again.add_argument(
+        "--resume", action="store_true", help="go on with an interrupted copy; begin where there is none"
+    )
+    again.add_argument("--restart", action="store_true", help="throw away what an interrupted copy has done")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain it, or do it and say how fast it was."""
+    comm = arguments.started_comm()
+    how: dict[str, Any] = {
+        "axes": None if options.axes is None else arguments.integers("--axes", options.axes),
+        "chunks": None if options.chunks is None else arguments.integers("--chunks", options.chunks),
+        "order": options.order if options.order in (None, "C", "F") else arguments.integers("--order", options.order),
+        "dtype": options.dtype,
+        "casting": options.cast,
+        "format": options.format,
+        "target_variable": options.variable,
+        "memory": options.memory,
+        "comm": comm,
+    }
+    with arguments.opened_source(options) as source:
+        if options.explain:
+            explained = swath.explain_copy(source, options.target, **how)
+            output.print_json(explained.to_dict()) if options.json else print(explained, end="")
+            return 0
+        resume = True if options.resume else False if options.restart else None
+        if options.checkpoint is not None:
+            how["checkpoint_bytes"] = memory_bytes(options.checkpoint)
+        copied = swath.copy(source, options.target, overwrite=options.overwrite, resume=resume, **how)
+    if options.json:
+        output.print_json(copied.to_dict())
+    else:
+        print(_in_words(copied))
+    return 0
+
+
+def _in_words(copied: Copied) -> str:
+    rate = output.in_bytes(int(copied.bytes / max(copied.seconds, 1e-9)))
+    words = (
+        f"{output.in_bytes(copied.bytes)} in {output.in_seconds(copied.seconds)} ({rate}/s), "
+        f"{output.in_seconds(copied.sync_seconds)} of it in the last sync; "
+        f"predicted {output.in_seconds(copied.plan.seconds)}"
+    )
+    if copied.resumed_bytes:
+        words += f"; {output.in_bytes(copied.resumed_bytes)} were there from the interrupted copy"
+    return words

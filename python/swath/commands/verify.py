@@ -1,0 +1,56 @@
+"""`swath verify`: whether two arrays are the same, whatever their files are like."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import swath
+from swath.commands import arguments, output
+
+DESCRIPTION = """\
+Compare two arrays element by element, in bounded memory. Formats, layouts, byte
+order and dtype may differ: values are compared, as NumPy compares them; a NaN is
+equal to a NaN. Says how many elements differ, and which is the first in C order.
+"""
+
+EPILOG = """\
+exit status: 0 they are equal, 1 they are not, 2 they could not be compared.
+
+examples:
+  swath verify a.npy b.h5
+  swath verify a.npy b.npy --axes 1,0     is b the transposed a?
+  swath verify dump.bin a.npy --source-shape 5000,5000 --source-dtype f8
+
+read next: swath copy --help; docs/copying.md.
+"""
+
+
+def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
+    """`swath verify A[:VARIABLE] B[:VARIABLE]`."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help="compare two arrays, whatever their formats and layouts",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="A[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, or a raw file")
+    parser.add_argument("other", metavar="B[:VARIABLE]", help="the same, but no raw file")
+    arguments.add_raw_source(parser)
+    parser.add_argument("--axes", metavar="D,D,...", help="dimensions of A in the order of B: 1,0 for transposed ones")
+    parser.add_argument("--memory", metavar="SIZE", help="the budget: 256MiB")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare, and say what differs."""
+    path, variable = arguments.file_and_variable(options.other)
+    axes = None if options.axes is None else arguments.integers("--axes", options.axes)
+    with arguments.opened_source(options) as source:
+        found = swath.verify(
+            source, path, other_variable=variable, axes=axes, memory=options.memory, comm=arguments.started_comm()
+        )
+    output.print_json(found.to_dict()) if options.json else print(found)
+    return 0 if found else 1

@@ -1,0 +1,13 @@
+"""Copying an array into another layout within a budget of memory, and comparing two arrays.
+
+request ──▶ make_plan()   pure (sides.py, costs.py, plan.py): tiles, passes, seconds
+        ──▶ journal       what is done, so that a copy that was killed goes on
+        ──▶ pipeline      read ahead, shuffle, write behind, write back
+"""
+
+from swath.copying.explain import Explained
+from swath.copying.plan import CopyPlan
+from swath.copying.run import Copied, copy, explain_copy
+from swath.copying.verify import Comparison, verify
+
+__all__ = ["Comparison", "Copied", "CopyPlan", "Explained", "copy", "explain_copy", "verify"]

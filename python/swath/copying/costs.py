@@ -1,0 +1,85 @@
+"""What a copy is priced by: a few numbers of the store's profile. Pure."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+Curve = tuple[tuple[float, float], ...]
+
+MERGE_BYTES = 1 << 30
+MERGE_PART = 16
+"""So much of the target may wait in the page cache until it is contiguous: 1 GiB, at most a sixteenth of the available
+memory. Linux begins to write by itself, in no useful order, at a tenth."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """Seconds and bytes.
+
+    Attributes:
+        source: where the numbers come from, for explanations.
+        cores: that may copy at the same time.
+        read, write: seconds of one request from and to the device by its bytes, one following the other.
+        read_jump: seconds more of a request that does not follow the one before, with many in flight.
+        write_jump: the same of a write.
+        cache_read, cache_write: seconds of one request that meets the page cache.
+        shuffle_byte: of bringing one byte into another order in memory.
+        sync: of a sync with little left to write.
+        merge_bytes: how much of the target the page cache may hold back until it is contiguous.
+    """
+
+    source: str
+    cores: float
+    read: Curve
+    read_jump: float
+    write: Curve
+    write_jump: float
+    cache_read: Curve
+    cache_write: Curve
+    shuffle_byte: float
+    sync: float
+    merge_bytes: int = MERGE_BYTES
+
+    @staticmethod
+    def of(numbers: Mapping[str, Any], available_bytes: int | None = None, *, cached: bool = False) -> Costs:
+        """From a profile's numbers (core/plan/profile.h).
+
+        Args:
+            numbers: of the profile.
+            available_bytes: memory that the page cache may use; None where it is not known.
+            cached: the source is in the page cache.
+        """
+
+        def curve(name: str) -> Curve:
+            return tuple((float(x), float(y)) for x, y in numbers[name])
+
+        medium = "device" if numbers["device.read"] else "cache"
+        source = "cache" if cached else medium
+        copies = curve("gather"), curve("memory_byte_store"), curve("memory_byte_load")
+        return Costs(
+            source=str(numbers["source"]),
+            cores=float(numbers["cores"]),
+            read=curve(f"{source}.read"),
+            read_jump=float(numbers[f"{source}.read_jump_batched"]),
+            write=curve(f"{medium}.write"),
+            write_jump=float(numbers[f"{medium}.write_jump"]),
+            cache_read=curve("cache.read"),
+            cache_write=curve("cache.write"),
+            shuffle_byte=at(copies[0], 64) + sum(c[-1][1] for c in copies[1:]),
+            sync=float(numbers["sync_seconds"]),
+            merge_bytes=MERGE_BYTES if available_bytes is None else min(MERGE_BYTES, available_bytes // MERGE_PART),
+        )
+
+
+def at(curve: Curve, x: float) -> float:
+    """The curve at x: straight lines between its points, constant before the first, in proportion beyond the last."""
+    if x <= curve[0][0]:
+        return curve[0][1]
+    if x >= curve[-1][0]:
+        return curve[-1][1] * x / curve[-1][0]
+    right = bisect.bisect_left(curve, (x, 0.0))
+    (x0, y0), (x1, y1) = curve[right - 1], curve[right]
+    return y0 + (y1 - y0) * (x - x0) / (x1 - x0)

@@ -1,0 +1,236 @@
+"""Carrying out one pass of a copy: a thread that reads ahead, the caller's that shuffles, one that writes behind.
+
+    read ahead  ──tiles──▶  shuffle, convert  ──slabs──▶  write behind  ──bands──▶  write back
+
+Each arrow is a queue whose buffers come back when they are done with: memory is what the plan states. The compiled core
+gives up the interpreter's lock while it reads, copies and writes.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from swath import _core
+from swath.array import Array
+from swath.copying.plan import SLABS_WRITTEN_BEHIND, TILES_IN_PLACE, TILES_READ_AHEAD, Pass
+from swath.copying.sides import Extents, Side
+from swath.copying.store import WriteBack
+
+Box = tuple[slice, ...]
+Buffer = npt.NDArray[np.uint8]
+Elements = npt.NDArray[Any]
+
+PIECE_BYTES_MIN = 512
+"""Shorter pieces of memory are gathered first: one call each costs more than a copy in the processor's cache."""
+
+
+class Progress:
+    """How far a copy is, for who watches it: written once, counting every pass."""
+
+    def __init__(self, bytes_total: int, bytes_done: int = 0) -> None:
+        self.bytes_total = bytes_total
+        self.bytes_done = bytes_done
+
+
+def elements_in(buffer: Buffer, dtype: np.dtype[Any], extents: Extents, order: Sequence[int]) -> Elements:
+    """A box of `extents` in the first bytes of a buffer, its dimensions varying in `order`, slowest first."""
+    count = int(np.prod(extents, dtype=np.int64))
+    flat = buffer[: count * dtype.itemsize].view(dtype)
+    return flat.reshape([extents[d] for d in order]).transpose(np.argsort(order))
+
+
+def method_for(side: Side, extents: Extents) -> str:
+    """How a box is moved: `list` as memory is, or `direct` through a small buffer where its pieces are very short."""
+    if side.chunk is None or side.through_library:
+        return "list"
+    row = side.order[-1] if side.order else 0
+    piece = min(extents[row], side.chunk[row]) * side.itemsize if extents else side.itemsize
+    return "list" if piece >= PIECE_BYTES_MIN else "direct"
+
+
+class Tiles:
+    """Reads an array box by box into one's own buffers, in the order of the file.
+
+    Args:
+        array: opened by this process alone.
+        side: the array as the copy sees it.
+        axes: dimension d of the copy is dimension `axes[d]` of the array.
+    """
+
+    def __init__(self, array: Array, side: Side, axes: Sequence[int]) -> None:
+        self._array = array
+        self._side = side
+        self._axes = tuple(axes)
+        self._inverse = tuple(int(d) for d in np.argsort(axes)) if axes else ()
+
+    def read(self, box: Box, buffer: Buffer) -> Elements:
+        """The elements of a box, as a view of the buffer in the dimensions of the copy."""
+        extents = tuple(s.stop - s.start for s in box)
+        elements = elements_in(buffer, self._array.dtype, extents, self._side.order)
+        selection = tuple(box[d] for d in self._inverse)
+        method = method_for(self._side, extents)
+        self._array.read(selection=selection, out=elements.transpose(self._inverse), method=method)
+        return elements
+
+
+class Pipeline:
+    """The threads and buffers of one pass. Use it in a `with` block; `advance` carries tiles out.
+
+    Args:
+        plan: the pass.
+        source, target: opened by this process alone.
+        axes: see `Tiles`.
+        indices: of this rank's tiles, in the order in which they will be carried out.
+        write_back: told when what was written is contiguous.
+        progress: told how many bytes were written.
+    """
+
+    def __init__(
+        self,
+        plan: Pass,
+        source: Array,
+        target: Array,
+        axes: Sequence[int],
+        indices: Sequence[int],
+        write_back: WriteBack,
+        progress: Progress,
+    ) -> None:
+        self._plan = plan
+        self._source = Tiles(source, plan.source, axes)
+        self._target = target
+        self._indices = indices
+        self._write_back = write_back
+        self._progress = progress
+        self._source_dtype = source.dtype
+        self._swaps = not plan.converts and source.dtype != target.dtype
+        self._carried_out = 0
+        self._stopped = False
+        self._free_tiles: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._tiles: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._free_slabs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._slabs: queue.Queue[Any] = queue.Queue()
+        self._write_error: BaseException | None = None
+        self._threads = [
+            threading.Thread(target=work, name=f"swath-{name}", daemon=True)
+            for name, work in (("read-ahead", self._read_ahead), ("write-behind", self._write_behind))
+        ]
+
+    def __enter__(self) -> Pipeline:
+        plan = self._plan
+        for _ in range(TILES_IN_PLACE if plan.in_place else TILES_READ_AHEAD):
+            self._free_tiles.put(np.empty(plan.tile_bytes, np.uint8))
+        if not plan.in_place:
+            for _ in range(SLABS_WRITTEN_BEHIND):
+                self._free_slabs.put(np.empty(plan.slab_elements * plan.target.itemsize, np.uint8))
+        both = plan.shuffles and plan.converts
+        self._between = np.empty(plan.slab_elements * plan.source.itemsize if both else 0, np.uint8)
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopped = True
+        self._free_tiles.put(None)
+        self._slabs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def advance(self, tiles: int) -> None:
+        """Carry out this rank's next tiles; when it returns they are written, in the page cache at least.
+
+        Raises what reading or writing raised: nothing more is written then.
+        """
+        for _ in range(tiles):
+            told = self._tiles.get()
+            if isinstance(told, BaseException):
+                raise told
+            self._shuffle(*told)
+            self._raise_write_error()
+        self._slabs.join()
+        self._raise_write_error()
+
+    def _raise_write_error(self) -> None:
+        if self._write_error is not None:
+            raise self._write_error
+
+    def _read_ahead(self) -> None:
+        for index in self._indices:
+            buffer = self._free_tiles.get()
+            if self._stopped or buffer is None:
+                return
+            try:
+                box = self._plan.box(index)
+                self._tiles.put((index, box, buffer, self._source.read(box, buffer)))
+            except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
+                self._tiles.put(error)
+                return
+
+    def _shuffle(self, index: int, box: Box, buffer: Buffer, elements: Elements) -> None:
+        """Hands a tile to the writer: as it is, or slab by slab in the target's order."""
+        self._carried_out += 1
+        plan, dtype = self._plan, self._target.dtype
+        is_last_of_band = (
+            self._carried_out == len(self._indices)
+            or self._indices[self._carried_out] // plan.band_tiles != index // plan.band_tiles
+        )
+        if plan.in_place:
+            if self._swaps:
+                elements = _swapped(elements, dtype)
+            self._slabs.put((box, elements, lambda: self._free_tiles.put(buffer), is_last_of_band))
+            return
+        for part in plan.slabs(elements.shape):
+            slab = self._free_slabs.get()
+            wanted: Elements = elements[(*part, ...)]  # type: ignore[arg-type] # a view also of an array without dimensions
+            placed = elements_in(slab, dtype, wanted.shape, plan.target.order)
+            self._place(placed, wanted)
+            where = tuple(slice(b.start + p.start, b.start + p.stop) for b, p in zip(box, part, strict=True))
+            self._slabs.put((where, placed, lambda slab=slab: self._free_slabs.put(slab), False))
+        self._free_tiles.put(buffer)
+        if is_last_of_band:
+            self._slabs.put((None, None, lambda: None, True))
+
+    def _place(self, target: Elements, source: Elements) -> None:
+        """Every element to its place, in the target's dtype."""
+        if not self._plan.converts:
+            _core.copy_strided(target, source)
+            if self._swaps:
+                _swapped(target, target.dtype)
+            return
+        if self._plan.shuffles:
+            between = elements_in(self._between, self._source_dtype, source.shape, self._plan.target.order)
+            _core.copy_strided(between, source)
+            source = between
+        with np.errstate(all="ignore"):  # as NumPy's astype does, but without a word: the caller asked for it
+            np.copyto(target, source, casting="unsafe")
+
+    def _write_behind(self) -> None:
+        while (job := self._slabs.get()) is not None:
+            box, elements, release, ends_band = job
+            try:
+                if box is not None and self._write_error is None and not self._stopped:
+                    extents = elements.shape
+                    self._target.write(elements, selection=box, method=method_for(self._plan.target, extents))
+                    self._progress.bytes_done += elements.nbytes
+                if ends_band:
+                    self._write_back.begin()
+            except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
+                self._write_error = error
+            finally:
+                release()
+                self._slabs.task_done()
+        self._slabs.task_done()
+
+
+def _swapped(elements: Elements, dtype: np.dtype[Any]) -> Elements:
+    """The same memory in the other byte order, as `dtype`."""
+    elements.byteswap(inplace=True)
+    return elements.view(dtype)

@@ -1,0 +1,247 @@
+"""What a copy is asked to make: checked arguments, and the target that they describe, before anything is written."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+import operator
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from swath import formats
+from swath.copying.sides import Side
+from swath.copying.store import available_bytes
+from swath.errors import ArgumentError, Error
+from swath.formats import Description, StridedLayout
+from swath.formats.description import Order, checked_chunks, checked_dtype, checked_order
+
+MIB = 1 << 20
+DEFAULT_MEMORY_MAX = 1 << 30
+DEFAULT_MEMORY_MIN = 64 * MIB
+DEFAULT_MEMORY_PART = 4
+CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+NAMELESS = ("raw", "npy")
+UNENCODED = ("raw", "npy", "netcdf-classic", "hdf5")
+"""Formats that are created without filters: parts of a chunk may be written."""
+UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+
+
+@dataclasses.dataclass(frozen=True)
+class CopyRequest:
+    """One copy, checked.
+
+    Attributes:
+        source: the array that is copied.
+        target_path: as it was given.
+        axes: dimension d of the target is dimension `axes[d]` of the source.
+        shape: of the target.
+        dtype: of the target; a format may store it in another byte order.
+        order: of the target, the dimensions from slowest to fastest.
+        chunks: of the target; None for none.
+        format: of the target.
+        variable, dimensions, attributes, fill: of the target where its format has such.
+        converts: whether elements get another dtype, and not only another byte order.
+    """
+
+    source: Description
+    target_path: str
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    order: tuple[int, ...]
+    chunks: tuple[int, ...] | None
+    format: str
+    variable: str | None
+    dimensions: tuple[str, ...] | None
+    attributes: dict[str, Any]
+    fill: Any
+    converts: bool
+
+    @property
+    def source_side(self) -> Side:
+        """In the dimensions of the target."""
+        return Side.of(self.source).permuted(self.axes)
+
+    @property
+    def target_side(self) -> Side:
+        """As the format will lay it out."""
+        if self.chunks is not None:
+            side = Side.chunked(self.shape, self.dtype.itemsize, self.chunks)
+            return dataclasses.replace(side, whole_chunks=self.format.partition(":")[0] not in UNENCODED)
+        return Side.ordered(self.shape, self.dtype.itemsize, self.order)
+
+    @property
+    def title(self) -> str:
+        """For people: what goes where."""
+        return f"copy {self.source.name} to {self.target_path}"
+
+    def asked(self) -> dict[str, Any]:
+        """As plain data: what must be the same for a copy to be the same."""
+        return {
+            "source": os.path.abspath(self.source.path),
+            "source variable": self.source.variable,
+            "source dtype": str(self.source.dtype),
+            "axes": list(self.axes),
+            "shape": list(self.shape),
+            "dtype": str(self.dtype),
+            "order": list(self.order),
+            "chunks": None if self.chunks is None else list(self.chunks),
+            "format": self.format,
+            "variable": self.variable,
+        }
+
+    def create(self, path: str) -> Description:
+        """The target's file, all holes."""
+        return formats.create(
+            path,
+            self.shape,
+            self.dtype,
+            format=self.format,
+            order=self.order,
+            fill=self.fill,
+            variable=self.variable,
+            dimensions=self.dimensions,
+            attributes=self.attributes,
+            chunks=self.chunks,
+        )
+
+    def describe(self, path: str) -> Description:
+        """The target's file that is already there. Raises FormatError where it is not what `create` made."""
+        if self.format == "raw":
+            found = formats.describe(path, shape=self.shape, dtype=self.dtype, order=self.order, format="raw")
+        else:
+            found = formats.describe(path, self.variable, format=self.format.partition(":")[0])
+        if (found.shape, found.dtype.newbyteorder("=")) != (self.shape, self.dtype.newbyteorder("=")):
+            raise ArgumentError(f"{path}: holds {found.dtype} {found.shape}, not {self.dtype} {self.shape}")
+        return found
+
+
+def make_request(
+    source: Description,
+    target: Any,
+    *,
+    axes: Sequence[int] | None = None,
+    order: Order | None = None,
+    chunks: Sequence[int] | None = None,
+    dtype: npt.DTypeLike | None = None,
+    casting: str = "same_kind",
+    format: str | None = None,  # noqa: A002
+    variable: str | None = None,
+) -> CopyRequest:
+    """Check what `swath.copy` was asked for. Raises ArgumentError."""
+    kind = formats.format_for(target, format)
+    turned = _checked_axes(axes, len(source.shape))
+    shape = tuple(source.shape[a] for a in turned)
+    wanted = source.dtype if dtype is None else checked_dtype(dtype)
+    _check_casting(source.dtype, wanted, casting)
+    attributes, fill = _attributes(source, wanted, kind)
+    named = kind not in NAMELESS
+    return CopyRequest(
+        source=source,
+        target_path=os.fspath(target),
+        axes=turned,
+        shape=shape,
+        dtype=wanted,
+        order=_order_of(source, kind) if order is None and axes is None else checked_order(order, len(shape)),
+        chunks=checked_chunks(chunks, shape),
+        format=kind,
+        variable=variable or (_last(source.variable) if named else None),
+        dimensions=_dimensions(source, turned) if named else None,
+        attributes=attributes,
+        fill=fill,
+        converts=not _same_but_for_byte_order(source.dtype, wanted),
+    )
+
+
+def memory_bytes(memory: int | str | None) -> int:
+    """The budget: bytes, text such as "256MiB", or None for a quarter of the available memory, at most 1 GiB.
+
+    Raises ArgumentError.
+    """
+    if memory is None:
+        available = available_bytes()
+        quarter = DEFAULT_MEMORY_MAX if available is None else available // DEFAULT_MEMORY_PART
+        return max(min(quarter, DEFAULT_MEMORY_MAX), DEFAULT_MEMORY_MIN)
+    found = re.fullmatch(r"(\d+)\s*(?:([kmgt])i?b?|b)?", str(memory).strip(), re.IGNORECASE)
+    if isinstance(memory, bool) or found is None or int(found[1]) == 0:
+        raise ArgumentError(f'memory {memory!r}: expected a number of bytes, or text such as "256MiB"')
+    return int(found[1]) << UNITS[(found[2] or "").lower()]
+
+
+def _checked_axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    if axes is None:
+        return tuple(range(ndim))
+    try:
+        turned = tuple(operator.index(a) for a in axes)
+    except TypeError:
+        turned = (-1,)
+    if sorted(turned) != list(range(ndim)):
+        raise ArgumentError(f"axes {axes!r}: expected each of the source's {ndim} dimensions 0 to {ndim - 1} once")
+    return turned
+
+
+def _check_casting(source: np.dtype[Any], target: np.dtype[Any], casting: str) -> None:
+    if casting not in CASTINGS:
+        raise ArgumentError(f"casting {casting!r}: expected one of {', '.join(CASTINGS)}")
+    if not np.can_cast(source, target, casting):  # type: ignore[arg-type]
+        raise ArgumentError(
+            f"dtype {source} cannot become {target} by the rule {casting!r}: values would be lost; "
+            'casting="unsafe" (--cast unsafe) does it all the same, as NumPy does'
+        )
+
+
+def _same_but_for_byte_order(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
+    return a == b or (a.names is None and a.newbyteorder() == b)
+
+
+def _order_of(source: Description, kind: str) -> tuple[int, ...]:
+    """The source's, where the format can store it; else C order."""
+    ordered = tuple(range(len(source.shape)))
+    if not isinstance(source.layout, StridedLayout) or kind not in NAMELESS:
+        return ordered
+    order = Side.of(source).order
+    return order if kind == "raw" or order == ordered[::-1] else ordered
+
+
+def _last(name: str | None) -> str | None:
+    return None if name is None else name.rpartition("/")[2]
+
+
+def _attributes(source: Description, dtype: np.dtype[Any], kind: str) -> tuple[dict[str, Any], Any]:
+    """The source's attributes that any format can store, and its fill value."""
+    if kind in NAMELESS:
+        return {}, None
+    kept = {name: value for name, value in source.attributes.items() if _can_be_stored(value)}
+    fill = kept.pop("_FillValue", None)
+    if fill is not None:
+        try:
+            fill = np.array(fill).astype(dtype)[()]
+        except (TypeError, ValueError, OverflowError):
+            fill = None
+        if kind == "hdf5" and fill is not None:  # where netCDF-4 looks for it
+            kept["_FillValue"] = fill
+    return kept, fill
+
+
+def _can_be_stored(value: Any) -> bool:
+    if isinstance(value, list):
+        return len(value) > 0 and all(isinstance(v, numbers.Real) for v in value)
+    return isinstance(value, (str, numbers.Real)) and not isinstance(value, bool)
+
+
+def _dimensions(source: Description, axes: tuple[int, ...]) -> tuple[str, ...] | None:
+    """The names of the dimensions, where the source has different ones."""
+    if source.format in NAMELESS:
+        return None
+    try:
+        names = next((s.dimensions for s in formats.variables(source.path) if s.name == source.variable), ())
+    except Error:
+        return None
+    if len(names) != len(axes) or not names or len(set(names)) != len(names) or "" in names:
+        return None
+    return tuple(names[a] for a in axes)

@@ -1,0 +1,193 @@
+"""`swath.copy` and `swath.explain_copy`."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from swath import formats
+from swath.array import Array
+from swath.copying import explain
+from swath.copying.carry_out import State, bytes_before, carry_out
+from swath.copying.journal import Journal
+from swath.copying.plan import CopyPlan
+from swath.copying.prepare import Job, plan_copy, prepare_job
+from swath.copying.request import CopyRequest, make_request, memory_bytes
+from swath.errors import ArgumentError
+from swath.formats import Description
+from swath.formats.description import Order
+from swath.ranks import ranks_of
+
+CHECKPOINT_BYTES = 1 << 30
+"""After so many bytes what was written is synced, beside the work that goes on, and entered in the journal."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Copied:
+    """What `swath.copy` did.
+
+    Attributes:
+        plan: by which it was done.
+        seconds: all of it.
+        sync_seconds: of them, waiting at the end for what was written to be on the medium.
+        bytes: of the target's elements.
+        resumed_bytes: of the bytes that all passes move, those that an earlier, interrupted copy had moved.
+    """
+
+    plan: CopyPlan
+    seconds: float
+    sync_seconds: float
+    bytes: int
+    resumed_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {**dataclasses.asdict(self), "plan": self.plan.to_dict()}
+
+
+def copy(
+    source: Any,
+    target: Any,
+    *,
+    variable: str | None = None,
+    target_variable: str | None = None,
+    axes: Sequence[int] | None = None,
+    order: Order | None = None,
+    chunks: Sequence[int] | None = None,
+    dtype: npt.DTypeLike | None = None,
+    casting: str = "same_kind",
+    format: str | None = None,  # noqa: A002
+    memory: int | str | None = None,
+    overwrite: bool = False,
+    resume: bool | None = None,
+    comm: Any = None,
+    engine: str | None = None,
+    checkpoint_bytes: int = CHECKPOINT_BYTES,
+) -> Copied:
+    """Copy an array into a new file of any layout, in bounded memory. Collective over `comm`.
+
+    The file is written aside, synced, and gets its name when it is complete: a copy that is killed leaves no half
+    result, and another call with `resume=True` goes on where it was. Elements that are never written do not exist: the
+    whole array is copied.
+
+    Args:
+        source: a path, or an array opened by `swath.open` (for raw files, which do not describe themselves).
+        target: the file to make. Its suffix says the format where `format` does not.
+        variable: the source's name in its file; may be left out where only one can be meant.
+        target_variable: the target's, in netCDF and HDF5; by default the source's.
+        axes: the target's dimension d is the source's dimension `axes[d]`: (1, 0) transposes. By default as they are.
+        order: of the target's elements in its file: "C", "F" (raw, .npy), or the dimensions from slowest to fastest
+            (raw); by default the source's where the format can store it and `axes` are as they are, else "C".
+        chunks: elements of a chunk along each dimension (HDF5); by default none: contiguous.
+        dtype: of the target, byte order included; by default the source's.
+        casting: what may become of values, by NumPy's names: "no", "equiv", "safe", "same_kind", "unsafe".
+        format: see `swath.create`.
+        memory: the budget, in bytes or as "256MiB": at most so much memory that is not page cache, of all ranks of a
+            node together, beside what the interpreter has anyway. By default a quarter of the available memory, at
+            most 1 GiB.
+        overwrite: whether an existing target may be replaced.
+        resume: True goes on with a copy that was interrupted (or begins, where there is none); False begins anew; None
+            begins, but refuses to throw away what an interrupted copy has done.
+        comm: an mpi4py communicator: the ranks share the work.
+        engine: see `swath.open`.
+        checkpoint_bytes: after so many bytes the journal is brought up to date.
+
+    Raises:
+        ExistsError: the target exists and `overwrite` is not given; an interrupted copy is there and `resume` is None;
+            another copy to the same target is under way.
+        ArgumentError: a dtype, order, chunk or budget that cannot be; `resume` of another copy than was asked for.
+        StoreError: the disk is too small, the system refuses, or the source has changed under way. There is no half
+            result under the target's name; an old file there is as it was.
+    """
+    begin = time.perf_counter()
+    ranks = ranks_of(comm)
+    journal: list[Journal] = []
+
+    def prepare() -> Job:
+        description = description_of(source, variable)
+        request = make_request(
+            description,
+            target,
+            axes=axes,
+            order=order,
+            chunks=chunks,
+            dtype=dtype,
+            casting=casting,
+            format=format,
+            variable=target_variable,
+        )
+        budget = memory_bytes(memory) // ranks.most_on_a_node
+        if not isinstance(checkpoint_bytes, int) or checkpoint_bytes < 1:
+            raise ArgumentError(f"checkpoint_bytes: expected at least 1, not {checkpoint_bytes!r}")
+        return prepare_job(request, budget, overwrite, resume, checkpoint_bytes, journal)
+
+    asked = f"copy to {target} axes={axes} order={order} chunks={chunks} dtype={dtype} memory={memory}"
+    job = ranks.on_first(asked, prepare)
+    state = State(job, ranks, engine, journal[0] if journal else None, job.done)
+    try:
+        sync_seconds = carry_out(state)
+    except Exception as error:
+        raise state.failed(error) from error
+    except BaseException:  # an interrupt: what is done can go on
+        if state.journal is not None:
+            state.journal.close()
+        raise
+    before = bytes_before(job.plan.passes, *job.done)
+    return Copied(job.plan, time.perf_counter() - begin, sync_seconds, job.request.target_side.nbytes, before)
+
+
+def explain_copy(
+    source: Any,
+    target: Any,
+    *,
+    variable: str | None = None,
+    memory: int | str | None = None,
+    comm: Any = None,
+    cached: bool | None = None,
+    **how: Any,
+) -> explain.Explained:
+    """What `copy` of the same arguments would do: passes, requests, bytes, memory, seconds, disk space. Writes nothing.
+
+    Args:
+        source: see `copy`.
+        target: see `copy`.
+        variable: see `copy`.
+        memory: see `copy`.
+        comm: see `copy`.
+        cached: whether the source is taken to be in the page cache; by default it is not.
+        how: axes, order, chunks, dtype, casting, format and target_variable, as for `copy`.
+
+    Raises:
+        ArgumentError, NotFoundError, FormatError, StoreError: as `copy` does before it begins.
+    """
+    ranks = ranks_of(comm)
+
+    def work() -> explain.Explained:
+        request = make_request(
+            description_of(source, variable), target, variable=how.pop("target_variable", None), **how
+        )
+        budget = memory_bytes(memory) // ranks.most_on_a_node
+        plan = plan_copy(request, budget, cached=bool(cached))
+        return explain.Explained(plan, request.title, _layout_words(request), ranks.size)
+
+    return ranks.on_first(f"explain copy to {target}", work)
+
+
+def _layout_words(request: CopyRequest) -> tuple[str, str]:
+    source, target = request.source_side, request.target_side
+    return (
+        f"{request.source.dtype} {request.source.shape}, {request.source.format}, {explain.in_words(source)}",
+        f"{request.dtype} {request.shape}, {request.format}, {explain.in_words(target)}",
+    )
+
+
+def description_of(source: Any, variable: str | None) -> Description:
+    """Of an open array, or of the array in a file. Raises as `swath.open` does."""
+    if isinstance(source, Array):
+        source._refuse_closed("copy")
+        return source._description
+    return formats.describe(source, variable)

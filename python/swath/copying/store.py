@@ -1,0 +1,180 @@
+"""What a copy asks of the system beside reading and writing: who a file is, room on the disk, early write-back."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import errno
+import os
+import queue
+import shutil
+import threading
+from typing import Any
+
+from swath.errors import StoreError, store_error
+
+_SYNC_FILE_RANGE_WRITE = 2
+_SYNC_FILE_RANGE_ALL = 7
+"""Wait for what is under way, write, wait."""
+FALLOCATE_REFUSED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
+"""The file system cannot reserve room: it is found when it is written."""
+ROOM_MARGIN_BYTES = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    """What a file must still be for its elements to be those that were read before.
+
+    A folder is its files: how many bytes they have together, and when the last of them changed.
+    """
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+    @staticmethod
+    def of(path: str) -> Identity:
+        """Of a file or folder as it is now. Raises StoreError."""
+        try:
+            status = os.stat(path)
+            if not os.path.isdir(path):
+                return Identity(status.st_size, status.st_mtime_ns, status.st_ino)
+            inside = [os.stat(os.path.join(base, name)) for base, _, names in os.walk(path) for name in names]
+        except OSError as error:
+            raise store_error(f"{path}: {error.strerror}", error.errno) from None
+        return Identity(sum(s.st_size for s in inside), max((s.st_mtime_ns for s in inside), default=0), status.st_ino)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return dataclasses.asdict(self)
+
+
+def check_room(folder: str, needed: int, what: str) -> None:
+    """Raises StoreError (ENOSPC) where fewer than `needed` bytes are free in `folder`; `what` needs them."""
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise store_error(f"{folder}: {error.strerror}", error.errno) from None
+    if needed + ROOM_MARGIN_BYTES > free:
+        from swath.commands.output import in_bytes
+
+        raise StoreError(
+            f"{what}: needs {in_bytes(needed)} in {folder}, where {in_bytes(free)} are free; nothing was written: make "
+            "room, or name a target on another disk",
+            errno.ENOSPC,
+        )
+
+
+def reserve(path: str) -> None:
+    """Give the holes of a file room on the disk, in one piece where there is one. They go on reading as zeros.
+
+    Raises StoreError where there is none; a file system that cannot reserve changes nothing.
+    """
+    if not os.path.isfile(path) or os.path.getsize(path) == 0:
+        return
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        size = ctypes.c_longlong(os.fstat(descriptor).st_size)
+        if libc.fallocate(descriptor, 0, ctypes.c_longlong(0), size) != 0:
+            code = ctypes.get_errno()
+            if code not in FALLOCATE_REFUSED:
+                raise store_error(f"{path}: cannot reserve {size.value} bytes: {os.strerror(code)}", code)
+    finally:
+        os.close(descriptor)
+
+
+class WriteBack:
+    """A thread that has the device write what waits in the page cache, so that a sync at the end finds little left.
+
+    Args:
+        path: the file; a folder is left to the kernel.
+        source: of the copy.
+        drops: whether pages of both are forgotten when they are no longer needed, so that a copy larger than the memory
+            does not push everything else out of it.
+    """
+
+    def __init__(self, path: str, source: str, *, drops: bool) -> None:
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._drops = drops
+        self._source = source
+        self._path = path if os.path.isfile(path) else None
+        self._sync_error: BaseException | None = None
+        self._synced = threading.Event()
+        self._synced.set()
+        self._thread = threading.Thread(target=self._run, name="swath-write-back", daemon=True)
+        self._thread.start()
+
+    def begin(self) -> None:
+        """What was written so far may go to the device."""
+        self._jobs.put(self._write)
+
+    def begin_sync(self, sync: Any) -> None:
+        """Calls `sync` behind what was begun before; only where the one before was waited for."""
+        self._synced.clear()
+        self._jobs.put(lambda: self._sync(sync))
+
+    def wait_synced(self) -> None:
+        """Returns when the sync that was begun last is done; raises what it raised."""
+        self._synced.wait()
+        error, self._sync_error = self._sync_error, None
+        if error is not None:
+            raise error
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._range = libc.sync_file_range
+        self._range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
+        while (job := self._jobs.get()) is not None:
+            job()
+
+    def _write(self) -> None:
+        """Best effort: an error of the device is found by the next sync."""
+        with contextlib.suppress(OSError):
+            self._write_target()
+
+    def _write_target(self) -> None:
+        if self._path is None:
+            return
+        descriptor = os.open(self._path, os.O_RDONLY)
+        try:
+            self._range(descriptor, 0, 0, _SYNC_FILE_RANGE_ALL if self._drops else _SYNC_FILE_RANGE_WRITE)
+            if self._drops:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+                self._drop_source()
+        finally:
+            os.close(descriptor)
+
+    def _drop_source(self) -> None:
+        if os.path.isfile(self._source):
+            descriptor = os.open(self._source, os.O_RDONLY)
+            try:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
+
+    def _sync(self, sync: Any) -> None:
+        try:
+            sync()
+        except BaseException as error:  # noqa: BLE001 - whoever waits raises it
+            self._sync_error = error
+        finally:
+            self._synced.set()
+
+
+def available_bytes() -> int | None:
+    """Memory that programs can get without swapping, page cache that can be given up included; None if not known."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as told:
+            for line in told:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None

@@ -1,0 +1,209 @@
+"""Comparing two arrays, whatever their files are like, in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from swath import _core, formats, progress
+from swath.array import Array
+from swath.copying.costs import Costs
+from swath.copying.pipeline import Elements, Progress, Tiles
+from swath.copying.plan import Pass, make_plan
+from swath.copying.request import memory_bytes
+from swath.copying.sides import Side
+from swath.errors import ArgumentError
+from swath.ranks import Ranks, ranks_of
+
+NUMBERS = "biufc"
+PIECE_ELEMENTS = 1 << 16
+"""Are compared at once: masks and converted values of so many elements stay in a core's cache."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Whether two arrays are the same.
+
+    Attributes:
+        equal: same shape, and every element has the same value (a NaN is equal to a NaN).
+        elements: that were compared.
+        differing: how many of them differ.
+        first_index: of the first that differs, in C order; None where none does.
+        first_values: both values there, as plain Python values or text; None where none differs.
+        reason: why they are not equal where no element tells it: their shapes.
+    """
+
+    equal: bool
+    elements: int
+    differing: int = 0
+    first_index: tuple[int, ...] | None = None
+    first_values: tuple[Any, Any] | None = None
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __str__(self) -> str:
+        if self.equal:
+            return f"equal: {self.elements:,} elements"
+        if self.first_values is None:
+            return f"different: {self.reason}"
+        a, b = self.first_values
+        first = f"the first at {self.first_index}: {a!r} and {b!r}"
+        return f"different: {self.differing:,} of {self.elements:,} elements; {first}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return dataclasses.asdict(self)
+
+
+def verify(
+    a: Any,
+    b: Any,
+    *,
+    variable: str | None = None,
+    other_variable: str | None = None,
+    axes: tuple[int, ...] | None = None,
+    memory: int | str | None = None,
+    comm: Any = None,
+    engine: str | None = None,
+) -> Comparison:
+    """Compare two arrays element by element, in bounded memory. Collective over `comm`.
+
+    Their formats, layouts and dtypes may differ: values are compared, as NumPy compares them.
+
+    Args:
+        a: a path, or an array opened by `swath.open`.
+        b: the same.
+        variable: of a in its file.
+        other_variable: of b.
+        axes: dimension d of b is dimension `axes[d]` of a, as for `swath.copy`.
+        memory: the budget, see `swath.copy`.
+        comm: an mpi4py communicator: the ranks share the work.
+        engine: see `swath.open`.
+
+    Raises:
+        ArgumentError: elements that cannot be compared, axes or a budget that cannot be.
+        NotFoundError, FormatError, StoreError: as `swath.open` and `Array.read` do.
+    """
+    ranks = ranks_of(comm)
+
+    def describe() -> tuple[Any, Any, int]:
+        of_a = a._description if isinstance(a, Array) else formats.describe(a, variable)
+        of_b = b._description if isinstance(b, Array) else formats.describe(b, other_variable)
+        return of_a, of_b, memory_bytes(memory) // ranks.most_on_a_node
+
+    first, second, budget = ranks.on_first(f"verify {a} {b}", describe)
+    _check_comparable(first.dtype, second.dtype)
+    turned = _checked_axes(axes, len(first.shape))
+    shape = tuple(first.shape[d] for d in turned)
+    if shape != second.shape:
+        return Comparison(False, 0, reason=f"shapes {shape} and {second.shape}")
+    side_a, side_b = Side.of(first).permuted(turned), Side.of(second)
+    # Both are read: two tiles at a time of each, no slabs.
+    numbers = _core.default_profile().to_dict()
+    costs = Costs.of({**numbers, "source": "stated defaults"})
+    plan = make_plan(side_a, side_b, budget_bytes=max(budget // 2, 4096), costs=costs).passes[-1]
+    if plan.source is not side_a:  # of two passes the second reads a scratch file
+        plan = dataclasses.replace(plan, source=side_a)
+    title = f"verify {first.name} {second.name}"
+    watched = Progress(plan.target.nbytes // ranks.size)
+    with contextlib.ExitStack() as stack, progress.watching(title, ranks.rank, watched):
+
+        def work() -> _Found:
+            arrays = [
+                stack.enter_context(contextlib.closing(Array(d, Ranks(_core.solo_comm()), "r", engine)))
+                for d in (first, second)
+            ]
+            tiles = Tiles(arrays[0], side_a, turned), Tiles(arrays[1], side_b, tuple(range(len(shape))))
+            return _compare(plan, tiles, ranks, watched)
+
+        found = _together(ranks.gather_objects(ranks.together(title, work)))
+    total = math.prod(shape)
+    return Comparison(found.differing == 0, total, found.differing, found.index, found.values)
+
+
+@dataclasses.dataclass
+class _Found:
+    differing: int = 0
+    index: tuple[int, ...] | None = None
+    values: tuple[Any, Any] | None = None
+
+    def add(self, differing: int, index: tuple[int, ...], values: tuple[Any, Any]) -> None:
+        self.differing += differing
+        if self.index is None or index < self.index:
+            self.index, self.values = index, values
+
+
+def _together(of_ranks: list[_Found]) -> _Found:
+    found = _Found()
+    for one in of_ranks:
+        if one.index is not None and one.values is not None:
+            found.add(one.differing, one.index, one.values)
+    return found
+
+
+def _checked_axes(axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
+    turned = tuple(range(ndim)) if axes is None else tuple(operator.index(d) for d in axes)
+    if sorted(turned) != list(range(ndim)):
+        raise ArgumentError(f"axes {axes!r}: expected each of the {ndim} dimensions 0 to {ndim - 1} once")
+    return turned
+
+
+def _compare(plan: Pass, tiles: tuple[Tiles, Tiles], ranks: Ranks, watched: Progress) -> _Found:
+    """This rank's tiles."""
+    found = _Found()
+    buffers = [np.empty(math.prod(plan.tile) * side.itemsize, np.uint8) for side in (plan.source, plan.target)]
+    for index in range(ranks.rank, plan.tiles, ranks.size):
+        box = plan.box(index)
+        a, b = (tile.read(box, buffer) for tile, buffer in zip(tiles, buffers, strict=True))
+        begin = tuple(s.start for s in box)
+        for piece in _pieces(a.shape):
+            _compare_piece(a[piece], b[piece], [x + s.start for x, s in zip(begin, piece[:-1], strict=True)], found)
+        watched.bytes_done += b.nbytes
+    return found
+
+
+def _compare_piece(a: Elements, b: Elements, begin: list[int], found: _Found) -> None:
+    differs = _differs(a, b)
+    count = int(np.count_nonzero(differs))
+    if count:
+        inside = np.unravel_index(int(np.argmax(differs)), differs.shape) if differs.ndim else ()
+        place = tuple(int(p) for p in inside)
+        index = tuple(x + p for x, p in zip(begin, place, strict=True))
+        found.add(count, index, (a[place].item(), b[place].item()))
+
+
+def _check_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> None:
+    alike = a.kind == b.kind and a.names == b.names
+    if not (alike or (a.kind in NUMBERS and b.kind in NUMBERS)) or (a.kind == "V" and a.itemsize != b.itemsize):
+        raise ArgumentError(f"elements of dtype {a} and {b} cannot be compared")
+
+
+def _differs(a: Elements, b: Elements) -> npt.NDArray[np.bool_]:
+    differs = np.asarray(a != b)
+    if {a.dtype.kind, b.dtype.kind} & set("fc") and differs.any():
+        differs &= ~((a != a) & (b != b))
+    return differs
+
+
+def _pieces(extents: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
+    """Boxes of about PIECE_ELEMENTS elements, as near to cubes as can be: neither side's order is favoured."""
+    steps = list(extents)
+    while math.prod(steps) > PIECE_ELEMENTS:
+        longest = max(range(len(steps)), key=steps.__getitem__)
+        steps[longest] = -(-steps[longest] // 2)
+    grid = [range(0, e, s) for e, s in zip(extents, steps, strict=True)]
+    for number in range(math.prod(len(g) for g in grid)):
+        piece: list[Any] = []
+        for g, s, e in zip(grid, steps, extents, strict=True):
+            number, place = divmod(number, len(g))  # noqa: PLW2901
+            piece.append(slice(g[place], min(g[place] + s, e)))
+        yield (*piece, ...)
