@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import swath
+from mpi_runs import run_well
 from swath import _core, learned_streams, page_cache, profile, simulated, throttle
 from swath.stream_settings import AUTO, Settings, settings_for
 
@@ -292,20 +293,9 @@ def test_programs_share_tokens_when_asked(tmp_path, monkeypatch, scope, shares):
         other.wait()
 
 
-def test_nodes_share_the_tokens_of_a_target_that_all_of_them_see(file, monkeypatch):
-    monkeypatch.setenv("SWATH_STREAMS_TARGET", f"server {os.getpid()}")
-
-    def work(comm):
-        with opened(file, comm=comm, streams=1, engine="posix") as a:
-            page_cache.evict(file)
-            mine = a.read(swath.Distribution((swath.Block(),), (4,)), method="direct")
-            scope = a.streams.scope
-            comm.barrier()
-            return mine, scope
-
-    parts = simulated.run_ranks(4, work, nodes=2)
-    np.testing.assert_array_equal(np.concatenate([mine for mine, _ in parts]), np.arange(ELEMENTS))
-    assert [scope.startswith("coordinator") for _, scope in parts] == [False, False, True, True]
+def test_nodes_share_the_tokens_of_a_target_that_all_of_them_see(file):
+    environment = {"SWATH_NODES": "2", "SWATH_STREAMS_TARGET": f"server {os.getpid()}"}
+    assert "all right" in run_well(4, "stream_ranks.py", file, environment=environment)
 
 
 # ------------------------------------------------------------------------------------------------------- memory
