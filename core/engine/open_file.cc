@@ -147,7 +147,7 @@ std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const
 }
 
 // Advice: a kernel that does not take it reads on as it likes.
-void OpenFile::set_readahead(bool wanted) {
+void OpenFile::set_readahead(bool wanted) const {
   posix_fadvise(descriptor_, 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
 

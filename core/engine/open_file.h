@@ -30,7 +30,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
 
   int64_t size() const;
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const;
-  void set_readahead(bool wanted);
+  void set_readahead(bool wanted) const;
   void resize(int64_t bytes);
   void sync();
   // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the

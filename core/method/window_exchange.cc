@@ -211,7 +211,8 @@ void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, c
   int64_t packed = 0;
   std::optional<OneSlice> next = one_slice(side.kept(ranks.front()), window);
   for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
-    const std::optional<OneSlice> first = std::move(next);
+    std::optional<OneSlice> first;
+    first.swap(next);
     for (end = begin + 1; end < ranks.size(); ++end) {
       next = one_slice(side.kept(ranks[end]), window);
       const auto distance = static_cast<int64_t>(end - begin);
