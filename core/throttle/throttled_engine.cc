@@ -15,23 +15,6 @@ constexpr int64_t kSeenBytes = int64_t{64} << 20;
 constexpr double kColdAtMost = 0.25;  // the kernel may have read ahead into what comes next
 constexpr int kBurstsMost = 4;        // times burst_bytes, in one turn
 
-struct Extent {
-  int64_t bytes = 0;
-  int64_t begin = INT64_MAX;
-  int64_t end = 0;
-};
-
-Extent extent_of(std::span<const Transfer> batch) {
-  Extent extent;
-  for (const Transfer& transfer : batch) {
-    if (transfer.bytes == 0) continue;
-    extent.bytes += transfer.bytes;
-    extent.begin = std::min(extent.begin, transfer.offset);
-    extent.end = std::max(extent.end, transfer.offset + transfer.bytes);
-  }
-  return extent;
-}
-
 }  // namespace
 
 bool Turn::begin(Direction direction, Pattern pattern, StreamLimit limit, Counters& counters) {
@@ -77,6 +60,17 @@ ThrottledEngine::~ThrottledEngine() {
   tokens_->leave();
 }
 
+ThrottledEngine::Extent ThrottledEngine::extent_of(std::span<const Transfer> batch) {
+  Extent extent;
+  for (const Transfer& transfer : batch) {
+    if (transfer.bytes == 0) continue;
+    extent.bytes += transfer.bytes;
+    extent.begin = std::min(extent.begin, transfer.offset);
+    extent.end = std::max(extent.end, transfer.offset + transfer.bytes);
+  }
+  return extent;
+}
+
 // One stream alone has nobody to take turns with.
 std::optional<StreamLimit> ThrottledEngine::limit_of(Direction direction) const {
   if (tokens_->streams() < 2) return std::nullopt;
@@ -96,13 +90,19 @@ void ThrottledEngine::transfer(Direction direction, std::span<const Transfer> ba
 // batch are about equal: 4.5 MiB are one of 4.5, not one of 4 and a small one behind it.
 void ThrottledEngine::transfer_in_bursts(const Job& job, std::span<const Transfer> batch) {
   check_batch(batch);
-  const int64_t bytes_left = extent_of(batch).bytes;
-  const int64_t bursts = std::max<int64_t>(bytes_left / options_.burst_bytes, 1);
+  const Extent extent = extent_of(batch);
+  if (extent.bytes == 0) return;
+  if (job.direction == Direction::kRead && cached_before(extent) == 1.0) {
+    job.turn.end();  // a copy, and no wait: others may have the device meanwhile
+    engine_->transfer(job.direction, batch, job.counters);
+    return;
+  }
+  const int64_t bursts = std::max<int64_t>(extent.bytes / options_.burst_bytes, 1);
   if (bursts == 1) {
     transfer_burst(job, batch);
     return;
   }
-  const int64_t burst_bytes = (bytes_left + bursts * kPageBytes - 1) / (bursts * kPageBytes) * kPageBytes;
+  const int64_t burst_bytes = (extent.bytes + bursts * kPageBytes - 1) / (bursts * kPageBytes) * kPageBytes;
   std::vector<Transfer> burst;
   int64_t bytes = 0;
   for (Transfer rest : batch) {
@@ -123,15 +123,6 @@ void ThrottledEngine::transfer_in_bursts(const Job& job, std::span<const Transfe
 void ThrottledEngine::transfer_burst(const Job& job, std::span<const Transfer> burst) {
   const Extent extent = extent_of(burst);
   if (extent.bytes == 0) return;
-  std::optional<double> cached;
-  if (job.direction == Direction::kRead) {
-    cached = cached_before(extent.begin, extent.end);
-    if (cached == 1.0) {
-      job.turn.end();  // a copy, and no wait: others may have the device meanwhile
-      engine_->transfer(job.direction, burst, job.counters);
-      return;
-    }
-  }
   const Pattern pattern = pattern_of(extent.bytes / std::ssize(burst));
   const bool limited = job.turn.begin(job.direction, pattern, job.limit, job.counters);
   if (readahead_ == limited) {
@@ -144,25 +135,24 @@ void ThrottledEngine::transfer_burst(const Job& job, std::span<const Transfer> b
     job.turn.end();
     throw;
   }
-  job.turn.moved(extent.bytes, reached_device(job.direction, extent.begin, extent.end, cached));
+  job.turn.moved(extent.bytes, reached_device(job.direction, extent));
 }
 
-// What the kernel cannot tell teaches nothing. Of a write it tells afterwards: what is in the page cache now has not
-// reached the device.
-bool ThrottledEngine::reached_device(Direction direction, int64_t begin, int64_t end,
-                                     std::optional<double> cached_before) const {
-  if (direction == Direction::kRead) return cached_before && *cached_before <= kColdAtMost;
-  return engine_->cached_part(begin, end - begin) == 0.0;
+// What the kernel cannot tell teaches nothing. Of a read it has told before, of a write it tells afterwards: what is in
+// the page cache now has not reached the device.
+bool ThrottledEngine::reached_device(Direction direction, const Extent& extent) const {
+  if (direction == Direction::kRead) return seen_.cached && *seen_.cached <= kColdAtMost;
+  return engine_->cached_part(extent.begin, extent.end - extent.begin) == 0.0;
 }
 
-// Of the next 64 MiB or what is left of the file, asked when the stream comes there first. Where it comes back to what
-// it has read, or jumps, it asks again.
-std::optional<double> ThrottledEngine::cached_before(int64_t begin, int64_t end) {
-  if (begin < seen_.next || end > seen_.end) {
-    const int64_t seen_end = std::max(end, std::min(begin + kSeenBytes, engine_->size()));
-    seen_ = {begin, begin, seen_end, engine_->cached_part(begin, seen_end - begin)};
+// Of the whole transfer, the next 64 MiB or what is left of the file, asked when the stream comes there first. Where it
+// comes back to what it has read, or jumps, it asks again.
+std::optional<double> ThrottledEngine::cached_before(const Extent& extent) {
+  if (extent.begin < seen_.next || extent.end > seen_.end) {
+    const int64_t end = std::max(extent.end, std::min(extent.begin + kSeenBytes, engine_->size()));
+    seen_ = {extent.begin, end, engine_->cached_part(extent.begin, end - extent.begin)};
   }
-  seen_.next = end;
+  seen_.next = extent.end;
   return seen_.cached;
 }
 

@@ -9,6 +9,7 @@
 // of the file, the end of the operation, an exchange (Engine::end_burst).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,16 +78,22 @@ class ThrottledEngine final : public Engine {
   void sync() override { engine_->sync(); }
 
  private:
+  // Of the file, from the first byte of a batch to the last.
+  struct Extent {
+    int64_t bytes = 0;  // that are moved
+    int64_t begin = INT64_MAX;
+    int64_t end = 0;
+  };
   // What the page cache held of a part of the file when this stream came to it.
   struct Seen {
-    int64_t begin = 0;
     int64_t next = 0;  // where the stream has come to: before it, it has read itself
     int64_t end = 0;
     std::optional<double> cached;
   };
 
   std::optional<StreamLimit> limit_of(Direction direction) const;
-  std::optional<double> cached_before(int64_t begin, int64_t end);
+  static Extent extent_of(std::span<const Transfer> batch);
+  std::optional<double> cached_before(const Extent& extent);
   struct Job {
     Direction direction;
     StreamLimit limit;
@@ -95,7 +102,7 @@ class ThrottledEngine final : public Engine {
   };
   void transfer_in_bursts(const Job& job, std::span<const Transfer> batch);
   void transfer_burst(const Job& job, std::span<const Transfer> burst);
-  bool reached_device(Direction direction, int64_t begin, int64_t end, std::optional<double> cached_before) const;
+  bool reached_device(Direction direction, const Extent& extent) const;
 
   const std::unique_ptr<Engine> engine_;
   const std::shared_ptr<Tokens> tokens_;
