@@ -36,6 +36,15 @@ class SharedByForks {
   T* value_;
 };
 
+// All must end well.
+inline void expect_well(const std::vector<pid_t>& children) {
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
 // Stands for MPI while the processes do not share a segment yet: slow, and only for a few small calls.
 struct BootstrapBoard {
   static constexpr int kCallsMax = 8, kRanksMax = 8, kBytesMax = 256;

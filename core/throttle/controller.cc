@@ -11,16 +11,22 @@ constexpr double kErrorsApart = 3;    // and by so many standard errors: several
 constexpr double kClear = 1.2;        // better by so much needs no second look
 constexpr int32_t kCloseSamples = 4;  // times as many samples for it
 constexpr double kDrift = 1.2;        // held throughput that is away by so much is another regime
-constexpr double kFar = 1.5;
-constexpr int kDriftWindows = 2;     // in a row
-constexpr double kCompany = 0.9;     // of the limit: a burst with less says nothing about it
-constexpr double kCrowdKept = 0.75;  // the same where there is no limit: of the crowd
+constexpr double kFar = 1.5;          // so far apart that a few bursts show it
+constexpr int kDriftWindows = 2;      // in a row
+constexpr double kCompany = 0.9;      // of the limit: a burst with less says nothing about it
+constexpr double kCrowdKept = 0.75;   // the same where there is no limit: of the crowd
 constexpr double kCrowdGrown = 1.5;
 constexpr int32_t kSamplesMin = 8;
 constexpr int32_t kWindow = 16;
 constexpr int32_t kPatience = 32;    // bursts with too little company before a rung is given up, beyond four a sample
 constexpr int64_t kHoldFirst = 256;  // bursts; 1 GiB of 4 MiB
 constexpr int64_t kHoldMost = 16384;
+constexpr int32_t kSamplesHopeless = 3;
+
+// Of the difference of two rates, bytes a second.
+double error_between(const Evidence& one, const Evidence& other) {
+  return std::hypot(one.error() * one.rate(), other.error() * other.rate());
+}
 
 }  // namespace
 
@@ -95,7 +101,9 @@ bool Controller::completed(const Burst& burst, Decision& decision) {
 }
 
 bool Controller::counts(const Burst& burst) {
-  if (!burst.from_device || burst.epoch != epoch_ || burst.bytes <= 0 || burst.seconds <= 0) return false;
+  if (!burst.from_device || burst.epoch != epoch_ || burst.bytes <= 0 || burst.seconds <= 0 || burst.concurrency <= 0) {
+    return false;
+  }
   if (rung_ == kAll) {
     crowd_ = std::max(burst.concurrency, crowd_ - (crowd_ - burst.concurrency) / kWindow);
     if (burst.concurrency < kCrowdKept * crowd_ || top_rung() < 0) return false;  // alone: nothing to throttle
@@ -113,12 +121,19 @@ bool Controller::counts(const Burst& burst) {
 bool Controller::is_better(int rung, int than) const {
   const Evidence& one = evidence_[rung];
   const Evidence& other = evidence_[than];
-  const double error = std::hypot(one.error() * one.rate(), other.error() * other.rate());
-  return one.rate() > kGain * other.rate() && one.rate() - other.rate() > kErrorsApart * error;
+  return one.rate() > kGain * other.rate() && one.rate() - other.rate() > kErrorsApart * error_between(one, other);
 }
 
 // What others must be better than: no limit, or the one that is held.
 int Controller::champion() const { return phase_ == Phase::kSearching ? kAll : rung_held_; }
+
+// So much slower than the best that a few bursts are enough to see it: 1 stream on an SSD.
+bool Controller::is_hopeless(int rung) const {
+  const Evidence& now = evidence_[rung];
+  const Evidence& leader = evidence_[best()];
+  return now.count() >= kSamplesHopeless && kFar * now.rate() < leader.rate() &&
+         leader.rate() - now.rate() > kErrorsApart * error_between(now, leader);
+}
 
 // Faster than the champion, by so little that it may be chance: both are watched for longer, which costs little.
 bool Controller::is_close(int rung) const {
@@ -152,10 +167,10 @@ int Controller::next_to_measure() const {
 }
 
 bool Controller::measured_enough(Decision& decision) {
-  if (evidence_[rung_].count() < samples_wanted(rung_)) return false;
+  if (evidence_[rung_].count() < samples_wanted(rung_) && !is_hopeless(rung_)) return false;
   const int next = next_to_measure();
   if (next >= 0) {
-    decision = decide(next, Reason::kMeasure);
+    decision = decide(next, Reason::kMeasure, evidence_[rung_]);
     return true;
   }
   const int found = best();
@@ -163,7 +178,7 @@ bool Controller::measured_enough(Decision& decision) {
     if (found == champion() || !is_close(found)) break;
     if (evidence_[rung].count() >= kCloseSamples * samples_wanted(rung)) continue;
     if (rung_ == rung) return false;
-    decision = decide(rung, Reason::kMeasure);
+    decision = decide(rung, Reason::kMeasure, evidence_[rung_]);
     return true;
   }
   if (phase_ == Phase::kProbing) return settle(Reason::kConfirmed, decision);
@@ -184,7 +199,7 @@ bool Controller::settle(Reason reason, Decision& decision) {
   }
   const bool same = reason == Reason::kConfirmed || reason == Reason::kNoBetter;
   hold_for_ = same ? std::min(std::max(hold_for_, kHoldFirst / 2) * 2, kHoldMost) : kHoldFirst;
-  decision = decide(rung, reason);
+  decision = decide(rung, reason, evidence_[rung_]);
   reference_ = evidence_[rung].rate();
   phase_ = Phase::kHolding;
   crowd_held_ = crowd_;
@@ -209,8 +224,7 @@ bool Controller::held_enough(Decision& decision) {
     evidence_[rung_] = window_;
     rung_held_ = rung_;
     phase_ = Phase::kProbing;
-    const int next = next_to_measure();
-    decision = decide(next, Reason::kMeasure);
+    decision = decide(next_to_measure(), Reason::kMeasure, evidence_[rung_]);
     return true;
   }
   window_ = {};
@@ -225,24 +239,22 @@ bool Controller::is_away(double factor) const {
 // From the beginning: what showed the change is in part of the time before it.
 bool Controller::search_again(Reason reason, Decision& decision) {
   evidence_ = {};
-  evidence_[rung_] = window_;  // for the decision's record only
   phase_ = Phase::kSearching;
   hold_for_ = 0;
-  decision = decide(kAll, reason);
-  evidence_ = {};
+  decision = decide(kAll, reason, window_);
   to_skip_ = static_cast<int32_t>(std::lround(crowd_));
   return true;
 }
 
-Decision Controller::decide(int rung, Reason reason) {
-  const Evidence& now = evidence_[rung_];
+// `seen`: of the rung at work.
+Decision Controller::decide(int rung, Reason reason, const Evidence& seen) {
   Decision decision;
   decision.from = streams_of(rung_);
   decision.to = streams_of(rung);
   decision.reason = reason;
-  decision.samples = now.count();
-  decision.rate = now.rate();
-  decision.rate_error = now.error();
+  decision.samples = seen.count();
+  decision.rate = seen.rate();
+  decision.rate_error = seen.error();
   decision.best_rate = evidence_[rung].rate();
   go_to(rung);
   return decision;

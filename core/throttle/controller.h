@@ -111,6 +111,7 @@ class Controller {
   bool counts(const Burst& burst);
   bool is_better(int rung, int than) const;
   int champion() const;
+  bool is_hopeless(int rung) const;
   bool is_close(int rung) const;
   int best() const;
   int next_to_measure() const;
@@ -120,7 +121,7 @@ class Controller {
   bool search_again(Reason reason, Decision& decision);
   bool settle(Reason reason, Decision& decision);
   void go_to(int rung);
-  Decision decide(int rung, Reason reason);
+  Decision decide(int rung, Reason reason, const Evidence& seen);
 
   Phase phase_ = Phase::kSearching;
   int32_t rung_ = kAll;  // at work

@@ -121,6 +121,16 @@ TEST(Controller, CostsNearlyNothingWhereNoLimitHelps) {
   EXPECT_LE(streams.run(solid_state, 10000), 1.02 * best_static(solid_state, 16, 10000));
 }
 
+// Looking costs little too: 1 stream, at a third of the throughput, is measured for a few bursts only.
+TEST(Controller, WhatIsHopelessIsNotMeasuredForLong) {
+  Hungry streams(16);
+  EXPECT_LE(streams.run(solid_state, 500), 1.04 * best_static(solid_state, 16, 500));
+  const auto one = std::find_if(streams.decisions.begin(), streams.decisions.end(),
+                                [](const Decision& decision) { return decision.from == 1; });
+  ASSERT_NE(one, streams.decisions.end());
+  EXPECT_LT(one->samples, 8);
+}
+
 TEST(Controller, StartsWithoutALimitAndSaysWhyItSetsOne) {
   Hungry streams(16);
   EXPECT_EQ(streams.controller.limit(), 0);

@@ -62,11 +62,7 @@ TEST_F(TokenServerTest, NodesShareOneToken) {
     }
     _exit(0);
   }
-  for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+  expect_well(children);
   EXPECT_EQ(shared->most, 1);
   for (const auto& served : shared->served) EXPECT_EQ(served, kRounds);
   EXPECT_EQ(tokens->status().reads.grants, kNodes * kRounds);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -57,9 +58,10 @@ struct Lane {
   int64_t taken_back;
   Controller controllers[kPatterns];
 
+  // Simulated time begins again with each simulation.
   void count_until(double now) {
     served += active * std::max(now - served_until, 0.0);
-    served_until = std::max(now, served_until);
+    served_until = now;
   }
 };
 
@@ -424,7 +426,7 @@ void NodeTokens::take_back_lost(Clock& clock) {
   {
     const Locked locked(*table_);
     const double now = clock.now();
-    if (now - table_->looked_at < kLookAgainSeconds) return;
+    if (std::abs(now - table_->looked_at) < kLookAgainSeconds) return;
     table_->looked_at = now;
     for (int32_t i = 0; i < table_->seats_used; ++i) {
       Seat& seat = table_->seats[i];

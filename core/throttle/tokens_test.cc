@@ -151,11 +151,7 @@ TEST_F(TokensTest, ProcessesShareATokenFairly) {
     }
     _exit(0);
   }
-  for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+  expect_well(children);
   EXPECT_EQ(shared->most, 1);
   for (const auto& served : shared->served) EXPECT_EQ(served, kRounds);
   EXPECT_LT(shared->wait_max, 2);  // 15 others of 2 ms each, on a machine that may be busy
