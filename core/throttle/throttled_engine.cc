@@ -89,6 +89,7 @@ void ThrottledEngine::transfer(Direction direction, std::span<const Transfer> ba
 // Cuts the batch where a burst is full; a transfer that is larger than what is left of one is cut, too. Bursts of a
 // batch are about equal: 4.5 MiB are one of 4.5, not one of 4 and a small one behind it.
 void ThrottledEngine::transfer_in_bursts(const Job& job, std::span<const Transfer> batch) {
+  check_batch(batch);
   const Extent extent = extent_of(batch);
   if (extent.bytes == 0) return;
   if (job.direction == Direction::kRead && cached_before(extent) == 1.0) {
@@ -96,7 +97,6 @@ void ThrottledEngine::transfer_in_bursts(const Job& job, std::span<const Transfe
     engine_->transfer(job.direction, batch, job.counters);
     return;
   }
-  check_batch(batch);
   const int64_t bursts = std::max<int64_t>(extent.bytes / options_.burst_bytes, 1);
   if (bursts == 1) {
     transfer_burst(job, batch);
