@@ -125,12 +125,17 @@ def library(folder: Path) -> swath.Plan:
     with h5py.File(folder / "a.h5", "w") as file:
         file.create_dataset("v", data=np.zeros((100, 90)), chunks=(32, 25), compression="gzip")
     with swath.open(folder / "a.h5", "v") as a:
+        return a.explain(Distribution((Block(), Whole()), grid=(2, 1)), write=True, cached=1)
+
+
+def coded(folder: Path) -> swath.Plan:
+    with swath.create(folder / "a.zarr", (100, 90), "<f8", chunks=(16, 15), shards=(32, 30)) as a:
         return a.explain(Distribution((Block(), Whole()), grid=(2, 1)), cached=1)
 
 
 CASES = (
     *(chunked_hdf5, record_variable, boxes, scalar, conforming),
-    *(write_with_holes, one_rank, sparse, library),
+    *(write_with_holes, one_rank, sparse, library, coded),
 )
 
 

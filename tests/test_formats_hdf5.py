@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import swath
 from swath.errors import ArgumentError, Error, FormatError, StoreError, UnsupportedError
 from swath.formats import (
     ChunkedLayout,
+    CodedLayout,
     LibraryLayout,
     StridedLayout,
     allocate,
@@ -23,6 +25,7 @@ from swath.formats import (
     library_write,
     variables,
 )
+from swath.simulated import run_ranks
 
 h5py = pytest.importorskip("h5py")
 
@@ -88,7 +91,7 @@ def test_every_variable_of_real_netcdf4_files_equals_h5py(name):
             continue
         description = describe(path, summary.name)
         expected = read(path, summary.name)
-        if isinstance(description.layout, LibraryLayout):
+        if isinstance(description.layout, (LibraryLayout, CodedLayout)):
             values = library_read(description, (slice(None),) * len(description.shape))
         else:
             values = np.empty(description.shape, description.dtype)
@@ -242,8 +245,8 @@ def make_library_datasets(path):
     """One dataset of each kind whose bytes are out of reach; returns the reason of each."""
     values = np.arange(63, dtype=">i4").reshape(7, 9)
     with h5py.File(path, "w") as file:
-        file.create_dataset("gzip", data=values, chunks=(3, 4), compression="gzip", shuffle=True)
-        file.create_dataset("fletcher", data=values, chunks=(3, 4), fletcher32=True)
+        file.create_dataset("lzf", data=values, chunks=(3, 4), compression="lzf", shuffle=True)
+        file.create_dataset("scaled", data=values, chunks=(3, 4), scaleoffset=0)
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         plist.set_layout(h5py.h5d.COMPACT)
         space = h5py.h5s.create_simple((7, 9))
@@ -256,8 +259,8 @@ def make_library_datasets(path):
         virtual[...] = h5py.VirtualSource(".", "source", (7, 9))
         file.create_virtual_dataset("virtual", virtual)
     return values, {
-        "gzip": "compressed (shuffle, gzip)",
-        "fletcher": "filtered (fletcher32)",
+        "lzf": "compressed (shuffle, lzf)",
+        "scaled": "compressed (scaleoffset)",
         "compact": "compact dataset",
         "external": "external storage",
         "virtual": "virtual dataset",
@@ -277,6 +280,87 @@ def test_bytes_out_of_reach_go_through_the_library_which_says_why(path):
         summary = next(s for s in variables(path) if s.name == name)
         assert reason in summary.layout
         assert summary.layout.startswith("through the HDF5 library: ")
+
+
+FILTERS = {
+    "gzip": {"compression": "gzip"},
+    "shuffle-gzip": {"compression": "gzip", "compression_opts": 1, "shuffle": True},
+    "fletcher32": {"fletcher32": True},
+    "shuffle": {"shuffle": True},
+    "all": {"compression": "gzip", "shuffle": True, "fletcher32": True},
+}
+
+
+@pytest.mark.parametrize("filters", FILTERS)
+@pytest.mark.parametrize("dtype", [">i2", "<f8", "<c16", "S3", "?"])
+def test_filtered_chunks_are_read_by_swath_as_h5py_reads_them(path, filters, dtype):
+    values = np.random.default_rng(1).integers(0, 9, (37, 23)).astype(dtype)
+    with h5py.File(path, "w") as file:
+        file.create_dataset("v", data=values, chunks=(10, 7), **FILTERS[filters])
+        partly = file.create_dataset(
+            "partly", (37, 23), dtype, chunks=(10, 7), fillvalue=values[0, 1], **FILTERS[filters]
+        )
+        partly[12:15] = values[12:15]
+    expected = read(path, "partly")
+    with swath.open(path, "v") as a, swath.open(path, "partly") as b:
+        for index in (..., np.s_[3:30:4, ::-2], np.s_[36], np.s_[5, 5], np.s_[4:4]):
+            np.testing.assert_array_equal(a[index], values[index])
+            np.testing.assert_array_equal(b[index], expected[index])
+        assert a.counters.method == "chunks"
+
+
+def test_chunks_that_skip_filters_are_read_too(path):
+    values = np.arange(40, dtype="<i4").reshape(4, 10)
+    with h5py.File(path, "w") as file:
+        dataset = file.create_dataset("v", (4, 10), "<i4", chunks=(2, 10), compression="gzip", shuffle=True)
+        dataset[2:] = values[2:]
+        dataset.id.write_direct_chunk((0, 0), values[:2].tobytes(), filter_mask=0b11)
+    np.testing.assert_array_equal(read(path, "v"), values)
+    with swath.open(path, "v") as a:
+        np.testing.assert_array_equal(a[...], values)
+
+
+def test_what_the_library_writes_into_filtered_chunks_is_read_again(path):
+    values = np.zeros((30, 20), "<i4")
+    with h5py.File(path, "w") as file:
+        file.create_dataset("v", data=values, chunks=(7, 7), compression="gzip", shuffle=True, fletcher32=True)
+
+    def work(comm):
+        with swath.open(path, "v", mode="r+", comm=comm) as a:
+            distribution = swath.Distribution((swath.Block(), swath.Whole()), (2, 1))
+            mine = (
+                np.random.default_rng(comm.rank).integers(0, 1 << 30, (15, 20)).astype("<i4")
+            )  # no chunk keeps its size
+            a.write(mine, distribution)
+            assert a.counters.method == "library"
+            np.testing.assert_array_equal(a.read(distribution), mine)
+            assert a.counters.method == "chunks"
+            return mine
+
+    shares = run_ranks(2, work)
+    np.testing.assert_array_equal(read(path, "v"), np.concatenate(shares))
+
+
+def test_damaged_filtered_chunks_are_reported_and_nothing_crashes(path):
+    values = np.random.default_rng(2).integers(0, 9, (40, 40)).astype("<i4")
+    with h5py.File(path, "w") as file:
+        file.create_dataset("v", data=values, chunks=(20, 20), compression="gzip", shuffle=True, fletcher32=True)
+    whole = path.read_bytes()
+    table = describe(path, "v").layout.places
+    random = np.random.default_rng(3)
+    for _ in range(30):
+        at = int(table.offsets[0, 0]) + int(random.integers(table.nbytes[0, 0]))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << random.integers(8))]) + whole[at + 1 :])
+        with swath.open(path, "v") as a:
+            np.testing.assert_array_equal(a[20:], values[20:])
+            with pytest.raises(FormatError, match=r"chunk \(0, 0\).*fletcher32"):
+                a.read()
+    path.write_bytes(whole)
+    description = describe(path, "v")
+    assert pickle.loads(pickle.dumps(description)) == description
+    os.truncate(path, description.end - 1)
+    with pytest.raises((FormatError, StoreError)):
+        swath.open(path, "v")
 
 
 def test_elements_stored_as_numpy_cannot_say_go_through_the_library(path):
@@ -328,7 +412,7 @@ def test_library_reads_and_writes_select_as_numpy(path, index):
 
 def test_wrong_indices_and_values_for_the_library_are_refused(path):
     make_library_datasets(path)
-    description = describe(path, "gzip")
+    description = describe(path, "lzf")
     with pytest.raises(ArgumentError, match="1 indices for 2 dimensions"):
         library_read(description, (slice(None),))
     with pytest.raises(ArgumentError, match="index 7 of dimension 0 is outside its length 7"):

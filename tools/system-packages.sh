@@ -27,6 +27,10 @@ look() {
   has_header gtest/gtest.h || missing+=(libgtest-dev)
   command -v pkg-config >/dev/null || missing+=(pkg-config)
   has_fuse || missing+=(libfuse3-dev)
+  has_header zstd.h || missing+=(libzstd-dev)
+  has_header blosc.h || missing+=(libblosc-dev)
+  has_header lz4.h || missing+=(liblz4-dev)
+  has_header libdeflate.h || missing+=(libdeflate-dev)
 }
 
 as_root=()
@@ -57,6 +61,10 @@ failed=0
 for package in "${missing[@]}"; do
   case $package in
     liburing-dev) echo "setup: liburing-dev is missing: no io_uring engine, posix carries the bytes" ;;
+    libzstd-dev | libblosc-dev | liblz4-dev)
+      echo "setup: $package is missing: Zarr arrays with that codec will be refused" ;;
+    libdeflate-dev)
+      echo "setup: $package is missing: Zarr's gzip is refused, HDF5's goes through h5py, one chunk at a time" ;;
     libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;
     libfuse3-dev | pkg-config) echo "setup: $package is missing: no swath-modelled-disk, its tests will be skipped" ;;
     *) echo "setup: $package is missing and nothing can take its place: install it" >&2 && failed=1 ;;

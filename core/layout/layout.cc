@@ -19,6 +19,14 @@ void check_extents(const Shape& shape) {
   }
 }
 
+std::vector<int> c_order(size_t dimensions) {
+  std::vector<int> order(dimensions);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+}  // namespace
+
 std::vector<int64_t> strides_in_order(const Shape& shape, int64_t element_bytes, const std::vector<int>& order) {
   std::vector<int64_t> strides(shape.size());
   int64_t stride = element_bytes;
@@ -32,13 +40,52 @@ std::vector<int64_t> strides_in_order(const Shape& shape, int64_t element_bytes,
   return strides;
 }
 
-std::vector<int> c_order(size_t dimensions) {
-  std::vector<int> order(dimensions);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
+Regions regions_in(const Panel& panel, const Part& part, int64_t element_bytes) {
+  if (!part.holds) return {};
+  int64_t file_origin = panel.offset;
+  int64_t memory_origin = part.memory_origin;
+  std::vector<RegionDimension> dimensions;
+  dimensions.reserve(panel.begin.size());
+  for (size_t d = 0; d < panel.begin.size(); ++d) {
+    int64_t skipped = 0;
+    IndexSet inside = part.indices[d].clip(panel.begin[d], panel.end[d], &skipped);
+    file_origin -= panel.begin[d] * panel.strides[d];
+    memory_origin += skipped * part.memory_strides[d];
+    dimensions.push_back({inside, panel.strides[d], part.memory_strides[d]});
+  }
+  return Regions(file_origin, memory_origin, element_bytes, std::move(dimensions));
 }
 
-}  // namespace
+std::vector<int64_t> chunks_of(const Shape& shape, const Shape& chunk_shape, const Part& part) {
+  if (part.count() == 0) return {};
+  // The chunks that each dimension touches; a chunk is touched when it is so in every dimension.
+  std::vector<int64_t> chunks{0};
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const IndexSet& indices = part.indices[d];
+    std::vector<int64_t> longer;
+    for (const int64_t outer : chunks) {
+      for (int64_t position = 0; position < indices.count();) {
+        const int64_t coordinate = indices.at(position) / chunk_shape[d];
+        longer.push_back(outer * ceil_div(shape[d], chunk_shape[d]) + coordinate);
+        const int64_t end = std::min((coordinate + 1) * chunk_shape[d], shape[d]);
+        position = indices.count_below(end);
+      }
+    }
+    chunks = std::move(longer);
+  }
+  return chunks;
+}
+
+Panel chunk_at(const Shape& shape, const Shape& chunk_shape, int64_t position) {
+  Panel panel{Shape(shape.size()), Shape(shape.size()), 0, {}};
+  for (size_t d = shape.size(); d-- > 0;) {
+    const int64_t chunks = ceil_div(shape[d], chunk_shape[d]);
+    panel.begin[d] = (position % chunks) * chunk_shape[d];
+    panel.end[d] = std::min(shape[d], panel.begin[d] + chunk_shape[d]);
+    position /= chunks;
+  }
+  return panel;
+}
 
 Layout Layout::strided(Shape shape, int64_t element_bytes, int64_t offset, std::vector<int64_t> strides) {
   if (element_bytes < 1) fail_argument("layout: an element of " + std::to_string(element_bytes) + " bytes");
@@ -175,13 +222,9 @@ int64_t Layout::panel_of_chunk(int64_t linear) const {
 }
 
 Panel Layout::chunk(int64_t linear) const {
-  Panel panel{Shape(shape_.size()), Shape(shape_.size()), offset_of_chunk(linear), strides_};
-  for (size_t d = shape_.size(); d-- > 0;) {
-    const int64_t chunks = ceil_div(shape_[d], chunk_shape_[d]);
-    panel.begin[d] = (linear % chunks) * chunk_shape_[d];
-    panel.end[d] = std::min(shape_[d], panel.begin[d] + chunk_shape_[d]);
-    linear /= chunks;
-  }
+  Panel panel = chunk_at(shape_, chunk_shape_, linear);
+  panel.offset = offset_of_chunk(linear);
+  panel.strides = strides_;
   return panel;
 }
 
@@ -207,23 +250,8 @@ std::pair<int64_t, int64_t> Layout::panels_in(int64_t begin, int64_t end) const 
 std::vector<int64_t> Layout::panels_of(const Part& part) const {
   if (part.count() == 0) return {};
   if (!is_chunked()) return {0};
-  // The chunks that each dimension touches; a chunk is touched when it is so in every dimension.
-  std::vector<int64_t> chunks{0};
-  for (size_t d = 0; d < shape_.size(); ++d) {
-    const IndexSet& indices = part.indices[d];
-    std::vector<int64_t> longer;
-    for (const int64_t outer : chunks) {
-      for (int64_t position = 0; position < indices.count();) {
-        const int64_t coordinate = indices.at(position) / chunk_shape_[d];
-        longer.push_back(outer * ceil_div(shape_[d], chunk_shape_[d]) + coordinate);
-        const int64_t end = std::min((coordinate + 1) * chunk_shape_[d], shape_[d]);
-        position = indices.count_below(end);
-      }
-    }
-    chunks = std::move(longer);
-  }
   std::vector<int64_t> panels;
-  for (const int64_t id : chunks) {
+  for (const int64_t id : chunks_of(shape_, chunk_shape_, part)) {
     if (panel_of_chunk(id) >= 0) panels.push_back(panel_of_chunk(id));
   }
   std::sort(panels.begin(), panels.end());
@@ -241,20 +269,7 @@ Regions Layout::regions(const Part& part) const {
 }
 
 Regions Layout::regions(const Panel& panel, const Part& part) const {
-  if (!is_chunked()) return regions(part);
-  if (!part.holds) return {};
-  int64_t file_origin = panel.offset;
-  int64_t memory_origin = part.memory_origin;
-  std::vector<RegionDimension> dimensions;
-  dimensions.reserve(shape_.size());
-  for (size_t d = 0; d < shape_.size(); ++d) {
-    int64_t skipped = 0;
-    IndexSet inside = part.indices[d].clip(panel.begin[d], panel.end[d], &skipped);
-    file_origin -= panel.begin[d] * panel.strides[d];
-    memory_origin += skipped * part.memory_strides[d];
-    dimensions.push_back({inside, panel.strides[d], part.memory_strides[d]});
-  }
-  return Regions(file_origin, memory_origin, element_bytes_, std::move(dimensions));
+  return is_chunked() ? regions_in(panel, part, element_bytes_) : regions(part);
 }
 
 std::vector<Panel> Layout::absent_panels() const {

@@ -21,6 +21,15 @@ struct Panel {
   std::vector<int64_t> strides;  // bytes
 };
 
+// The elements of `part` in one panel; memory places are those of `part`.
+Regions regions_in(const Panel& panel, const Part& part, int64_t element_bytes);
+// The strides in bytes of a dense array whose dimensions vary in `order`, slowest first.
+std::vector<int64_t> strides_in_order(const Shape& shape, int64_t element_bytes, const std::vector<int>& order);
+// The chunks of the grid that hold elements of `part`, as positions in C order, ascending.
+std::vector<int64_t> chunks_of(const Shape& shape, const Shape& chunk_shape, const Part& part);
+// The elements [begin, end) of a chunk of the grid; its offset is 0 and it has no strides yet.
+Panel chunk_at(const Shape& shape, const Shape& chunk_shape, int64_t position);
+
 class Layout {
  public:
   // Element i is at offset + sum(i[d] * strides[d]). Throws Error{kFormat} where elements would overlap or dimensions

@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/operators.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -144,7 +145,8 @@ class Place {
   Py_buffer view_;
 };
 
-// `arrays`: one a part, which the caller keeps alive.
+}  // namespace
+
 swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t element_bytes, const nb::list& arrays) {
   swath::LocalMemory memory;
   memory.parts = sharing.parts(rank, element_bytes);
@@ -158,6 +160,8 @@ swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t el
   }
   return memory;
 }
+
+namespace {
 
 // One loop a dimension, the fastest of the target innermost.
 std::vector<swath::CopyLevel> levels_between(const std::vector<int64_t>& shape, const Place& target,
@@ -231,6 +235,8 @@ void set_tuning(swath::Request& request, const TuningPairs& values) {
       tuning.domain_bytes_min = bytes;
     } else if (name == "staged_run_bytes") {
       tuning.staged_run_bytes = bytes;
+    } else if (name == "chunk_buffer_bytes") {
+      tuning.chunk_buffer_bytes = bytes;
     } else if (name == "runs_bytes_min") {
       tuning.runs_bytes_min = bytes;
       asked.runs_bytes_min = true;
@@ -238,7 +244,7 @@ void set_tuning(swath::Request& request, const TuningPairs& values) {
       swath::fail_argument(
           "tuning: \"" + name +
           "\" is not known; expected sieve_bytes, bounce_bytes, window_bytes, list_pieces, aggregators, "
-          "domain_bytes_min, runs_bytes_min or staged_run_bytes");
+          "domain_bytes_min, runs_bytes_min, staged_run_bytes or chunk_buffer_bytes");
     }
   }
 }
@@ -514,6 +520,7 @@ NB_MODULE(_core, m) {
 
   nb::class_<Counters>(m, "Counters", "What an operation did on this rank.")
       .def(nb::init<>())
+      .def(nb::self += nb::self)
       .def_ro("read_requests", &Counters::read_requests)
       .def_ro("write_requests", &Counters::write_requests)
       .def_ro("read_bytes", &Counters::read_bytes)
@@ -543,6 +550,8 @@ NB_MODULE(_core, m) {
         return counters;
       },
       "plan"_a, "comm"_a, "engine"_a, "arrays"_a, "fill"_a, "progress"_a.none() = nb::none());
+
+  bind_chunks(m);
 
   m.def(
       "redistribute",

@@ -193,6 +193,7 @@ class Progress:
 
 class Counters:
     def __init__(self) -> None: ...
+    def __iadd__(self, other: Counters) -> Counters: ...
     read_requests: int
     write_requests: int
     read_bytes: int
@@ -218,6 +219,78 @@ def redistribute(
     target: Arrays,
     progress: Progress | None = None,
 ) -> Counters: ...
+
+CodecTuples = Sequence[tuple[str, dict[str, int | str]]]
+
+class CodedArray:
+    @staticmethod
+    def table(
+        path: str,
+        shape: Sequence[int],
+        element_bytes: int,
+        chunk_shape: Sequence[int],
+        order: Sequence[int],
+        codecs: CodecTuples,
+        fill: bytes,
+        offsets: Sequence[int],
+        bytes: Sequence[int],  # noqa: A002
+        skipped: Sequence[int],
+    ) -> CodedArray: ...
+    @staticmethod
+    def files(
+        path: str,
+        shape: Sequence[int],
+        element_bytes: int,
+        chunk_shape: Sequence[int],
+        order: Sequence[int],
+        codecs: CodecTuples,
+        fill: bytes,
+        first: str,
+        separator: str,
+        scalar: str,
+    ) -> CodedArray: ...
+    @staticmethod
+    def shards(
+        path: str,
+        shape: Sequence[int],
+        element_bytes: int,
+        chunk_shape: Sequence[int],
+        order: Sequence[int],
+        codecs: CodecTuples,
+        fill: bytes,
+        first: str,
+        separator: str,
+        scalar: str,
+        shard_shape: Sequence[int],
+        index_codecs: CodecTuples,
+        index_at_end: bool,
+    ) -> CodedArray: ...
+    @property
+    def chunk_bytes(self) -> int: ...
+
+def read_chunks(
+    array: CodedArray,
+    sharing: Sharing,
+    rank: int,
+    arrays: Arrays,
+    buffer_bytes_max: int,
+    ranks_of_node: int,
+    progress: Progress | None = None,
+) -> Counters: ...
+def touched_units(array: CodedArray, sharing: Sharing, rank: int) -> tuple[list[int], list[int]]: ...
+def write_chunks(
+    array: CodedArray,
+    sharing: Sharing,
+    rank: int,
+    arrays: Arrays,
+    units: Sequence[int],
+    buffer_bytes_max: int,
+    ranks_of_node: int,
+    progress: Progress | None = None,
+) -> Counters: ...
+def check_codec(name: str) -> None: ...
+def exchange_names(one: str, other: str) -> bool: ...
+def sync_folder(path: str) -> None: ...
 def time_requests(
     engine: Engine,
     write: bool,

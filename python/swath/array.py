@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core, formats, library_access, profile, progress, throttle
+from swath import _core, coded_access, formats, library_access, profile, progress, throttle
 from swath.aside import Aside
 from swath.errors import ArgumentError, Error, StoreError
-from swath.formats import ChunkedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
+from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
 from swath.learning import Learning
 from swath.local_memory import checked_out, checked_values
 from swath.operation import Conditions, Operation, checked_tuning
-from swath.plan import LibraryPlan, Measured, Plan
+from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.ranks import NO_NOTE, Note, Ranks, ranks_of
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 from swath.stream_settings import Streams
@@ -76,7 +76,8 @@ def open(  # noqa: A001 - the name that scripts use
     """Open an array in an existing file. Collective over `comm`.
 
     Args:
-        path: the file: .npy, netCDF classic, netCDF-4, HDF5, or any file where shape and dtype are given.
+        path: the file: .npy, netCDF classic, netCDF-4, HDF5, or any file where shape and dtype are given; or the
+            folder of a Zarr store.
         variable: its name in the file; may be left out where only one can be meant.
         mode: "r" to read, "r+" to read and write in place.
         comm: an mpi4py communicator; without one, all work is of this process alone.
@@ -84,7 +85,7 @@ def open(  # noqa: A001 - the name that scripts use
         dtype: of a raw file, byte order included.
         order: of a raw file: "C", "F", or the dimensions from slowest to fastest.
         offset: of a raw file: bytes before the first element.
-        format: "raw", "npy", "netcdf-classic" or "hdf5", where it should not be recognised from the file.
+        format: "raw", "npy", "netcdf-classic", "hdf5" or "zarr", where it should not be recognised from the file.
         engine: what moves the bytes: "auto", "posix", "uring", "null", or "model:PRESET" in the time of a
             modelled disk (docs/modelled-disks.md); by default $SWATH_ENGINE, else "auto".
         streams: how many streams the file's target (its disk, its server) serves at a time: "auto" finds out while
@@ -122,7 +123,9 @@ def create(
     variable: str | None = None,
     dimensions: Sequence[str] | None = None,
     attributes: Mapping[str, Any] | None = None,
-    chunks: Sequence[int] | None = None,
+    chunks: int | Sequence[int] | None = None,
+    shards: int | Sequence[int] | None = None,
+    codecs: Any = None,
     format: str | None = None,  # noqa: A002
     overwrite: bool = False,
     atomic: bool = True,
@@ -136,16 +139,20 @@ def create(
     the old file or the complete new one. An exception inside the `with` block removes what was written aside.
 
     Args:
-        path: the file. Its suffix says the format (.npy, .nc, .h5, .hdf5, else raw) where `format` does not.
+        path: the file. Its suffix says the format (.npy, .nc, .h5, .hdf5, .zarr, else raw) where `format` does not.
         shape: in elements.
         dtype: as stored; netCDF classic files are big-endian whatever is asked for.
-        order: "C", "F" (raw, .npy), or the dimensions from slowest to fastest (raw).
+        order: "C", "F" (raw, .npy), or the dimensions from slowest to fastest (raw); in Zarr that of each chunk.
         fill: what elements read as that were never written; by default the format's own fill value, else 0.
-        variable: the variable's name in netCDF and HDF5 files.
-        dimensions: its dimensions' names in netCDF files.
-        attributes: its attributes in netCDF and HDF5 files.
-        chunks: elements of a chunk along each dimension, in HDF5 files; by default the array is contiguous.
-        format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), or "hdf5".
+        variable: the variable's name in netCDF, HDF5 and Zarr.
+        dimensions: its dimensions' names in netCDF, HDF5 and Zarr.
+        attributes: its attributes in netCDF, HDF5 and Zarr.
+        chunks: elements of a chunk along each dimension, of HDF5 (by default the array is contiguous) and Zarr (by
+            default chunks of about 4 MiB).
+        shards: of Zarr: the shape of a shard, a file of so many whole chunks; by default each chunk is a file.
+        codecs: of Zarr: one or several of "zstd" (the default), "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c",
+            each a name or {"name": ..., "configuration": ...} as in Zarr's version 3; [] for none.
+        format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or "zarr:v2".
         overwrite: whether an existing file may be replaced.
         atomic: False writes under the final name at once.
         comm: an mpi4py communicator; without one, all work is of this process alone.
@@ -159,14 +166,13 @@ def create(
     """
     ranks = ranks_of(comm)
     asked = f"create {path} shape={shape} dtype={dtype} order={order} format={format} overwrite={overwrite}"
-    asked += "" if chunks is None else f" chunks={chunks}"
-    aside, found = ranks.on_first(
-        asked,
-        lambda: (
-            Aside.prepare(path, overwrite=overwrite, atomic=atomic),
-            _found_of_store(path, ranks, engine, streams),
-        ),
-    )
+    asked += "" if chunks is None else f" chunks={chunks} shards={shards} codecs={codecs}"
+
+    def prepare() -> Aside:
+        is_folder = formats.format_for(path, format).startswith("zarr")
+        return Aside.prepare(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
+
+    aside, found = ranks.on_first(asked, lambda: (prepare(), _found_of_store(path, ranks, engine, streams)))
 
     def make() -> Description:
         with aside.removed_on_error():
@@ -181,6 +187,8 @@ def create(
                 dimensions=dimensions,
                 attributes=attributes,
                 chunks=chunks,
+                shards=shards,
+                codecs=codecs,
             )
 
     description = ranks.on_first(f"create {path}: header", make)
@@ -262,10 +270,12 @@ class Array:
         self._ranks = ranks
         self._alone = ranks if ranks.size == 1 else Ranks(_core.solo_comm())
         self._counted: tuple[_core.Plan | None, _core.Counters] | None = None
+        self._unplanned = "library"  # what carried out an operation without a plan
         self._aside = aside
         self._closed = False
         # A new file is all zero bytes; another fill value is written when it turns out to be needed.
-        self._unfilled = aside is not None and any(description.fill)
+        # Chunks that are not stored are no zero bytes: they read as the fill value.
+        self._unfilled = aside is not None and isinstance(description.layout, StridedLayout) and any(description.fill)
         self._set_description(description)
         self.path: str = aside.final_path if aside else description.path
         self.variable = description.variable
@@ -279,7 +289,7 @@ class Array:
             description.path, mover, streams, None if on_first_node else found.coordinator
         )
         turns = {} if self._throttle is None else self._throttle.engine_arguments
-        self._engine, self.engine_reason = _core.open_engine(description.path, mode, mover, **turns)
+        self._engine, self.engine_reason = coded_access.open_engine(description, mode, mover, turns)
         # The time of a modelled disk tells nothing of the store under it.
         self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
         self._cached = 1.0  # as all ranks know it from the operation before
@@ -296,7 +306,9 @@ class Array:
             return Counters()
         plan, counted = self._counted
         names = [field.name for field in dataclasses.fields(Counters)[1:]]
-        return Counters("library" if plan is None else plan.method, **{name: getattr(counted, name) for name in names})
+        return Counters(
+            self._unplanned if plan is None else plan.method, **{name: getattr(counted, name) for name in names}
+        )
 
     @property
     def streams(self) -> throttle.TargetStatus | None:
@@ -307,7 +319,7 @@ class Array:
     def last_plan(self) -> Plan | None:
         """What the last read or write was carried out by, as planned for the memory and the page cache it met.
 
-        None before the first operation, and after one that the format's own library carried out.
+        None before the first operation, and after one of coded chunks, or by the format's own library.
         """
         plan = None if self._counted is None else self._counted[0]
         return None if plan is None else Plan(plan, self._title())
@@ -334,13 +346,15 @@ class Array:
 
     @property
     def format(self) -> str:
-        """One of "raw", "npy", "netcdf-classic" and "hdf5"."""
+        """One of "raw", "npy", "netcdf-classic", "hdf5" and "zarr"."""
         return self._description.format
 
     @property
     def layout(self) -> str:
         """Where the bytes are, in words: "C order at offset 128"."""
         layout = self._description.layout
+        if isinstance(layout, CodedLayout):
+            return str(layout)
         return f"through the library: {layout.reason}" if isinstance(layout, LibraryLayout) else str(self._layout)
 
     @property
@@ -544,6 +558,7 @@ class Array:
         layout = description.layout
         itemsize = description.dtype.itemsize
         self._layout: Any = None
+        self._coded: coded_access.CodedAccess | None = None
         if isinstance(layout, StridedLayout):
             self._layout = _core.Layout.strided(description.shape, itemsize, layout.offset, layout.strides)
         elif isinstance(layout, ChunkedLayout):
@@ -551,6 +566,8 @@ class Array:
             self._layout = _core.Layout.chunked(description.shape, itemsize, layout.chunk_shape, offsets)
         elif isinstance(layout, TiledLayout):
             self._layout = _core.Layout.tiled(description.shape, itemsize, layout.chunk_shape, layout.offset)
+        elif isinstance(layout, CodedLayout):
+            self._coded = coded_access.CodedAccess(layout, description)
 
     def _operation(self, asked: Asked, ranks: int) -> Operation:
         """The operation, checked; of a distribution the same one again where the same is asked again."""
@@ -678,8 +695,13 @@ class Array:
 
     def _plan(self, operation: Operation, conditions: Conditions) -> Plan:
         layout = self._description.layout
-        if isinstance(layout, LibraryLayout):
-            return LibraryPlan(self._title(), operation.direction, operation.sharing.ranks, layout.reason)
+        if self._layout is None:
+            by_chunks = self._coded is not None and (operation.direction == "read" or self._coded.can_write)
+            kind = ChunkPlan if by_chunks else LibraryPlan
+            reason = layout.reason if isinstance(layout, LibraryLayout) else str(layout)
+            if kind is LibraryPlan and self._coded is not None:
+                reason = f"compressed chunks are written by the library: {reason}"
+            return kind(self._title(), operation.direction, operation.sharing.ranks, reason)
         return Plan(self._core_plan(self._ranks, operation, conditions), self._title())
 
     def _core_plan(self, ranks: Ranks, operation: Operation, conditions: Conditions) -> _core.Plan:
@@ -708,8 +730,7 @@ class Array:
     def _carry_out(self, ranks: Ranks, prepared: Prepared) -> None:
         operation, parts, conditions = prepared
         if self._layout is None:
-            library_access.carry_out(operation, parts, self._description, ranks)
-            self._counted = None, _core.Counters()
+            self._counted = None, self._carry_out_unplanned(ranks, operation, parts)
             return
         plan = self._core_plan(ranks, operation, conditions)
         with progress.watching(f"{operation.direction} {self.path}", ranks.rank) as watched:
@@ -722,6 +743,18 @@ class Array:
         if ranks is self._ranks:
             seconds = counted.total_seconds - counted.token_seconds
             self._learning.measured(plan, cached=conditions.cached, seconds=seconds)
+
+    def _carry_out_unplanned(self, ranks: Ranks, operation: Operation, parts: list[Array1]) -> _core.Counters:
+        """Collective. By chunks where they are coded, else, and to write them in HDF5, by the format's own library."""
+        if self._coded is not None and (operation.direction == "read" or self._coded.can_write):
+            self._unplanned = "chunks"
+            return self._coded.carry_out(operation, parts, ranks, self._ranks.most_on_a_node)
+        self._unplanned = "library"
+        library_access.carry_out(operation, parts, self._description, ranks)
+        if self._coded is not None:  # chunks of another size are written elsewhere
+            there = self._description
+            self._set_description(ranks.on_first(f"describe {self.path}", lambda: formats.describe_again(there)))
+        return _core.Counters()
 
     def _allocate_in_file(self) -> None:
         """Collective. Before writing: storage that the format has not allocated yet, by the format's own library."""

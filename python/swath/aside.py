@@ -1,15 +1,19 @@
-"""Writing a file aside, so that its name holds either the old file or the complete new one."""
+"""Writing a file, or a folder, aside, so that its name holds either the old one or the complete new one."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from swath import _core
 from swath.errors import ArgumentError, ExistsError, NotFoundError, StoreError, store_error
+from swath.formats import zarr
 
 
 @dataclass(frozen=True)
@@ -20,14 +24,16 @@ class Aside:
         final_path: its name.
         working_path: the file of that name where it is not atomic; else a hidden name in the same folder.
         overwrite: whether the name may be taken from an existing file.
+        is_folder: whether what is written is a folder (a Zarr store).
     """
 
     final_path: str
     working_path: str
     overwrite: bool
+    is_folder: bool = False
 
     @staticmethod
-    def prepare(path: Any, *, overwrite: bool, atomic: bool) -> Aside:
+    def prepare(path: Any, *, overwrite: bool, atomic: bool, is_folder: bool = False) -> Aside:
         """Check the name, and choose where to write.
 
         Raises ExistsError where the file exists and may not be replaced, StoreError where it cannot be.
@@ -35,7 +41,9 @@ class Aside:
         if not isinstance(path, (str, os.PathLike)):
             raise ArgumentError(f"create: path must be a string or a path, not {path!r}")
         final = os.path.abspath(os.fspath(path))
-        if os.path.isdir(final):
+        if is_folder:
+            _refuse_foreign(path, final)
+        elif os.path.isdir(final):
             raise StoreError(f"create {path}: it is a directory", 21)
         target = os.path.realpath(final)  # a symbolic link goes on being one
         folder, name = os.path.split(target)
@@ -45,9 +53,9 @@ class Aside:
             raise ExistsError(f"create {path}: the file exists; give overwrite=True to replace it", 17)
         if not atomic:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(target)
-            return Aside(final, target, overwrite)
-        return Aside(final, os.path.join(folder, f".{name}.swath-{secrets.token_hex(6)}"), overwrite)
+                shutil.rmtree(target) if is_folder else os.unlink(target)
+            return Aside(final, target, overwrite, is_folder)
+        return Aside(final, os.path.join(folder, f".{name}.swath-{secrets.token_hex(6)}"), overwrite, is_folder)
 
     @contextlib.contextmanager
     def removed_on_error(self) -> Iterator[None]:
@@ -61,7 +69,7 @@ class Aside:
     def remove(self) -> None:
         """Remove what was written aside; nothing where it is gone."""
         with contextlib.suppress(OSError):
-            os.unlink(self.working_path)
+            shutil.rmtree(self.working_path) if self.is_folder else os.unlink(self.working_path)
 
     def complete(self) -> None:
         """Give the (synced) file its name, and sync the folder so that the name lasts.
@@ -72,7 +80,9 @@ class Aside:
         if self.working_path == target:
             return
         try:
-            if self.overwrite:
+            if self.is_folder:
+                self._name_folder(target)
+            elif self.overwrite:
                 os.replace(self.working_path, target)
             else:
                 os.link(self.working_path, target)  # fails where the name exists: a rename would replace it
@@ -86,3 +96,24 @@ class Aside:
             raise store_error(
                 f"create {self.final_path}: cannot give it its name: {error.strerror}", error.errno
             ) from None
+
+    def _name_folder(self, target: str) -> None:
+        """Give the folder its name; one that has it already is first exchanged with it, and removed."""
+        if not os.path.lexists(target):
+            os.rename(self.working_path, target)
+            return
+        if not self.overwrite:
+            raise FileExistsError(errno.EEXIST, "the name was taken meanwhile")
+        if _core.exchange_names(self.working_path, target):
+            shutil.rmtree(self.working_path, ignore_errors=True)
+            return
+        old = f"{self.working_path}-old"  # a file system that cannot exchange: for a moment there is none of that name
+        os.rename(target, old)
+        os.rename(self.working_path, target)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _refuse_foreign(path: Any, final: str) -> None:
+    """Raise ExistsError where a new store would replace a file, or a folder that is no store: nobody means that."""
+    if os.path.lexists(final) and not (os.path.isdir(final) and (zarr.is_store(final) or not os.listdir(final))):
+        raise ExistsError(f"create {path}: there is something else than a Zarr store; remove it yourself", 17)

@@ -144,6 +144,12 @@ class Plan:
 class LibraryPlan(Plan):
     """The plan for bytes that only the format's own library can reach."""
 
+    _method = "library"
+    _words = (
+        "Swath's engines cannot reach these bytes: each rank goes through the format's own library, correct but slower;"
+        "\n  ranks write one after another."
+    )
+
     def __init__(self, title: str, direction: str, ranks: int, reason: str) -> None:
         self.measured = None
         self._title = title
@@ -153,8 +159,8 @@ class LibraryPlan(Plan):
 
     @property
     def method(self) -> str:
-        """Always "library"."""
-        return "library"
+        """Always the same: "library"."""
+        return self._method
 
     @property
     def reason(self) -> str:
@@ -195,8 +201,14 @@ class LibraryPlan(Plan):
         }
 
     def __str__(self) -> str:
-        return (
-            f"{self._direction} {self._title}\n  method        library: {self._reason}\n"
-            "  Swath's engines cannot reach these bytes: each rank goes through the format's own library, correct but "
-            "slower;\n  ranks write one after another.\n"
-        )
+        return f"{self._direction} {self._title}\n  method        {self._method}: {self._reason}\n  {self._words}\n"
+
+
+class ChunkPlan(LibraryPlan):
+    """The plan for chunks that are decoded, or encoded, by Swath's own threads; its method is "chunks"."""
+
+    _method = "chunks"
+    _words = (
+        "Each rank reads the chunks that hold its elements, several at a time, and decodes them on its own;\n"
+        "  writing, chunks that one rank holds are encoded all at once, chunks that ranks share by one after another."
+    )

@@ -23,7 +23,9 @@ _SELECTED = re.compile(r"(?P<index>-?\d+)|(?P<slice>-?\d*:-?\d*(?::-?\d*)?)|(?P<
 
 def add_file(parser: argparse.ArgumentParser) -> None:
     """FILE[:VARIABLE], and what a raw file does not say of itself."""
-    parser.add_argument("file", metavar="FILE[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, or a raw file")
+    parser.add_argument(
+        "file", metavar="FILE[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, Zarr, or a raw file"
+    )
     raw = parser.add_argument_group("raw files", "a file without a header; say what it holds")
     raw.add_argument("--shape", metavar="N,M,...", help="elements along each dimension: 5000,5000")
     raw.add_argument("--dtype", metavar="TYPE", help='as NumPy writes it, byte order included: f8, ">i4"')

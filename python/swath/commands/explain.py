@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     if comm is not None and comm.rank > 0:
         return 0
     striped: dict[str, int] = {}
-    if stripe_bytes is not None and plan.method != "library":
+    if stripe_bytes is not None and plan.method not in ("library", "chunks"):
         striped = {"stripe_bytes": stripe_bytes, "requests_with_stripes": plan.requests_with_stripes(stripe_bytes)}
     if options.json:
         output.print_json({**plan.to_dict(), **striped})

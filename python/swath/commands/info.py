@@ -27,8 +27,9 @@ examples:
 
 The LAYOUT decides what a read costs: a rank whose share is a few long contiguous
 ranges reads fast; `swath explain` says how many ranges a distribution gives.
-"through the library" means that bytes are compressed or scattered by the format:
-correct, but slower.
+Compressed chunks are read and decoded as a whole, several at a time.
+"through the library" means that bytes are scattered by the format: correct, but
+slower.
 
 read next: swath explain --help
 """

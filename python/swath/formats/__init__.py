@@ -1,27 +1,30 @@
 """File formats: each says where in a file the bytes of an array are. The bytes are moved by Swath's engines.
 
     description = describe("sst.nc", "surface_temperature")   # pure facts; no file stays open
-    description.layout                                         # StridedLayout, ChunkedLayout or LibraryLayout
+    description.layout              # StridedLayout, ChunkedLayout, CodedLayout or LibraryLayout
 
-Values are the stored ones: byte order kept, nothing scaled, nothing masked. A format is a module with `matches`,
-`describe`, `variables` and `create` (the protocol `Format`); to add one, write it and enter it in `FORMATS`.
+Values are the stored ones: byte order kept, nothing scaled, nothing masked. A format is a module with `describe`,
+`variables` and `create` (the protocol `Format`), and `matches` where it is one file (`FileFormat`); to add one, write
+it and enter it in `FORMATS`, or in `_FILE_FORMATS`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError, FormatError
-from swath.formats import hdf5, netcdf_classic, npy, raw
+from swath.errors import ArgumentError, FormatError, StoreError
+from swath.formats import hdf5, netcdf_classic, npy, raw, zarr
 from swath.formats.description import (
     ChunkedLayout,
+    CodedLayout,
     Description,
     Layout,
     LibraryLayout,
@@ -40,6 +43,7 @@ from swath.formats.files import opened
 
 __all__ = [
     "ChunkedLayout",
+    "CodedLayout",
     "Description",
     "Layout",
     "LibraryLayout",
@@ -49,6 +53,7 @@ __all__ = [
     "allocate",
     "create",
     "describe",
+    "describe_again",
     "format_for",
     "library_read",
     "library_write",
@@ -61,9 +66,6 @@ Path = str | os.PathLike[str]
 class Format(Protocol):
     """A format that describes itself; raw files do not, and stand apart."""
 
-    def matches(self, file: BinaryIO, size: int) -> bool:
-        """Whether a file of `size` bytes, read from its first byte on, has the format's magic number."""
-
     def describe(self, path: str, variable: str | None = None) -> Description:
         """Where the bytes of `variable` are; None where only one can be meant."""
 
@@ -74,12 +76,24 @@ class Format(Protocol):
         """Make a file for `new` in its final size without writing its elements."""
 
 
-FORMATS: dict[str, Format] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
-"""The formats that are recognised by their magic numbers."""
+class FileFormat(Format, Protocol):
+    """A format of single files."""
 
-_SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".h5": "hdf5", ".hdf5": "hdf5"}
-_NOT_RAW = {".nc4": "hdf5 or netcdf-classic", ".npz": "npy", ".zarr": "hdf5"}
-_KNOWN = "Swath knows .npy, netCDF classic (CDF-1, -2, -5), HDF5 and netCDF-4; for a raw file give shape= and dtype="
+    def matches(self, file: BinaryIO, size: int) -> bool:
+        """Whether a file of `size` bytes, read from its first byte on, has the format's magic number."""
+
+
+_FILE_FORMATS: dict[str, FileFormat] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
+FORMATS: dict[str, Format] = {**_FILE_FORMATS, "zarr": zarr}
+"""The formats that are recognised: files by their magic numbers, folders by what is in them."""
+
+_FLAVOURS: dict[str, Collection[str]] = {"netcdf-classic": netcdf_classic.FLAVOURS, "zarr": zarr.FLAVOURS}
+_SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".h5": "hdf5", ".hdf5": "hdf5", ".zarr": "zarr"}
+_NOT_RAW = {".nc4": "hdf5 or netcdf-classic", ".npz": "npy"}
+_KNOWN = (
+    "Swath knows .npy, netCDF classic (CDF-1, -2, -5), HDF5, netCDF-4 and Zarr (a folder); for a raw file give shape= "
+    "and dtype="
+)
 
 
 def describe(
@@ -94,8 +108,8 @@ def describe(
 ) -> Description:
     """Where the bytes of one array are in an existing file.
 
-    The format is recognised by the file's first bytes, never by its name, unless `format` says it. `shape` and `dtype`
-    (with `order`, "C", and `offset`, 0) make any file a raw file.
+    The format is recognised by the file's first bytes (a Zarr store by the metadata in its folder), never by its name,
+    unless `format` says it. `shape` and `dtype` (with `order`, "C", and `offset`, 0) make any file a raw file.
 
     Raises ArgumentError for arguments that do not go together or a `variable` that is not there (listing what is),
     FormatError for an unknown format, a header that cannot be true or a file that is too short, UnsupportedError for
@@ -151,16 +165,20 @@ def create(
     variable: str | None = None,
     dimensions: Sequence[str] | None = None,
     attributes: Mapping[str, Any] | None = None,
-    chunks: Sequence[int] | None = None,
+    chunks: int | Sequence[int] | None = None,
+    shards: int | Sequence[int] | None = None,
+    codecs: Any = None,
 ) -> Description:
     """Make a new file for one array, in its final size, without writing its elements.
 
     The data are a hole in the file, which reads as zeros: elements that the caller never writes do not have the value
     `description.fill` unless that is all zero bytes, or the caller writes it. With `fill` None, that is zero, and for
     netCDF classic its default fill value. `format` is "raw", "npy", "hdf5", "netcdf-classic" or, for one of its
-    versions, "netcdf-classic:cdf1" (or cdf2, cdf5); None takes it from the suffix. The stored dtype may differ from
-    `dtype` in byte order: netCDF classic is big-endian. Names and attributes are for netCDF and HDF5 only, `chunks`
-    (elements along each dimension) for HDF5.
+    versions, "netcdf-classic:cdf1" (or cdf2, cdf5), or "zarr" ("zarr:v2" for its version 2); None takes it from the
+    suffix. The stored dtype may differ from `dtype` in byte order: netCDF classic is big-endian. Names and attributes
+    are for netCDF, HDF5 and Zarr only; the shapes of chunks are for HDF5 and Zarr, those of shards, and codecs
+    (see `swath.create`), for Zarr only.
+    Of a Zarr store no chunk is stored yet.
 
     Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
     where the system refuses. No file is left behind then.
@@ -181,12 +199,21 @@ def create(
         dimensions=names,
         attributes=dict(attributes or {}),
         flavour=flavour or None,
-        chunks=checked_chunks(chunks, lengths),
+        chunks=_chunks_of(kind, chunks, lengths),
+        shards=None if shards is None else checked_shape(shards),
+        codecs=codecs,
     )
     made = raw.create(name, new) if kind == "raw" else FORMATS[kind].create(name, new)
     if new.fill is None:
         return made
     return dataclasses.replace(made, fill=new.fill.astype(made.dtype).tobytes())
+
+
+def _chunks_of(kind: str, chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Zarr's may be longer than the array; those of HDF5 are no longer."""
+    if kind == "zarr":
+        return None if chunks is None else checked_shape(chunks)
+    return checked_chunks(chunks, shape)
 
 
 def allocate(description: Description) -> Description:
@@ -195,6 +222,11 @@ def allocate(description: Description) -> Description:
     Only HDF5 has such parts. Call it on one rank, before writing, while nobody else has the file open.
     """
     return hdf5.allocate(description) if description.format == "hdf5" else description
+
+
+def describe_again(description: Description) -> Description:
+    """The same array as it is now, after the format's own library has written."""
+    return FORMATS[description.format].describe(description.path, description.variable)
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
@@ -235,16 +267,21 @@ def _known_format(name: str | None) -> str | None:
     if name is None:
         return None
     kind, colon, flavour = name.partition(":")
-    flavours = netcdf_classic.FLAVOURS if kind == "netcdf-classic" else {}
+    flavours = _FLAVOURS.get(kind, ())
     if (kind != "raw" and kind not in FORMATS) or (colon and flavour not in flavours):
-        versions = [f"netcdf-classic:{f}" for f in netcdf_classic.FLAVOURS]
+        versions = [f"{kind}:{f}" for kind, flavours in _FLAVOURS.items() for f in flavours]
         raise ArgumentError(f"format {name!r} is unknown; expected one of {', '.join(['raw', *FORMATS, *versions])}")
     return kind
 
 
 def _detected(path: str) -> str:
+    if os.path.isdir(path):
+        if zarr.is_store(path):
+            return "zarr"
+        what = "it is a directory, and no Zarr store: it has no zarr.json, .zarray or .zgroup"
+        raise StoreError(f"{path}: {what}", errno.EISDIR)
     with opened(path) as (file, size):
-        for name, module in FORMATS.items():
+        for name, module in _FILE_FORMATS.items():
             file.seek(0)
             if module.matches(file, size):
                 return name

@@ -59,6 +59,92 @@ class TiledLayout:
 
 
 @dataclass(frozen=True)
+class Codec:
+    """One step from bytes to stored bytes: a codec of core/chunks/codec.h by its name, and its settings there."""
+
+    name: str
+    settings: tuple[tuple[str, int | str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkTable:
+    """All chunks in one file; one entry a chunk of the grid, in C order.
+
+    Attributes:
+        offsets: int64, where each begins in the file; -1 where it is not stored.
+        nbytes: int64, as stored.
+        skipped: uint32, bit i set where codec i was left out of this chunk (HDF5's filter mask).
+    """
+
+    offsets: npt.NDArray[np.int64]
+    nbytes: npt.NDArray[np.int64]
+    skipped: npt.NDArray[np.uint32]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ChunkTable)
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.nbytes, other.nbytes)
+            and np.array_equal(self.skipped, other.skipped)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class ChunkFiles:
+    """A file a chunk in one folder: `first`, then its place in the grid joined by `separator`; c/0/1 or 0.1.
+
+    `scalar` is the name of the only chunk of an array of no dimensions.
+    """
+
+    first: str
+    separator: str
+    scalar: str
+
+
+@dataclass(frozen=True)
+class Shards:
+    """A file a shard: a box of `shape` elements whose chunks lie in it wherever its index says."""
+
+    files: ChunkFiles
+    shape: tuple[int, ...]
+    index_codecs: tuple[Codec, ...]
+    index_at_end: bool
+
+
+@dataclass(frozen=True)
+class CodedLayout:
+    """Chunks whose bytes are coded, or whose places only reading tells; core/chunks carries it out.
+
+    Attributes:
+        path: the file with the table, or the folder with the files.
+        chunk_shape: in elements; a chunk at the edge is stored whole.
+        order: its dimensions from slowest to fastest, inside a decoded chunk.
+        codecs: what was done to its bytes, in this order.
+        places: where the stored chunks are.
+    """
+
+    path: str
+    chunk_shape: tuple[int, ...]
+    order: tuple[int, ...]
+    codecs: tuple[Codec, ...]
+    places: ChunkTable | ChunkFiles | Shards
+
+    def __str__(self) -> str:
+        by = " by ".join(map(str, self.chunk_shape)) or "one element"
+        words = f"chunks of {by}"
+        if self.order != tuple(range(len(self.order))):
+            words += f" in order {self.order}"
+        words += ", " + (", ".join(codec.name for codec in self.codecs) or "not compressed")
+        if isinstance(self.places, Shards):
+            words += f", in shards of {' by '.join(map(str, self.places.shape))}"
+        if isinstance(self.places, ChunkTable):
+            words += f", {int((self.places.offsets >= 0).sum())} of {self.places.offsets.size} stored"
+        return words
+
+
+@dataclass(frozen=True)
 class LibraryLayout:
     """Bytes that only the format's own library can reach; `reason` says why, e.g. "chunks are compressed (gzip)".
 
@@ -69,7 +155,7 @@ class LibraryLayout:
     chunk_shape: tuple[int, ...] | None = None
 
 
-Layout: TypeAlias = StridedLayout | ChunkedLayout | TiledLayout | LibraryLayout
+Layout: TypeAlias = StridedLayout | ChunkedLayout | TiledLayout | CodedLayout | LibraryLayout
 
 
 @dataclass(frozen=True)
@@ -77,8 +163,8 @@ class Description:
     """Everything about one array in a file that a rank needs to tell the others (it pickles).
 
     Attributes:
-        path: the file.
-        format: "raw", "npy", "netcdf-classic" or "hdf5" (which netCDF-4 is, too).
+        path: the file, or the folder of a Zarr store.
+        format: "raw", "npy", "netcdf-classic", "hdf5" (which netCDF-4 is, too) or "zarr".
         variable: its name in the file, "group/name" in a group; None where the format holds one array.
         shape: in elements.
         dtype: as stored, byte order included.
@@ -133,6 +219,8 @@ class NewArray:
     """What follows the colon of a format, e.g. "cdf5" of "netcdf-classic:cdf5"."""
     chunks: tuple[int, ...] | None = None
     """Elements of a chunk along each dimension; None for one contiguous array."""
+    shards: tuple[int, ...] | None = None
+    codecs: Any = None
 
     @property
     def name(self) -> str:
@@ -235,9 +323,19 @@ def checked_chunks(chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | Non
 
 
 def refuse_chunks(new: NewArray, format_name: str) -> None:
-    """Raise ArgumentError where `new` has chunks."""
+    """Raise ArgumentError where `new` has chunks, or what only chunks have."""
     if new.chunks is not None:
-        raise ArgumentError(f"a {format_name} file stores no chunks; leave out chunks={new.chunks}, or create .h5")
+        raise ArgumentError(
+            f"a {format_name} file stores no chunks; leave out chunks={new.chunks}, or create .h5 or .zarr"
+        )
+    refuse_codecs(new, format_name)
+
+
+def refuse_codecs(new: NewArray, format_name: str) -> None:
+    """Raise ArgumentError where `new` asks for shards or codecs, which Swath creates in Zarr stores only."""
+    for argument, given in (("shards", new.shards), ("codecs", new.codecs)):
+        if given is not None:
+            raise ArgumentError(f"{argument}=: Swath creates none in {format_name} files; create a .zarr store")
 
 
 def refuse_names(new: NewArray, format_name: str) -> None:

@@ -19,10 +19,14 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from swath import _core
 from swath.errors import ArgumentError, Error, FormatError, StoreError, UnsupportedError, store_error
 from swath.formats.choose import choose, describes_others
 from swath.formats.description import (
     ChunkedLayout,
+    ChunkTable,
+    Codec,
+    CodedLayout,
     Description,
     Layout,
     LibraryLayout,
@@ -31,6 +35,7 @@ from swath.formats.description import (
     Summary,
     is_plain,
     plain,
+    refuse_codecs,
     refuse_objects,
     strides_of,
 )
@@ -83,6 +88,7 @@ def create(path: str, new: NewArray) -> Description:
     has no type for.
     """
     new.needs_c_order("HDF5")
+    refuse_codecs(new, "HDF5")
     h5py = _h5py()
     name = new.name.strip("/")
     if not _is_name(name):
@@ -226,6 +232,8 @@ def _describe(path: str, dataset: Any) -> Description:
         end = layout.offset + dataset.nbytes
     elif isinstance(layout, ChunkedLayout) and layout.offsets.size and layout.offsets.max() >= 0:
         end = int(layout.offsets.max()) + math.prod(layout.chunk_shape) * dtype.itemsize
+    elif isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable) and layout.places.offsets.size:
+        end = max(int((layout.places.offsets + layout.places.nbytes).max()), 0)
     fill = _fill(dataset, dtype)
     return Description(path, "hdf5", name, dataset.shape, dtype, layout, fill, _attributes(dataset), end)
 
@@ -252,7 +260,11 @@ def _layout(dataset: Any, dtype: np.dtype[Any]) -> Layout:
     if 0 in dataset.shape:
         return StridedLayout(0, strides_of(dataset.shape, dtype.itemsize, range(dataset.ndim)))
     if dataset.chunks is not None:
-        return ChunkedLayout(dataset.chunks, _chunk_offsets(dataset))
+        table = _chunk_table(dataset)
+        codecs = _codecs(plist)
+        if codecs:
+            return CodedLayout(dataset.file.filename, dataset.chunks, tuple(range(dataset.ndim)), codecs, table)
+        return ChunkedLayout(dataset.chunks, table.offsets)
     offset = dataset.id.get_offset()
     if offset is None:  # not allocated yet: one chunk that is nowhere
         return ChunkedLayout(dataset.shape, np.full((1,) * dataset.ndim, -1, np.int64))
@@ -268,7 +280,7 @@ def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
         return "compact dataset: its elements lie inside the metadata"
     if plist.get_external_count():
         return "external storage: its elements lie in other files"
-    if plist.get_nfilters():
+    if plist.get_nfilters() and not _codecs(plist):
         codes = [plist.get_filter(i) for i in range(plist.get_nfilters())]
         names = ["gzip" if code == h5py.h5z.FILTER_DEFLATE else name.decode() for code, _, _, name in codes]
         verb = "compressed" if any(code != h5py.h5z.FILTER_FLETCHER32 for code, *_ in codes) else "filtered"
@@ -285,17 +297,41 @@ def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
     return None
 
 
-def _chunk_offsets(dataset: Any) -> npt.NDArray[np.int64]:
-    """The byte at which each chunk of the grid begins, -1 where it is not allocated."""
+def _codecs(plist: Any) -> tuple[Codec, ...]:
+    """The filters in the order of writing, where Swath can undo all of them; else none, and the library must."""
+    h5py = _h5py()
+    known = {
+        h5py.h5z.FILTER_DEFLATE: "zlib",
+        h5py.h5z.FILTER_SHUFFLE: "shuffle",
+        h5py.h5z.FILTER_FLETCHER32: "fletcher32",
+    }
+    filters = [plist.get_filter(i) for i in range(plist.get_nfilters())]
+    names = [known.get(code, "") for code, *_ in filters]
+    try:
+        for name in names:
+            _core.check_codec(name)
+    except UnsupportedError:
+        return ()
+    return tuple(
+        Codec(name, (("element_bytes", int(values[0])),) if name == "shuffle" else ())
+        for name, (_, _, values, _) in zip(names, filters, strict=True)
+    )
+
+
+def _chunk_table(dataset: Any) -> ChunkTable:
+    """Where each chunk of the grid is, in the grid's shape."""
     chunks = dataset.chunks
-    offsets = np.full([-(-n // c) for n, c in zip(dataset.shape, chunks, strict=True)], -1, np.int64)
+    grid = [-(-n // c) for n, c in zip(dataset.shape, chunks, strict=True)]
+    table = ChunkTable(np.full(grid, -1, np.int64), np.zeros(grid, np.int64), np.zeros(grid, np.uint32))
 
     def record(info: Any) -> None:
         place = tuple(at // c for at, c in zip(info.chunk_offset, chunks, strict=True))
-        offsets[place] = info.byte_offset
+        table.offsets[place] = info.byte_offset
+        table.nbytes[place] = info.size
+        table.skipped[place] = info.filter_mask
 
     dataset.id.chunk_iter(record)
-    return offsets
+    return table
 
 
 def _fill(dataset: Any, dtype: np.dtype[Any]) -> bytes:
@@ -368,7 +404,8 @@ def _words(dataset: Any) -> str:
     if dataset.chunks is not None:
         grid = math.prod(-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))
         edges = " by ".join(map(str, dataset.chunks))
-        return f"chunks of {edges}, {dataset.id.get_num_chunks()} of {grid} stored"
+        coded = "".join(f", {codec.name}" for codec in _codecs(dataset.id.get_create_plist()))
+        return f"chunks of {edges}{coded}, {dataset.id.get_num_chunks()} of {grid} stored"
     offset = dataset.id.get_offset()
     return "C order, not stored yet" if offset is None else f"C order from byte {offset}"
 

@@ -1,0 +1,50 @@
+// Reading and writing arrays of coded chunks, many chunks at a time, each from its file straight to where its elements
+// belong. From one process; ranks are not known here.
+//
+// Memory of a read: as many workers as counters.buffer_bytes says, each with one stored and one decoded chunk (and what
+// a chain of several codecs needs between two of them); a chunk that the caller's memory holds in one piece is decoded
+// there, and an uncompressed one read there.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/counters.h"
+#include "chunks/coded_array.h"
+#include "chunks/workers.h"
+#include "plan/request.h"
+
+namespace swath {
+
+// The elements of this process, and where they are in its memory: one address a part.
+struct ChunkMemory {
+  std::span<const Part> parts;
+  std::span<std::byte* const> addresses;
+};
+
+struct ChunkOptions {
+  int64_t buffer_bytes_max = int64_t{256} << 20;  // of all workers; one works in any case
+  int ranks_of_node = 1;                          // with whom the cores are shared
+  std::atomic<int64_t>* bytes_done = nullptr;     // for whoever watches
+};
+
+// Reads the elements of the parts. Chunks that are not stored have the fill value. Throws Error{kFormat} naming chunk,
+// file, offset and what is wrong; elements may then be old or new.
+Counters read_chunks(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options);
+
+// Units (chunks, or shards) that this rank's parts touch. `shared` ones hold elements of other ranks, too: no two ranks
+// may write one at a time.
+struct TouchedUnits {
+  std::vector<int64_t> own;
+  std::vector<int64_t> shared;
+};
+TouchedUnits touched_units(const CodedArray& array, const Sharing& sharing, int rank);
+
+// Writes the elements that lie in `units`, each of which is replaced as a whole: a reader finds the old or the new one.
+// Elements of a unit that no part holds keep their value. Not for chunks of a table.
+Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::span<const int64_t> units,
+                      const ChunkOptions& options);
+
+}  // namespace swath

@@ -1,0 +1,129 @@
+#include "chunks/coded_array.h"
+
+#include "base/error.h"
+#include "base/math.h"
+
+namespace swath {
+namespace {
+
+[[noreturn]] void fail_format(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::kFormat, path + ": " + what);
+}
+
+int64_t grid_size(const std::string& path, const Shape& shape, const Shape& chunk_shape) {
+  int64_t chunks = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (__builtin_mul_overflow(chunks, ceil_div(shape[d], chunk_shape[d]), &chunks)) {
+      fail_format(path, "more than 2^63 chunks");
+    }
+  }
+  return chunks;
+}
+
+}  // namespace
+
+std::string ChunkFiles::name(const Shape& coordinates) const {
+  if (coordinates.empty()) return scalar;
+  std::string name = first;
+  for (size_t d = 0; d < coordinates.size(); ++d) {
+    if (d > 0) name += separator;
+    name += std::to_string(coordinates[d]);
+  }
+  return name;
+}
+
+Shape coordinates_of(const Shape& shape, const Shape& chunk_shape, int64_t position) {
+  Shape coordinates(shape.size());
+  for (size_t d = shape.size(); d-- > 0;) {
+    const int64_t chunks = ceil_div(shape[d], chunk_shape[d]);
+    coordinates[d] = position % chunks;
+    position /= chunks;
+  }
+  return coordinates;
+}
+
+void CodedArray::check() const {
+  if (element_bytes < 1) fail_format(path, "an element of " + std::to_string(element_bytes) + " bytes");
+  if (chunk_shape.size() != shape.size() || chunk_strides.size() != shape.size()) {
+    fail_format(path, "chunks of " + to_string(chunk_shape) + " for an array of " + to_string(shape));
+  }
+  if (static_cast<int64_t>(fill.size()) != element_bytes) fail_format(path, "the fill value is not one element");
+  int64_t bytes = element_bytes;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 0 || chunk_shape[d] < 1 || __builtin_mul_overflow(bytes, chunk_shape[d], &bytes) ||
+        bytes > INT64_MAX / 4) {
+      fail_format(path, "chunks of " + to_string(chunk_shape) + " for an array of " + to_string(shape));
+    }
+  }
+  const int64_t chunks = grid_size(path, shape, chunk_shape);
+  if (const auto* table = std::get_if<ChunkTable>(&places)) {
+    const auto entries = static_cast<size_t>(chunks);
+    if (table->offsets.size() != entries || table->bytes.size() != entries || table->skipped.size() != entries) {
+      fail_format(path, std::to_string(table->offsets.size()) + " places for " + std::to_string(chunks) + " chunks");
+    }
+  }
+  if (shards() == nullptr) return;
+  int64_t in_shard = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t extent = d < shards()->shape.size() ? shards()->shape[d] : 0;
+    if (extent < 1 || extent % chunk_shape[d] != 0 ||
+        __builtin_mul_overflow(in_shard, extent / chunk_shape[d], &in_shard) || in_shard > INT64_MAX / 64) {
+      fail_format(path,
+                  "shards of " + to_string(shards()->shape) + " are not whole chunks of " + to_string(chunk_shape));
+    }
+  }
+}
+
+Panel CodedArray::chunk(int64_t position) const {
+  Panel panel = chunk_at(shape, chunk_shape, position);
+  panel.strides = chunk_strides;
+  return panel;
+}
+
+std::string CodedArray::chunk_name(int64_t position) const {
+  return "chunk " + to_string(coordinates_of(shape, chunk_shape, position)) + " of " + path;
+}
+
+CodedArray::InUnit CodedArray::unit_of(int64_t chunk) const {
+  if (shards() == nullptr) return {chunk, 0};
+  const Shape at = coordinates_of(shape, chunk_shape, chunk);
+  InUnit found{0, 0};
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t chunks = shards()->shape[d] / chunk_shape[d];
+    found.unit = found.unit * ceil_div(shape[d], shards()->shape[d]) + at[d] / chunks;
+    found.index = found.index * chunks + at[d] % chunks;
+  }
+  return found;
+}
+
+int64_t CodedArray::chunks_of_unit() const {
+  int64_t chunks = 1;
+  for (size_t d = 0; d < shape.size(); ++d) chunks *= unit_shape()[d] / chunk_shape[d];
+  return chunks;
+}
+
+std::vector<int64_t> CodedArray::chunks_in(int64_t unit) const {
+  const Shape at = coordinates_of(shape, unit_shape(), unit);
+  std::vector<int64_t> chunks{0};
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t per_unit = unit_shape()[d] / chunk_shape[d];
+    const int64_t grid = ceil_div(shape[d], chunk_shape[d]);
+    std::vector<int64_t> longer;
+    longer.reserve(chunks.size() * static_cast<size_t>(per_unit));
+    for (const int64_t outer : chunks) {
+      for (int64_t i = 0; i < per_unit; ++i) {
+        const int64_t coordinate = at[d] * per_unit + i;
+        longer.push_back(outer < 0 || coordinate >= grid ? -1 : outer * grid + coordinate);
+      }
+    }
+    chunks = std::move(longer);
+  }
+  return chunks;
+}
+
+std::string CodedArray::file_name(int64_t unit) const {
+  const ChunkFiles& files = shards() == nullptr ? std::get<ChunkFiles>(places) : shards()->files;
+  return files.name(coordinates_of(shape, unit_shape(), unit));
+}
+
+}  // namespace swath

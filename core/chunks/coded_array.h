@@ -1,0 +1,80 @@
+// An array whose chunks are coded: a grid of chunks, how their bytes are coded, and where each one is stored.
+//
+// A *unit* is what is stored, and replaced, as one: a chunk, or a shard, which is a file with a grid of chunks and an
+// index of where they lie in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "chunks/codec.h"
+#include "layout/layout.h"
+
+namespace swath {
+
+// All chunks in one file, as in HDF5. One entry a chunk of the grid, in C order.
+struct ChunkTable {
+  std::vector<int64_t> offsets;   // -1: not stored
+  std::vector<int64_t> bytes;     // stored
+  std::vector<uint32_t> skipped;  // codecs that were left out of this chunk
+};
+
+// A file a unit, in one folder: chunk (1, 2) is "c/1/2", "1.2" and so on.
+struct ChunkFiles {
+  std::string first;      // before the coordinates: "c/" or nothing
+  std::string separator;  // between them
+  std::string scalar;     // the name of the only chunk of an array without dimensions
+
+  std::string name(const Shape& coordinates) const;
+};
+
+// Source: Zarr version 3, codec sharding_indexed 1.0. The index has two 64-bit numbers a chunk, in C order: the offset
+// in the file and the bytes stored, both all ones where the chunk is not stored.
+struct Shards {
+  ChunkFiles files;
+  Shape shape;  // in elements; a multiple of the chunk's
+  CodecChain index_codecs;
+  bool index_at_end = true;
+};
+
+struct CodedArray {
+  std::string path;  // of the file, or of the folder
+  Shape shape;
+  int64_t element_bytes = 1;
+  Shape chunk_shape;                   // chunks at the edge are whole, too
+  std::vector<int64_t> chunk_strides;  // bytes, inside a decoded chunk
+  CodecChain codecs;
+  std::vector<std::byte> fill;  // one element
+  std::variant<ChunkTable, ChunkFiles, Shards> places;
+
+  // Throws Error{kFormat} where this cannot be an array.
+  void check() const;
+
+  int64_t chunk_bytes() const { return element_count(chunk_shape) * element_bytes; }
+  // One chunk as a panel of its decoded bytes.
+  Panel chunk(int64_t position) const;
+  // "chunk (1, 2) of store.zarr/temperature"
+  std::string chunk_name(int64_t position) const;
+
+  const Shards* shards() const { return std::get_if<Shards>(&places); }
+  const Shape& unit_shape() const { return shards() == nullptr ? chunk_shape : shards()->shape; }
+  // The unit that a chunk is stored in, and where it stands in the unit's index.
+  struct InUnit {
+    int64_t unit;
+    int64_t index;
+  };
+  InUnit unit_of(int64_t chunk) const;
+  int64_t chunks_of_unit() const;  // 1 without shards
+  // The chunks of a unit, one entry of the index each, in its order; -1 where an entry lies beyond the array.
+  std::vector<int64_t> chunks_in(int64_t unit) const;
+  // The unit's file, in the folder; only where there is one.
+  std::string file_name(int64_t unit) const;
+};
+
+// Of the whole array, in C order: which place of the grid a linear position is.
+Shape coordinates_of(const Shape& shape, const Shape& chunk_shape, int64_t position);
+
+}  // namespace swath

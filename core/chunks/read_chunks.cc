@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "base/error.h"
+#include "chunks/chunks.h"
+#include "chunks/stored_chunks.h"
+#include "chunks/touched.h"
+#include "layout/copy.h"
+
+namespace swath {
+namespace {
+
+// The shard of a run of tasks: opened by the first of them, closed by the last.
+class SharedShard {
+ public:
+  std::shared_ptr<const ShardFile> get(const StoredChunks& stored, int64_t unit, Worker& worker) {
+    const std::lock_guard lock(mutex_);
+    if (!is_open_) shard_ = stored.open_shard(unit, worker);
+    is_open_ = true;
+    return shard_;
+  }
+  void add_task() { ++tasks_left_; }
+  void task_done() {
+    if (--tasks_left_ == 0) shard_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool is_open_ = false;
+  std::shared_ptr<const ShardFile> shard_;
+  std::atomic<int64_t> tasks_left_ = 0;
+};
+
+class ChunkRead {
+ public:
+  ChunkRead(const CodedArray& array, const ChunkMemory& memory)
+      : array_(array), memory_(memory), stored_(array), touched_(array, memory.parts) {
+    for (const Part& part : memory.parts) local_bytes_ += part.count() * array.element_bytes;
+    if (array.shards() == nullptr) return;
+    shard_of_.reserve(touched_.chunks().size());
+    int64_t unit = -1;
+    for (const TouchedChunk& chunk : touched_.chunks()) {  // sorted by unit
+      if (chunk.unit != unit) shards_.push_back(std::make_unique<SharedShard>());
+      unit = chunk.unit;
+      shard_of_.push_back(shards_.back().get());
+      shards_.back()->add_task();
+    }
+  }
+
+  int64_t tasks() const { return static_cast<int64_t>(touched_.chunks().size()); }
+
+  int64_t read_one(int64_t task, Worker& worker) {
+    const TouchedChunk& chunk = touched_.chunks()[static_cast<size_t>(task)];
+    if (shard_of_.empty()) return read_chunk(chunk, nullptr, worker);
+    SharedShard& shared = *shard_of_[static_cast<size_t>(task)];
+    const int64_t bytes = read_chunk(chunk, shared.get(stored_, chunk.unit, worker), worker);
+    shared.task_done();
+    return bytes;
+  }
+
+ private:
+  int64_t read_chunk(const TouchedChunk& chunk, const std::shared_ptr<const ShardFile>& shard, Worker& worker) {
+    const std::optional<StoredChunk> stored = stored_.find(chunk.chunk, shard);
+    const Panel panel = array_.chunk(chunk.chunk);
+    const std::span<const size_t> parts = touched_.parts(chunk);
+    if (stored.has_value() && !array_.codecs.is_plain(stored->skipped) && parts.size() > 1) {
+      return decode_for_several(chunk, *stored, panel, worker);
+    }
+    int64_t bytes = 0;
+    for (const size_t part : parts) {
+      const Regions regions = regions_in(panel, memory_.parts[part], array_.element_bytes);
+      bytes += regions.bytes();
+      if (!stored.has_value()) {
+        fill(regions, memory_.addresses[part], worker);
+      } else if (array_.codecs.is_plain(stored->skipped)) {
+        read_plain(chunk, *stored, regions, memory_.addresses[part], worker);
+      } else {
+        decode(chunk, *stored, regions, memory_.addresses[part], worker);
+      }
+    }
+    return bytes;
+  }
+
+  std::span<std::byte> decoded_room(Worker& worker) const { return worker.decoded.at_least(array_.chunk_bytes()); }
+
+  // Whether the elements are one piece of the chunk, and one piece of memory.
+  static bool is_one_piece(const Regions& regions) {
+    return regions.dense_positions() == regions.count() && regions.runs() == 1;
+  }
+
+  void place(const Regions& regions, std::span<const std::byte> decoded, int64_t offset, std::byte* address) const {
+    gather_from_window(regions, 0, regions.count(), decoded.data(), offset, address, target_of(local_bytes_));
+  }
+
+  void decode(const TouchedChunk& chunk, const StoredChunk& stored, const Regions& regions, std::byte* address,
+              Worker& worker) const {
+    if (regions.bytes() == array_.chunk_bytes() && is_one_piece(regions)) {
+      std::byte* target = address + regions.memory_of(0);
+      read_and_decode(array_, chunk.chunk, stored, {target, static_cast<size_t>(regions.bytes())}, worker);
+      return;
+    }
+    const auto decoded = decoded_room(worker);
+    read_and_decode(array_, chunk.chunk, stored, decoded, worker);
+    place(regions, decoded, 0, address);
+  }
+
+  int64_t decode_for_several(const TouchedChunk& chunk, const StoredChunk& stored, const Panel& panel,
+                             Worker& worker) const {
+    const auto decoded = decoded_room(worker);
+    read_and_decode(array_, chunk.chunk, stored, decoded, worker);
+    int64_t bytes = 0;
+    for (const size_t part : touched_.parts(chunk)) {
+      const Regions regions = regions_in(panel, memory_.parts[part], array_.element_bytes);
+      place(regions, decoded, 0, memory_.addresses[part]);
+      bytes += regions.bytes();
+    }
+    return bytes;
+  }
+
+  // Only from the first byte that is wanted to the last; straight into place where that is one piece.
+  void read_plain(const TouchedChunk& chunk, const StoredChunk& stored, const Regions& regions, std::byte* address,
+                  Worker& worker) const {
+    if (stored.bytes != array_.chunk_bytes()) {
+      read_and_decode(array_, chunk.chunk, stored, decoded_room(worker), worker);  // says what is wrong
+    }
+    const int64_t begin = regions.begin_offset();
+    const auto bytes = static_cast<size_t>(regions.end_offset() - begin);
+    if (is_one_piece(regions)) {
+      read_stored(*stored.file, stored.offset + begin, {address + regions.memory_of(0), bytes}, worker);
+      return;
+    }
+    const auto window = decoded_room(worker).first(bytes);
+    read_stored(*stored.file, stored.offset + begin, window, worker);
+    place(regions, window, begin, address);
+  }
+
+  void fill(const Regions& regions, std::byte* address, Worker& worker) const {
+    const int64_t begin = regions.begin_offset();
+    const auto bytes = static_cast<size_t>(regions.end_offset() - begin);
+    if (is_one_piece(regions)) {
+      fill_with({address + regions.memory_of(0), bytes}, array_.fill);
+      return;
+    }
+    const auto window = decoded_room(worker).first(bytes);
+    fill_with(window, array_.fill);
+    place(regions, window, begin, address);
+  }
+
+  const CodedArray& array_;
+  const ChunkMemory memory_;
+  const StoredChunks stored_;
+  const TouchedChunks touched_;
+  std::vector<std::unique_ptr<SharedShard>> shards_;
+  std::vector<SharedShard*> shard_of_;  // of each task
+  int64_t local_bytes_ = 0;
+};
+
+}  // namespace
+
+Counters read_chunks(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options) {
+  ChunkRead read(array, memory);
+  const int64_t decoded = array.chunk_bytes();
+  const int64_t coded = array.codecs.is_plain() ? 0 : array.codecs.stored_bytes_max(decoded);
+  const int64_t between = array.codecs.codecs().size() > 1 ? 2 * coded : 0;
+  const WorkerLimits limits = worker_limits(decoded + coded + between, options.buffer_bytes_max, options.ranks_of_node);
+  return run_tasks(
+      read.tasks(), limits, [&](int64_t task, Worker& worker) { return read.read_one(task, worker); },
+      options.bytes_done);
+}
+
+}  // namespace swath

@@ -1,0 +1,173 @@
+#include "chunks/workers.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace swath {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWorkersMax = 32;
+constexpr double kWindowSeconds = 0.02;
+constexpr int64_t kWindowTasks = 4;  // a reader
+constexpr double kSleepingPart = 0.5;
+constexpr double kGain = 1.04;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+int cores() {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return std::max(CPU_COUNT(&allowed), 1);
+  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+}
+
+// The tasks that are left, and the threads that take them.
+class Pool {
+ public:
+  Pool(int64_t count, WorkerLimits limits, const std::function<int64_t(int64_t, Worker&)>& task,
+       std::atomic<int64_t>* bytes_done)
+      : count_(count), task_(task), bytes_done_(bytes_done), control_(limits) {}
+
+  Counters run() {
+    const Clock::time_point start = Clock::now();
+    window_start_ = start;
+    {
+      const std::lock_guard lock(mutex_);
+      add_threads();
+    }
+    work(true);
+    // No thread is added any more once this one found no task left.
+    for (std::thread& thread : threads_) thread.join();
+    if (error_ != nullptr) std::rethrow_exception(error_);
+    counters_.total_seconds = seconds_since(start);
+    counters_.transfer_seconds /= std::max(workers_, 1);  // of a worker, on average
+    return counters_;
+  }
+
+ private:
+  // With the mutex held.
+  void add_threads() {
+    while (running_ < control_.readers() - 1 && next_ + running_ + 1 < count_) {
+      try {
+        threads_.emplace_back([this] { work(false); });
+      } catch (const std::system_error&) {
+        return;  // the system has no more: those there are go on
+      }
+      ++running_;
+    }
+  }
+
+  void work(bool is_caller) {
+    Worker worker;
+    double slept_before = 0;
+    std::unique_lock lock(mutex_);
+    while (next_ < count_) {
+      if (!is_caller && running_ > control_.readers() - 1) break;  // one too many
+      const int64_t mine = next_++;
+      lock.unlock();
+      int64_t bytes = 0;
+      std::exception_ptr error;
+      try {
+        bytes = task_(mine, worker);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (bytes_done_ != nullptr) *bytes_done_ += bytes;
+      lock.lock();
+      if (error != nullptr) {
+        if (error_ == nullptr) error_ = error;
+        next_ = count_;
+      }
+      task_done(bytes, worker.slept_seconds - slept_before);
+      slept_before = worker.slept_seconds;
+    }
+    if (!is_caller) --running_;
+    ++workers_;
+    const int64_t buffers = counters_.buffer_bytes + worker.buffer_bytes();
+    counters_ += worker.counters;
+    counters_.buffer_bytes = buffers;
+  }
+
+  // With the mutex held.
+  void task_done(int64_t bytes, double slept_seconds) {
+    window_bytes_ += bytes;
+    window_slept_ += slept_seconds;
+    if (++window_tasks_ < kWindowTasks * control_.readers()) return;
+    const double seconds = seconds_since(window_start_);
+    if (seconds < kWindowSeconds) return;
+    control_.window_over(static_cast<double>(window_bytes_) / seconds, window_slept_ / (seconds * (running_ + 1)));
+    add_threads();
+    window_start_ = Clock::now();
+    window_tasks_ = 0;
+    window_bytes_ = 0;
+    window_slept_ = 0;
+  }
+
+  const int64_t count_;
+  const std::function<int64_t(int64_t, Worker&)>& task_;
+  std::atomic<int64_t>* const bytes_done_;
+
+  std::mutex mutex_;
+  ReaderControl control_;
+  std::vector<std::thread> threads_;  // added to only while tasks are left, so never while the caller joins them
+  int64_t next_ = 0;
+  int running_ = 0;  // besides the caller
+  int workers_ = 0;
+  std::exception_ptr error_;
+  Counters counters_;
+  Clock::time_point window_start_;
+  int64_t window_tasks_ = 0;
+  int64_t window_bytes_ = 0;
+  double window_slept_ = 0;
+};
+
+}  // namespace
+
+WorkerLimits worker_limits(int64_t worker_bytes, int64_t buffer_bytes_max, int ranks_of_node) {
+  const auto allowed =
+      static_cast<int>(std::clamp<int64_t>(buffer_bytes_max / std::max<int64_t>(worker_bytes, 1), 1, kWorkersMax));
+  const int share = std::max(cores() / std::max(ranks_of_node, 1), 1);
+  return {std::min(share, allowed), allowed};
+}
+
+void ReaderControl::window_over(double bytes_a_second, double sleeping_part) {
+  if (changed_) {
+    changed_ = false;
+    return;
+  }
+  if (trying_) {
+    trying_ = false;
+    if (bytes_a_second < kGain * rate_before_) {
+      readers_ = before_;
+      changed_ = true;
+      held_windows_ = hold_;
+      hold_ *= 2;
+      return;
+    }
+  }
+  if (held_windows_ > 0) {
+    --held_windows_;
+    return;
+  }
+  if (sleeping_part < kSleepingPart || readers_ >= limits_.most) return;
+  before_ = readers_;
+  rate_before_ = bytes_a_second;
+  readers_ = std::min(2 * readers_, limits_.most);
+  trying_ = true;
+  changed_ = true;
+}
+
+Counters run_tasks(int64_t count, WorkerLimits limits, const std::function<int64_t(int64_t, Worker&)>& task,
+                   std::atomic<int64_t>* bytes_done) {
+  return Pool(count, limits, task, bytes_done).run();
+}
+
+}  // namespace swath

@@ -1,0 +1,191 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "base/error.h"
+#include "chunks/chunks.h"
+#include "chunks/new_file.h"
+#include "chunks/stored_chunks.h"
+#include "chunks/touched.h"
+#include "engine/open_file.h"
+#include "layout/copy.h"
+
+namespace swath {
+namespace {
+
+int64_t elements_of(const Panel& box) {
+  int64_t elements = 1;
+  for (size_t d = 0; d < box.begin.size(); ++d) elements *= box.end[d] - box.begin[d];
+  return elements;
+}
+
+int64_t elements_in(const Panel& box, const Part& part) {
+  if (!part.holds) return 0;
+  int64_t elements = 1;
+  for (size_t d = 0; d < box.begin.size(); ++d) elements *= part.indices[d].clip(box.begin[d], box.end[d]).count();
+  return elements;
+}
+
+int64_t elements_in(const Panel& box, std::span<const Part> parts) {
+  int64_t elements = 0;
+  for (const Part& part : parts) elements += elements_in(box, part);
+  return elements;
+}
+
+class ChunkWrite {
+ public:
+  ChunkWrite(const CodedArray& array, const ChunkMemory& memory, std::span<const int64_t> units)
+      : array_(array), memory_(memory), units_(units), stored_(array), touched_(array, memory.parts) {
+    folder_ = Descriptor(::open(array.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder_.is_open()) {
+      throw Error(ErrorKind::kStore, "open " + array.path + ": " + system_message(errno), errno);
+    }
+  }
+
+  int64_t write_one(int64_t task, Worker& worker) {
+    const int64_t unit = units_[static_cast<size_t>(task)];
+    const std::span<const TouchedChunk> chunks = touched_in(unit);
+    NewFile file(folder_.get(), array_.path, array_.file_name(unit), worker.counters);
+    int64_t bytes = 0;
+    if (array_.shards() == nullptr) {
+      for (const TouchedChunk& chunk : chunks) file.append(encoded(chunk, nullptr, worker, &bytes));
+    } else {
+      bytes = write_shard(unit, chunks, file, worker);
+    }
+    file.complete();
+    return bytes;
+  }
+
+ private:
+  std::span<const TouchedChunk> touched_in(int64_t unit) const {
+    const auto& all = touched_.chunks();
+    const auto first = std::partition_point(all.begin(), all.end(), [&](const auto& c) { return c.unit < unit; });
+    const auto last = std::partition_point(first, all.end(), [&](const auto& c) { return c.unit == unit; });
+    return {first, last};
+  }
+
+  // The chunk as it will be stored, in the worker's memory; `bytes` grows by those of the caller's elements.
+  std::span<const std::byte> encoded(const TouchedChunk& chunk, const std::shared_ptr<const ShardFile>& shard,
+                                     Worker& worker, int64_t* bytes) {
+    const Panel panel = array_.chunk(chunk.chunk);
+    std::vector<Regions> regions;
+    int64_t mine = 0;
+    for (const size_t part : touched_.parts(chunk)) {
+      regions.push_back(regions_in(panel, memory_.parts[part], array_.element_bytes));
+      mine += regions.back().bytes();
+    }
+    *bytes += mine;
+    const int64_t chunk_bytes = array_.chunk_bytes();
+    const Regions& first = regions.front();
+    if (first.bytes() == chunk_bytes && first.dense_positions() == first.count() && first.runs() == 1) {
+      const std::byte* address = memory_.addresses[touched_.parts(chunk).front()] + first.memory_of(0);
+      return array_.codecs.encode({address, static_cast<size_t>(chunk_bytes)}, worker.codecs);
+    }
+    const auto decoded = worker.decoded.at_least(chunk_bytes);
+    if (mine < chunk_bytes)
+      start_with_old(chunk.chunk, mine < elements_of(panel) * array_.element_bytes, shard, decoded, worker);
+    for (size_t i = 0; i < regions.size(); ++i) {
+      const size_t part = touched_.parts(chunk)[i];
+      scatter_to_window(regions[i], 0, regions[i].count(), decoded.data(), 0, memory_.addresses[part]);
+    }
+    return array_.codecs.encode(decoded, worker.codecs);
+  }
+
+  // What the caller's elements are put into: the chunk as it is, or one of fill values.
+  void start_with_old(int64_t chunk, bool keeps_elements, const std::shared_ptr<const ShardFile>& shard,
+                      std::span<std::byte> decoded, Worker& worker) {
+    std::optional<StoredChunk> old;
+    if (keeps_elements) old = stored_.find(chunk, shard);
+    if (old.has_value()) {
+      read_and_decode(array_, chunk, *old, decoded, worker);
+    } else {
+      fill_with(decoded, array_.fill);
+    }
+  }
+
+  // Chunks that are not touched are taken over as they are stored.
+  int64_t write_shard(int64_t unit, std::span<const TouchedChunk> touched, NewFile& file, Worker& worker) {
+    const std::shared_ptr<const ShardFile> old = stored_.open_shard(unit, worker);
+    const std::vector<int64_t> chunks = array_.chunks_in(unit);
+    std::vector<std::byte> index(16 * chunks.size(), std::byte{0xFF});
+    const CodecChain& codecs = array_.shards()->index_codecs;
+    const bool at_end = array_.shards()->index_at_end;
+    if (!at_end) file.append(codecs.encode(index, worker.codecs));
+    int64_t bytes = 0;
+    for (size_t entry = 0; entry < chunks.size(); ++entry) {
+      if (chunks[entry] < 0) continue;
+      const int64_t offset = file.bytes();
+      if (!touched.empty() && touched.front().chunk == chunks[entry]) {
+        file.append(encoded(touched.front(), old, worker, &bytes));
+        touched = touched.subspan(1);
+      } else if (const auto kept = stored_.find(chunks[entry], old); kept.has_value()) {
+        const auto stored = worker.stored.at_least(kept->bytes);
+        read_stored(*kept->file, kept->offset, stored, worker);
+        file.append(stored);
+      } else {
+        continue;
+      }
+      for (size_t i = 0; i < 8; ++i) {
+        index[16 * entry + i] = static_cast<std::byte>(static_cast<uint64_t>(offset) >> (8 * i));
+        index[16 * entry + 8 + i] = static_cast<std::byte>(static_cast<uint64_t>(file.bytes() - offset) >> (8 * i));
+      }
+    }
+    const auto stored_index = codecs.encode(index, worker.codecs);
+    at_end ? file.append(stored_index) : file.replace_start(stored_index);
+    return bytes;
+  }
+
+  const CodedArray& array_;
+  const ChunkMemory memory_;
+  const std::span<const int64_t> units_;
+  const StoredChunks stored_;
+  const TouchedChunks touched_;
+  Descriptor folder_;
+};
+
+}  // namespace
+
+TouchedUnits touched_units(const CodedArray& array, const Sharing& sharing, int rank) {
+  const std::vector<Part> mine = sharing.parts(rank, array.element_bytes);
+  const TouchedChunks touched(array, mine);
+  TouchedUnits units;
+  std::vector<std::vector<Part>> others;  // made when they are needed
+  int64_t last = -1;
+  for (const TouchedChunk& chunk : touched.chunks()) {
+    if (chunk.unit == last) continue;
+    last = chunk.unit;
+    const Panel box = chunk_at(array.shape, array.unit_shape(), chunk.unit);
+    bool is_shared = false;
+    // What is mine as a whole is nobody else's: no element is written twice.
+    if (elements_in(box, mine) < elements_of(box)) {
+      for (int other = 0; other < sharing.ranks() && others.size() < static_cast<size_t>(sharing.ranks()); ++other) {
+        others.push_back(other == rank ? std::vector<Part>{} : sharing.parts(other, array.element_bytes));
+      }
+      is_shared =
+          std::any_of(others.begin(), others.end(), [&](const auto& parts) { return elements_in(box, parts) > 0; });
+    }
+    (is_shared ? units.shared : units.own).push_back(chunk.unit);
+  }
+  return units;
+}
+
+Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::span<const int64_t> units,
+                      const ChunkOptions& options) {
+  if (std::holds_alternative<ChunkTable>(array.places)) {
+    throw Error(ErrorKind::kInternal, "chunks of a table are written by the format's own library");
+  }
+  if (units.empty()) return {};
+  ChunkWrite write(array, memory, units);
+  const int64_t decoded = array.chunk_bytes();
+  const int64_t coded = array.codecs.stored_bytes_max(decoded);
+  WorkerLimits limits = worker_limits(decoded + 3 * coded, options.buffer_bytes_max, options.ranks_of_node);
+  limits.most = limits.first;  // writes end in the page cache: they compute, and do not wait
+  return run_tasks(
+      static_cast<int64_t>(units.size()), limits,
+      [&](int64_t task, Worker& worker) { return write.write_one(task, worker); }, options.bytes_done);
+}
+
+}  // namespace swath

@@ -1,0 +1,188 @@
+// Arrays of coded chunks, for swath.coded_access.
+
+#include <fcntl.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.h"
+#include "bindings.h"
+#include "chunks/chunks.h"
+#include "chunks/codec.h"
+#include "chunks/stored_chunks.h"
+#include "engine/open_file.h"
+#include "method/run.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using swath::Codec;
+using swath::CodedArray;
+
+// (name, settings) of every codec, in the order of encoding.
+using CodecTuples = std::vector<std::tuple<std::string, std::map<std::string, std::variant<int64_t, std::string>>>>;
+
+swath::CodecChain chain_of(const CodecTuples& tuples) {
+  std::vector<Codec> codecs;
+  for (const auto& [name, settings] : tuples) {
+    Codec codec;
+    codec.kind = swath::codec_named(name);
+    for (const auto& [key, value] : settings) {
+      const auto* number = std::get_if<int64_t>(&value);
+      if (key == "level" && number != nullptr) {
+        codec.level = static_cast<int>(*number);
+      } else if (key == "checksum" && number != nullptr) {
+        codec.checksum = *number != 0;
+      } else if (key == "element_bytes" && number != nullptr) {
+        codec.element_bytes = *number;
+      } else if (key == "shuffle" && number != nullptr) {
+        codec.shuffle = static_cast<int>(*number);
+      } else if (key == "block_bytes" && number != nullptr) {
+        codec.block_bytes = *number;
+      } else if (key == "compressor" && number == nullptr) {
+        codec.compressor = std::get<std::string>(value);
+      } else {
+        throw swath::Error(swath::ErrorKind::kInternal, "codec " + name + " has no setting " + key);
+      }
+    }
+    codecs.push_back(std::move(codec));
+  }
+  return swath::CodecChain(std::move(codecs));
+}
+
+std::vector<std::byte> bytes_of(const nb::bytes& bytes) {
+  const auto* first = reinterpret_cast<const std::byte*>(bytes.c_str());
+  return {first, first + bytes.size()};
+}
+
+std::shared_ptr<CodedArray> make_array(std::string path, swath::Shape shape, int64_t element_bytes,
+                                       swath::Shape chunk_shape, const std::vector<int>& order,
+                                       const CodecTuples& codecs, const nb::bytes& fill,
+                                       std::variant<swath::ChunkTable, swath::ChunkFiles, swath::Shards> places) {
+  auto array = std::make_shared<CodedArray>();
+  array->path = std::move(path);
+  array->chunk_strides = swath::strides_in_order(chunk_shape, element_bytes, order);
+  array->shape = std::move(shape);
+  array->element_bytes = element_bytes;
+  array->chunk_shape = std::move(chunk_shape);
+  array->codecs = chain_of(codecs);
+  array->fill = bytes_of(fill);
+  array->places = std::move(places);
+  array->check();
+  return array;
+}
+
+swath::ChunkOptions options_of(int64_t buffer_bytes_max, int ranks_of_node, swath::Progress* watched) {
+  swath::ChunkOptions options;
+  if (buffer_bytes_max > 0) options.buffer_bytes_max = buffer_bytes_max;
+  options.ranks_of_node = ranks_of_node;
+  options.bytes_done = watched == nullptr ? nullptr : &watched->bytes_done;
+  return options;
+}
+
+void watch(swath::Progress* watched, const CodedArray& array, const swath::LocalMemory& memory) {
+  if (watched == nullptr) return;
+  for (const auto& part : memory.parts) watched->bytes_total += part.count() * array.element_bytes;
+}
+
+// Both names from now on, or neither, are those of the other. False where the file system cannot.
+bool exchange_names(const std::string& one, const std::string& other) {
+  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) return true;
+  if (errno == EINVAL || errno == ENOSYS) return false;
+  throw swath::Error(swath::ErrorKind::kStore, "rename " + one + " to " + other + ": " + swath::system_message(errno),
+                     errno);
+}
+
+// Everything written below the folder, and its names, is on the medium: one call for all its files, however many.
+void sync_folder(const std::string& path) {
+  const swath::Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open() || ::syncfs(folder.get()) != 0) {
+    throw swath::Error(swath::ErrorKind::kStore, "sync " + path + ": " + swath::system_message(errno), errno);
+  }
+}
+
+}  // namespace
+
+void bind_chunks(nb::module_& m) {
+  nb::class_<CodedArray>(m, "CodedArray", "An array whose chunks are coded.")
+      .def_static(
+          "table",
+          [](std::string path, swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape,
+             const std::vector<int>& order, const CodecTuples& codecs, const nb::bytes& fill,
+             std::vector<int64_t> offsets, std::vector<int64_t> bytes, std::vector<uint32_t> skipped) {
+            return make_array(std::move(path), std::move(shape), element_bytes, std::move(chunk_shape), order, codecs,
+                              fill, swath::ChunkTable{std::move(offsets), std::move(bytes), std::move(skipped)});
+          },
+          "All chunks in one file.")
+      .def_static(
+          "files",
+          [](std::string path, swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape,
+             const std::vector<int>& order, const CodecTuples& codecs, const nb::bytes& fill, std::string first,
+             std::string separator, std::string scalar) {
+            return make_array(std::move(path), std::move(shape), element_bytes, std::move(chunk_shape), order, codecs,
+                              fill, swath::ChunkFiles{std::move(first), std::move(separator), std::move(scalar)});
+          },
+          "A file a chunk.")
+      .def_static(
+          "shards",
+          [](std::string path, swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape,
+             const std::vector<int>& order, const CodecTuples& codecs, const nb::bytes& fill, std::string first,
+             std::string separator, std::string scalar, swath::Shape shard_shape, const CodecTuples& index_codecs,
+             bool index_at_end) {
+            swath::ChunkFiles files{std::move(first), std::move(separator), std::move(scalar)};
+            return make_array(
+                std::move(path), std::move(shape), element_bytes, std::move(chunk_shape), order, codecs, fill,
+                swath::Shards{std::move(files), std::move(shard_shape), chain_of(index_codecs), index_at_end});
+          },
+          "A file a shard.")
+      .def_prop_ro("chunk_bytes", &CodedArray::chunk_bytes);
+
+  m.def(
+      "read_chunks",
+      [](const CodedArray& array, const swath::Sharing& sharing, int rank, const nb::list& arrays,
+         int64_t buffer_bytes_max, int ranks_of_node, swath::Progress* watched) {
+        const auto memory = memory_of(sharing, rank, array.element_bytes, arrays);
+        watch(watched, array, memory);
+        const auto options = options_of(buffer_bytes_max, ranks_of_node, watched);
+        nb::gil_scoped_release release;
+        return swath::read_chunks(array, {memory.parts, memory.addresses}, options);
+      },
+      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
+      "progress"_a.none() = nb::none());
+  m.def(
+      "touched_units",
+      [](const CodedArray& array, const swath::Sharing& sharing, int rank) {
+        nb::gil_scoped_release release;
+        auto units = swath::touched_units(array, sharing, rank);
+        return std::make_tuple(std::move(units.own), std::move(units.shared));
+      },
+      "array"_a, "sharing"_a, "rank"_a, "(Units that are this rank's alone, units that others write, too).");
+  m.def(
+      "write_chunks",
+      [](const CodedArray& array, const swath::Sharing& sharing, int rank, const nb::list& arrays,
+         const std::vector<int64_t>& units, int64_t buffer_bytes_max, int ranks_of_node, swath::Progress* watched) {
+        const auto memory = memory_of(sharing, rank, array.element_bytes, arrays);
+        if (watched != nullptr && watched->bytes_total == 0) watch(watched, array, memory);
+        const auto options = options_of(buffer_bytes_max, ranks_of_node, watched);
+        nb::gil_scoped_release release;
+        return swath::write_chunks(array, {memory.parts, memory.addresses}, units, options);
+      },
+      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "units"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
+      "progress"_a.none() = nb::none());
+  m.def(
+      "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,
+      "Raises UnsupportedError for a codec that this build has not.");
+  m.def("exchange_names", &exchange_names, "one"_a, "other"_a);
+  m.def("sync_folder", &sync_folder, "path"_a, nb::call_guard<nb::gil_scoped_release>());
+}
