@@ -1,9 +1,8 @@
 """Peers in environments of their own, which are made when they are asked for: a second MPI, h5py, zarr, TensorStore.
 
-`making` makes an environment and remembers it, `running` starts a program of `peers/` under its Python. Each runs in a
-session of its own, one after the other: an MPI that waits by spinning never stands beside another contender. What has
-no MPI is one process that moves the bytes of all ranks, each rank's into memory of its own, and says so in its name.
-What has a format of its own keeps the same array in it.
+`known` says what is installed and what runs, `running` starts a program of `peers/` under its Python, one after the
+other. What has no MPI is one process that moves the bytes of all ranks, each rank's into memory of its own, and says so
+in its name. What has a format of its own keeps the same array in it.
 """
 
 from __future__ import annotations
@@ -13,9 +12,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from swath.bench import environments
+from swath.bench.environments import EnvironmentFailedError
 from swath.bench.ncio.cells import contender_entry
-from swath.bench.ncio.environments import making, running
-from swath.bench.ncio.environments.making import NAMES, Environment, EnvironmentFailedError
+from swath.bench.ncio.environments import running
+from swath.bench.ncio.environments.known import ENVIRONMENTS, NAMES, PeerEnvironment
 from swath.errors import ArgumentError
 
 __all__ = ["NAMES", "measure"]
@@ -44,9 +45,9 @@ def measure(
         raise ArgumentError(f'--peers: "{unknown[0]}" is no environment: expected some of {", ".join(NAMES)}')
     told: dict[str, Any] = {"contenders": [{} for _ in cells], "hints": {}, "versions": {}}
     for name in names:
-        environment = making.ENVIRONMENTS[name]
+        environment = ENVIRONMENTS[name]
         try:
-            made = making.make(environment)
+            made = environments.make(environment)
         except EnvironmentFailedError as failure:
             _say(str(failure))
             _add(told, cells, environment, options, {}, str(failure))
@@ -67,7 +68,7 @@ def measure(
 def _add(
     told: dict[str, Any],
     cells: Sequence[dict[str, Any]],
-    environment: Environment,
+    environment: PeerEnvironment,
     options: Mapping[str, Any],
     lines: Mapping[int, dict[str, Any]],
     failed: str,

