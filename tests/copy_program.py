@@ -33,7 +33,7 @@ def measured(source: str, target: str, options: dict[str, Any]) -> dict[str, Any
     """
     small, copied = Path(f"{target}.small.npy"), Path(target).with_stem("small")
     np.save(small, np.zeros((64, 64)))
-    swath.copy(small, copied, axes=(1, 0), memory=20_000)  # with it the format's library is loaded
+    swath.copy(small, copied, axes=(1, 0), memory=1 << 20)  # with it the format's library is loaded
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that from now on
     before = status("VmRSS")

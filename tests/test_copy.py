@@ -11,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+import zarr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,9 +20,12 @@ from swath.bench import page_cache
 from swath.copying.plan import CHUNK_BYTES
 from swath.simulated import run_ranks
 
-FORMATS = ("raw", "npy", "netcdf-classic", "hdf5", "hdf5-chunked")
+FORMATS = ("raw", "npy", "netcdf-classic", "hdf5", "hdf5-chunked", "zarr-chunked", "zarr-sharded", "zarr:v2-chunked")
+CHUNKED = ("hdf5-chunked", "zarr-chunked", "zarr-sharded", "zarr:v2-chunked")
+CODECS = {"zarr-chunked": [], "zarr-sharded": ["zstd", "crc32c"], "zarr:v2-chunked": "blosc"}
 DTYPES = ("<f8", ">f8", "<f4", ">i4", "<i2", "u1")
 SUFFIX = {"raw": ".bin", "npy": ".npy", "netcdf-classic": ".nc", "hdf5": ".h5", "hdf5-chunked": ".h5"}
+SUFFIX |= dict.fromkeys(CODECS, ".zarr")
 FRESH = itertools.count()
 
 
@@ -32,15 +36,25 @@ def values_of(shape: tuple[int, ...], dtype: str) -> np.ndarray:
 
 def written(path: Path, kind: str, values: np.ndarray, order: Any, chunks: Any) -> swath.Array:
     """`values` in a file of this kind, open for reading."""
-    options: dict[str, Any] = {"format": kind.partition("-chunked")[0]}
-    if kind in ("raw", "npy"):
+    options: dict[str, Any] = stored_as(kind, chunks)
+    if kind in ("raw", "npy") or kind in CODECS:
         options["order"] = order
-    if kind == "hdf5-chunked":
-        options["chunks"] = chunks
     with swath.create(path, values.shape, values.dtype, **options) as a:
         a.write(values.astype(a.dtype))
     raw = {"shape": values.shape, "dtype": values.dtype, "order": order} if kind == "raw" else {}
     return swath.open(path, **raw)
+
+
+def stored_as(kind: str, chunks: Any) -> dict[str, Any]:
+    """Format, chunks, shards and codecs, as `swath.create` and `swath.copy` take them."""
+    options: dict[str, Any] = {"format": kind.removesuffix("-chunked").removesuffix("-sharded")}
+    if kind in CHUNKED:
+        options["chunks"] = chunks
+    if kind in CODECS:
+        options["codecs"] = CODECS[kind]
+    if kind == "zarr-sharded":
+        options["shards"] = tuple(2 * c for c in chunks)
+    return options
 
 
 def read_back(path: Path, kind: str, shape: tuple[int, ...], dtype: Any, order: Any) -> np.ndarray:
@@ -55,6 +69,8 @@ def read_back(path: Path, kind: str, shape: tuple[int, ...], dtype: Any, order: 
     if kind == "netcdf-classic":
         with swath.open(path) as a:
             return np.asarray(a[...])
+    if kind in CODECS:
+        return np.asarray(zarr.open_array(path / "data" if (path / "data").is_dir() else path, mode="r")[...])
     with h5py.File(path) as file:
         return np.asarray(file["data"][()])
 
@@ -70,7 +86,9 @@ def copies(draw: st.DrawFn) -> dict[str, Any]:
     turned = tuple(shape[a] for a in axes) if axes is not None else shape
 
     def order(kind: str) -> Any:
-        return draw(orders) if kind == "raw" else draw(st.sampled_from("CF")) if kind == "npy" else "C"
+        if kind in ("raw", "zarr-chunked", "zarr-sharded"):
+            return draw(orders)
+        return draw(st.sampled_from("CF")) if kind in ("npy", "zarr:v2-chunked") else "C"
 
     def chunks(of: tuple[int, ...]) -> Any:
         return tuple(draw(st.integers(1, max(n, 1))) for n in of)
@@ -92,13 +110,15 @@ def with_tables(memory: int, *kinds: tuple[str, tuple[int, ...], Any]) -> int:
         for kind, shape, chunks in kinds
         if kind == "hdf5-chunked"
     )
-    return memory + CHUNK_BYTES * tables * 4 // 3
+    # Chunks are decoded, and encoded, in four copies of each; shards are written whole.
+    working = sum(8 * 4 * 8 * math.prod(chunks) for kind, _, chunks in kinds if kind in CODECS)
+    return memory + CHUNK_BYTES * tables * 4 // 3 + 2 * working
 
 
 def can_be_stored(kind: str, shape: tuple[int, ...], dtype: str) -> bool:
     if kind == "netcdf-classic":
         return 0 not in shape[1:]
-    return kind != "hdf5-chunked" or len(shape) > 0
+    return kind not in CHUNKED or len(shape) > 0
 
 
 def check_copy(tmp_path: Path, case: dict[str, Any]) -> None:
@@ -117,8 +137,7 @@ def check_copy(tmp_path: Path, case: dict[str, Any]) -> None:
         options = {"axes": axes, "order": new_order, "dtype": new_dtype, "casting": "unsafe"}
         tables = (kind, shape, chunks), (new_kind, expected.shape, new_chunks)
         options["memory"] = with_tables(case["memory"], *tables)
-        options["chunks"] = new_chunks if new_kind == "hdf5-chunked" else None
-        swath.copy(source, target, checkpoint_bytes=64, **options)
+        swath.copy(source, target, checkpoint_bytes=64, **options, **stored_as(new_kind, new_chunks))
     found = read_back(target, new_kind, expected.shape, new_dtype, new_order)
     np.testing.assert_array_equal(found, expected.astype(new_dtype))
     assert found.dtype.newbyteorder("=") == np.dtype(new_dtype).newbyteorder("=")
@@ -144,11 +163,13 @@ def test_every_format_into_every_other(tmp_path: Path) -> None:
     values = values_of((23, 17, 5), "<f4")
     for number, (kind, new_kind) in enumerate(itertools.product(FORMATS, FORMATS)):
         target = tmp_path / f"b{number}{SUFFIX[new_kind]}"
-        chunks = (4, 8, 3) if new_kind == "hdf5-chunked" else None
+        chunks = (3, 2, 2)
         with written(tmp_path / f"a{number}{SUFFIX[kind]}", kind, values, "F", (5, 4, 2)) as source:
-            memory = with_tables(6000, (kind, values.shape, (5, 4, 2)), (new_kind, values.shape, chunks))
-            copied = swath.copy(source, target, order="C", chunks=chunks, dtype="<f4", memory=memory)
-        assert copied.plan.passes[0].tiles > 3
+            memory = with_tables(4000, (kind, values.shape, (5, 4, 2)), (new_kind, values.shape, chunks))
+            copied = swath.copy(
+                source, target, order="C", dtype="<f4", memory=memory, variable=None, **stored_as(new_kind, chunks)
+            )
+        assert copied.plan.passes[0].tiles > 1
         found = read_back(target, new_kind, values.shape, "<f4", "C")
         np.testing.assert_array_equal(found, values)
 
@@ -169,7 +190,7 @@ def test_two_passes_go_through_a_scratch_file_that_is_gone_afterwards(
     assert {p.name for p in tmp_path.iterdir()} == {"a.npy", "b.npy"}
 
 
-def test_compressed_chunks_are_read_through_the_library(tmp_path: Path) -> None:
+def test_compressed_chunks_of_hdf5_are_decoded_on_the_way(tmp_path: Path) -> None:
     values = values_of((60, 50), "<i4")
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("x", data=values, chunks=(16, 16), compression="gzip")
@@ -184,6 +205,34 @@ def test_chunks_that_are_not_stored_are_copied_as_the_fill_value(tmp_path: Path)
         expected = dataset[...]
     swath.copy(tmp_path / "a.h5", tmp_path / "b.npy", memory=20_000)
     np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), expected)
+
+
+def test_a_zarr_store_is_copied_with_chunks_fill_value_and_names(tmp_path: Path) -> None:
+    values = values_of((20, 30), "<f4")
+    names = {"variable": "t", "dimensions": ("y", "x"), "attributes": {"units": "K"}}
+    with swath.create(tmp_path / "a.zarr", (20, 30), "<f4", chunks=(4, 7), fill=-9.0, **names) as a:
+        a.write(values[:10], selection=np.s_[:10])  # the rest is not stored
+    swath.copy(tmp_path / "a.zarr", tmp_path / "b.zarr", axes=(1, 0), memory=40_000)
+    made = zarr.open_group(tmp_path / "b.zarr", mode="r")["t"]
+    values[10:] = -9
+    np.testing.assert_array_equal(made[...], values.T)
+    assert made.chunks == (7, 4)
+    assert made.fill_value == -9
+    assert made.metadata.dimension_names == ("x", "y")
+    assert made.attrs["units"] == "K"
+    assert swath.verify(tmp_path / "a.zarr", tmp_path / "b.zarr", axes=(1, 0), memory=40_000)
+
+
+def test_a_zarr_store_is_replaced_by_one_that_is_complete(tmp_path: Path) -> None:
+    values = values_of((20, 30), "<f4")
+    np.save(tmp_path / "a.npy", values)
+    swath.copy(tmp_path / "a.npy", tmp_path / "b.zarr", chunks=(5, 5))
+    swath.copy(tmp_path / "a.npy", tmp_path / "b.zarr", chunks=(10, 30), codecs=[], overwrite=True)
+    assert zarr.open_array(tmp_path / "b.zarr", mode="r").chunks == (10, 30)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "precious").touch()
+    with pytest.raises(swath.ExistsError, match="something else than a Zarr store"):
+        swath.copy(tmp_path / "a.npy", tmp_path / "folder", format="zarr", overwrite=True)
 
 
 def test_record_variables_of_netcdf_are_copied(tmp_path: Path) -> None:
@@ -263,11 +312,18 @@ def test_order_is_the_sources_unless_axes_or_order_are_given(tmp_path: Path) -> 
         ({"memory": 10}, "too small"),
         ({"checkpoint_bytes": 0}, "at least 1"),
         ({"format": "bmp"}, "unknown"),
+        ({"codecs": "zstd"}, "creates none in npy"),
+        ({"shards": (10, 10)}, "creates none in .npy"),
+        ({"format": "zarr", "codecs": 7}, "expected names such as"),
+        ({"format": "zarr", "codecs": "zip"}, "zip"),
+        ({"format": "zarr", "chunks": (0, 3)}, "expected one positive length"),
+        ({"format": "zarr", "chunks": (4, 4), "shards": (6, 6)}, "not whole chunks"),
+        ({"format": "zarr", "chunks": (50, 60), "memory": 30_000}, "too small: the smallest tile"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(tmp_path: Path, options: Any, words: str) -> None:
     np.save(tmp_path / "a.npy", np.zeros((50, 60)))
-    with pytest.raises(swath.ArgumentError, match=words):
+    with pytest.raises((swath.ArgumentError, swath.UnsupportedError), match=words):
         swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", **options)
     assert [p.name for p in tmp_path.iterdir()] == ["a.npy"]
 

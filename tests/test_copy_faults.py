@@ -24,6 +24,7 @@ from mpi_runs import HERE, run_well
 from swath.copying import pipeline, plan, store
 from swath.copying.journal import Journal
 
+JOURNAL = ".b.npy.swath-copy.journal"
 OPTIONS: dict[str, Any] = {"axes": (1, 0), "dtype": ">f4", "memory": 60_000, "checkpoint_bytes": 40_000}
 
 
@@ -37,17 +38,16 @@ def names(folder: Path) -> set[str]:
     return {p.name for p in folder.iterdir()}
 
 
-def start(folder: Path, **options: Any) -> subprocess.Popen[bytes]:
-    """A copy of a.npy to b.npy in a process of its own."""
+def start(folder: Path, target: str = "b.npy", **options: Any) -> subprocess.Popen[bytes]:
+    """A copy of a.npy in a process of its own."""
     command = [sys.executable, str(HERE / "copy_program.py"), "run"]
-    command += [str(folder / "a.npy"), str(folder / "b.npy"), json.dumps(options)]
+    command += [str(folder / "a.npy"), str(folder / target), json.dumps(options)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
     return subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
 
 
-def wait_for_journal(folder: Path, process: subprocess.Popen[bytes]) -> None:
+def wait_for_journal(journal: Path, process: subprocess.Popen[bytes]) -> None:
     """Until the copy has made its files."""
-    journal = folder / ".b.npy.swath-copy.journal"
     while process.poll() is None and not (journal.exists() and journal.stat().st_size):
         time.sleep(0.001)
 
@@ -58,7 +58,7 @@ def kill_at_random_moments(folder: Path, moments: int, **options: Any) -> int:
     expected = values.T.astype(">f4")
     began = time.monotonic()
     process = start(folder, **options)
-    wait_for_journal(folder, process)
+    wait_for_journal(folder / JOURNAL, process)
     writes_from = time.monotonic()
     assert process.wait(100) == 0
     whole = (time.monotonic() - writes_from) * 1.1
@@ -69,7 +69,7 @@ def kill_at_random_moments(folder: Path, moments: int, **options: Any) -> int:
     for _ in range(moments):
         (folder / "b.npy").unlink()
         process = start(folder, **options)
-        wait_for_journal(folder, process)
+        wait_for_journal(folder / JOURNAL, process)
         time.sleep(dice.random() * whole)
         process.send_signal(signal.SIGKILL)
         process.wait(10)
@@ -94,6 +94,38 @@ def test_fifty_copies_killed_at_random_moments_go_on(tmp_path: Path) -> None:
     assert kill_at_random_moments(tmp_path, 50, **OPTIONS) > 10
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("moments", [3, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(1000)])])
+def test_copies_into_a_zarr_store_that_are_killed_leave_no_half_result_and_go_on(tmp_path: Path, moments: int) -> None:
+    """Chunks are files of their own: none is left half written, or under a hidden name."""
+    source_of(tmp_path, (300, 200))
+    options: dict[str, Any] = {"chunks": (13, 17), "memory": 200_000, "checkpoint_bytes": 40_000}
+    target = tmp_path / "b.zarr"
+    swath.copy(tmp_path / "a.npy", target, **options)
+    reference = contents(target)
+    journal = tmp_path / ".b.zarr.swath-copy.journal"
+    dice = random.Random(moments)
+    went_on = 0
+    for _ in range(moments):
+        shutil.rmtree(target)
+        process = start(tmp_path, "b.zarr", **options)
+        wait_for_journal(journal, process)
+        time.sleep(dice.random() * 0.3)
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
+        if target.exists():  # it was complete already
+            assert contents(target) == reference
+            shutil.rmtree(target)
+        copied = swath.copy(tmp_path / "a.npy", target, resume=True, **options)
+        went_on += copied.resumed_bytes > 0
+        assert contents(target) == reference
+        assert names(tmp_path) == {"a.npy", "b.zarr"}
+    assert moments < 10 or went_on > 10
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1000)
 def test_copies_in_two_passes_killed_at_random_moments_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +138,7 @@ def test_copies_in_two_passes_killed_at_random_moments_go_on(tmp_path: Path, mon
     went_on = 0
     for _ in range(20):
         process = start(tmp_path, **options, passes=2)
-        wait_for_journal(tmp_path, process)
+        wait_for_journal(tmp_path / JOURNAL, process)
         time.sleep(dice.random() * 0.5)
         process.send_signal(signal.SIGKILL)
         process.wait(10)

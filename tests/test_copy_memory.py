@@ -22,6 +22,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "transposed-converted": ("b.npy", {"axes": (1, 0), "dtype": ">f4"}),
     "two-passes": ("b.npy", {"axes": (1, 0), "passes": 2}),
     "as-it-is": ("b.npy", {"dtype": ">f8"}),
+    "zarr": ("b.zarr", {"chunks": (256, 256), "codecs": []}),
+    "zarr-compressed": ("b.zarr", {"axes": (1, 0), "chunks": (256, 512), "codecs": "zstd"}),
+    "zarr-shards": ("b.zarr", {"chunks": (64, 256), "shards": (256, 512), "codecs": ["blosc", "crc32c"]}),
 }
 
 
@@ -42,7 +45,7 @@ def measure(folder: Path, case: str, rows: int, memory: int) -> dict[str, int]:
     return told
 
 
-@pytest.mark.parametrize("case", ["transposed", "chunks", "transposed-converted"])
+@pytest.mark.parametrize("case", ["transposed", "chunks", "transposed-converted", "zarr", "zarr-shards"])
 def test_memory_stays_within_the_budget(tmp_path: Path, case: str) -> None:
     told = measure(tmp_path, case, 6000, 48 * MIB)  # an array of 94 MiB
     assert told["planned"] <= 48 * MIB

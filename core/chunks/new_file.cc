@@ -14,8 +14,6 @@
 namespace swath {
 namespace {
 
-constexpr size_t kGatheredBytes = size_t{1} << 20;
-
 // A hidden name beside `name` that no other process and no other thread has.
 std::string name_aside(const std::string& name) {
   static std::atomic<uint64_t> files{0};
@@ -57,8 +55,8 @@ NewFile::~NewFile() {
 }
 
 void NewFile::append(std::span<const std::byte> bytes) {
-  if (gathered_.size() + bytes.size() > kGatheredBytes) flush();
-  if (bytes.size() >= kGatheredBytes) {
+  if (gathered_.size() + bytes.size() > static_cast<size_t>(kGatheredBytes)) flush();
+  if (bytes.size() >= static_cast<size_t>(kGatheredBytes)) {
     write_at(bytes, written_);
     written_ += static_cast<int64_t>(bytes.size());
   } else {

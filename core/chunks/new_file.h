@@ -14,6 +14,9 @@ namespace swath {
 
 class NewFile {
  public:
+  // Pieces smaller than this are gathered, in memory of at most twice as much.
+  static constexpr int64_t kGatheredBytes = int64_t{1} << 20;
+
   // Begins `name` (which may have folders in it; they are made) in the folder. `folder_path` is for messages. Throws
   // Error{kStore}, as everything here does where the system refuses.
   NewFile(int folder, const std::string& folder_path, std::string name, Counters& counters);

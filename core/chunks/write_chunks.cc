@@ -181,7 +181,8 @@ Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::s
   ChunkWrite write(array, memory, units);
   const int64_t decoded = array.chunk_bytes();
   const int64_t coded = array.codecs.stored_bytes_max(decoded);
-  WorkerLimits limits = worker_limits(decoded + 3 * coded, options.buffer_bytes_max, options.ranks_of_node);
+  const int64_t gathered = 2 * std::min(NewFile::kGatheredBytes, coded * array.chunks_of_unit());
+  WorkerLimits limits = worker_limits(decoded + 3 * coded + gathered, options.buffer_bytes_max, options.ranks_of_node);
   limits.most = limits.first;  // writes end in the page cache: they compute, and do not wait
   return run_tasks(
       static_cast<int64_t>(units.size()), limits,

@@ -29,6 +29,7 @@ examples:
   swath copy a.npy b.npy --axes 1,0                the transposed array
   swath copy sst.nc:temperature sst.h5 --chunks 1,256,256 --memory 256MiB
   swath copy dump.bin a.npy --source-shape 5000,5000 --source-dtype ">f8" --dtype "<f4"
+  swath copy a.npy b.zarr --chunks 512,512 --codecs zstd,crc32c
   swath copy a.npy b.h5 --chunks 512,512 --explain passes, requests, memory, seconds, disk space
   swath copy a.npy b.h5 --chunks 512,512 --resume  go on with one that was killed
   mpiexec -n 4 swath copy a.npy b.h5               four ranks share the work
@@ -46,18 +47,26 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="SOURCE[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, or a raw file")
-    parser.add_argument("target", metavar="TARGET", help="the file to make; its suffix says the format")
+    parser.add_argument(
+        "file", metavar="SOURCE[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, Zarr, or a raw file"
+    )
+    parser.add_argument(
+        "target", metavar="TARGET", help="the file (of Zarr the folder) to make; its suffix says the format"
+    )
     arguments.add_raw_source(parser)
     made = parser.add_argument_group("the target", "what is not given is as in the source")
     made.add_argument("--axes", metavar="D,D,...", help="dimensions of the source in the order of the target: 1,0")
     made.add_argument("--order", metavar="ORDER", help='in the file: "C", "F", or the dimensions slowest first: 2,0,1')
-    made.add_argument("--chunks", metavar="N,M,...", help="elements of a chunk along each dimension (HDF5)")
+    made.add_argument("--chunks", metavar="N,M,...", help="elements of a chunk along each dimension (HDF5, Zarr)")
+    made.add_argument("--shards", metavar="N,M,...", help="of a shard, a file of whole chunks (Zarr)")
+    made.add_argument(
+        "--codecs", metavar="NAME,...", help="of Zarr: zstd (default), blosc, gzip, lz4, crc32c ..., none"
+    )
     made.add_argument("--dtype", metavar="TYPE", help='as NumPy writes it, byte order included: f4, ">i4"')
     made.add_argument(
         "--cast", metavar="RULE", default="same_kind", help="no, equiv, safe, same_kind (default), unsafe"
     )
-    made.add_argument("--format", metavar="NAME", help="raw, npy, netcdf-classic[:cdf1|cdf2|cdf5], hdf5")
+    made.add_argument("--format", metavar="NAME", help="raw, npy, netcdf-classic[:cdf1|cdf2|cdf5], hdf5, zarr[:v2]")
     made.add_argument("--variable", metavar="NAME", help="the array's name in the target")
     made.add_argument("--overwrite", action="store_true", help="replace a file of that name, when the new one is there")
     parser.add_argument("--memory", metavar="SIZE", help="the budget: 256MiB")
@@ -80,6 +89,8 @@ def run(options: argparse.Namespace) -> int:
     how: dict[str, Any] = {
         "axes": None if options.axes is None else arguments.integers("--axes", options.axes),
         "chunks": None if options.chunks is None else arguments.integers("--chunks", options.chunks),
+        "shards": None if options.shards is None else arguments.integers("--shards", options.shards),
+        "codecs": _codecs(options.codecs),
         "order": options.order if options.order in (None, "C", "F") else arguments.integers("--order", options.order),
         "dtype": options.dtype,
         "casting": options.cast,
@@ -102,6 +113,12 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(_in_words(copied))
     return 0
+
+
+def _codecs(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    return [] if text == "none" else [name.strip() for name in text.split(",")]
 
 
 def _in_words(copied: Copied) -> str:

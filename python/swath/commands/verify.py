@@ -35,7 +35,9 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="A[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, or a raw file")
+    parser.add_argument(
+        "file", metavar="A[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, Zarr, or a raw file"
+    )
     parser.add_argument("other", metavar="B[:VARIABLE]", help="the same, but no raw file")
     arguments.add_raw_source(parser)
     parser.add_argument("--axes", metavar="D,D,...", help="dimensions of A in the order of B: 1,0 for transposed ones")

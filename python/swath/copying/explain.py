@@ -78,7 +78,10 @@ def in_words(side: Side) -> str:
     if side.through_library:
         return "through the format's library"
     if side.chunk is not None:
-        return f"chunks of {by(side.chunk)}"
+        words = f"chunks of {by(side.chunk)}"
+        if side.whole_chunks:
+            words += ", moved whole" if not side.is_compressed else ", compressed, moved whole"
+        return words
     ndim = len(side.shape)
     names = {tuple(range(ndim)): "C order", tuple(reversed(range(ndim))): "F order"}
     return names.get(side.order, f"order {', '.join(map(str, side.order))}, slowest first")

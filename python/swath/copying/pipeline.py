@@ -48,11 +48,16 @@ def elements_in(buffer: Buffer, dtype: np.dtype[Any], extents: Extents, order: S
 
 def method_for(side: Side, extents: Extents) -> str:
     """How a box is moved: `list` as memory is, or `direct` through a small buffer where its pieces are very short."""
-    if side.chunk is None or side.through_library:
+    if side.chunk is None or side.through_library or side.worker_bytes:
         return "list"
     row = side.order[-1] if side.order else 0
     piece = min(extents[row], side.chunk[row]) * side.itemsize if extents else side.itemsize
     return "list" if piece >= PIECE_BYTES_MIN else "direct"
+
+
+def tuning_of(side: Side, chunk_buffer_bytes: int) -> dict[str, int] | None:
+    """For reading or writing a box of a side."""
+    return {"chunk_buffer_bytes": chunk_buffer_bytes} if side.worker_bytes else None
 
 
 class Tiles:
@@ -62,13 +67,15 @@ class Tiles:
         array: opened by this process alone.
         side: the array as the copy sees it.
         axes: dimension d of the copy is dimension `axes[d]` of the array.
+        chunk_buffer_bytes: of threads that decode chunks.
     """
 
-    def __init__(self, array: Array, side: Side, axes: Sequence[int]) -> None:
+    def __init__(self, array: Array, side: Side, axes: Sequence[int], chunk_buffer_bytes: int = 0) -> None:
         self._array = array
         self._side = side
         self._axes = tuple(axes)
         self._inverse = tuple(int(d) for d in np.argsort(axes)) if axes else ()
+        self._tuning = tuning_of(side, chunk_buffer_bytes)
 
     def read(self, box: Box, buffer: Buffer) -> Elements:
         """The elements of a box, as a view of the buffer in the dimensions of the copy."""
@@ -76,7 +83,8 @@ class Tiles:
         elements = elements_in(buffer, self._array.dtype, extents, self._side.order)
         selection = tuple(box[d] for d in self._inverse)
         method = method_for(self._side, extents)
-        self._array.read(selection=selection, out=elements.transpose(self._inverse), method=method)
+        out = elements.transpose(self._inverse)
+        self._array.read(selection=selection, out=out, method=method, tuning=self._tuning)
         return elements
 
 
@@ -103,7 +111,7 @@ class Pipeline:
         progress: Progress,
     ) -> None:
         self._plan = plan
-        self._source = Tiles(source, plan.source, axes)
+        self._source = Tiles(source, plan.source, axes, plan.chunk_buffer_bytes(plan.source))
         self._target = target
         self._indices = indices
         self._write_back = write_back
@@ -218,10 +226,12 @@ class Pipeline:
             try:
                 if box is not None and self._write_error is None and not self._stopped:
                     extents = elements.shape
-                    self._target.write(elements, selection=box, method=method_for(self._plan.target, extents))
+                    side = self._plan.target
+                    tuning = tuning_of(side, self._plan.chunk_buffer_bytes(side))
+                    self._target.write(elements, selection=box, method=method_for(side, extents), tuning=tuning)
                     self._progress.bytes_done += elements.nbytes
                 if ends_band:
-                    self._write_back.begin()
+                    self._write_back.begin(self._progress.bytes_done)
             except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
                 self._write_error = error
             finally:

@@ -30,6 +30,10 @@ OVERHEAD_BYTES = 6 * MIB
 """Threads' stacks, rings, plans: what a copy needs beside its buffers; of small budgets at most a quarter."""
 METHOD_BYTES = 600 << 10
 """What reading or writing one tile needs (docs/methods.md): a bounce buffer or a batch."""
+WORKERS = 8
+"""Threads that move chunks, each with memory of its own, where there is room for so many."""
+DECODE_SECONDS, ENCODE_SECONDS = 1e-9, 3e-9
+"""Of a core, for a byte of compressed chunks: a guess that suits zstd; data and codecs differ by tens."""
 LIBRARY_BYTES = 64 * MIB
 """A slab that a format's library reads at once (library_access.py); there are two copies of it for a moment."""
 CHUNK_BYTES = 120
@@ -177,9 +181,19 @@ class Pass:
             if self.shuffles and self.converts:
                 buffers += self.slab_elements * self.source.itemsize
         for side in (self.source, self.target):
-            slab = 2 * min(LIBRARY_BYTES, self.tile_bytes) if side.through_library else METHOD_BYTES
-            buffers += min(slab, self.tile_bytes) + side.table_entries * CHUNK_BYTES
+            buffers += self._moving_bytes(side) + side.table_entries * CHUNK_BYTES
         return buffers
+
+    def _moving_bytes(self, side: Side) -> int:
+        """What reading or writing a tile needs beside the tile."""
+        if side.worker_bytes:
+            return self.chunk_buffer_bytes(side)
+        slab = 2 * min(LIBRARY_BYTES, self.tile_bytes) if side.through_library else METHOD_BYTES
+        return min(slab, self.tile_bytes)
+
+    def chunk_buffer_bytes(self, side: Side) -> int:
+        """Of all threads that move the chunks of a side: one in any case, more within half of a tile."""
+        return max(side.worker_bytes, min(WORKERS * side.worker_bytes, self.tile_bytes // 2))
 
     @functools.cached_property
     def seconds(self) -> dict[str, float]:
@@ -193,9 +207,11 @@ class Pass:
         write_run = self.target.nbytes / max(self.write_requests, 1)
         # A compressed chunk is read whole for every tile that has a part of it.
         again = self._times_read
+        decoding = again * self.source.nbytes * DECODE_SECONDS if self.source.is_compressed else 0.0
+        encoding = self.target.nbytes * ENCODE_SECONDS if self.target.is_compressed else 0.0
         reading = again * (self.read_requests * (at(costs.read, read_run) + costs.read_jump))
-        copied_in = again * self.read_requests * at(costs.cache_read, read_run)
-        writing = self.write_requests * at(costs.cache_write, write_run)
+        copied_in = again * self.read_requests * at(costs.cache_read, read_run) + decoding
+        writing = self.write_requests * at(costs.cache_write, write_run) + encoding
         far = 1 << 24
         to_device = self.target.nbytes * at(costs.write, far) / far
         if not self.is_merged:
@@ -207,9 +223,9 @@ class Pass:
         busy = {
             "device": max(reading, meanwhile) + DEVICE_SHARED * min(reading, meanwhile),
             "processors": (copied_in + writing + shuffling) / max(min(costs.cores, 3.0), 1.0),
-            "reading": max(reading, copied_in),
+            "reading": max(reading, copied_in - decoding + decoding / costs.cores),
             "shuffling": shuffling,
-            "writing": writing,
+            "writing": writing - encoding + encoding / costs.cores,
         }
         # Every tile and slab is asked for by the interpreter, one at a time.
         slabs = 1 if self.in_place else math.prod(self.tile) / max(self.slab_elements, 1)
@@ -222,10 +238,18 @@ class Pass:
 
     @property
     def _times_read(self) -> float:
-        chunk = self.source.chunk
-        if not self.source.through_library or chunk is None:
+        """How many times a chunk that is moved whole is read, for all tiles that have a part of it.
+
+        Along a dimension, tiles of e elements each touch 1 + (e - gcd(e, c)) / c chunks of c on average: of tiles of 6
+        and chunks of 4 every second tile touches 2, every second one 2, too: chunks are read 4 / 3 times.
+        """
+        side = self.source
+        if side.chunk is None or not (side.through_library or side.whole_chunks):
             return 1.0
-        return math.prod(max(c / max(e, 1), 1.0) if e % c else 1.0 for c, e in zip(chunk, self.tile, strict=True))
+        return math.prod(
+            1.0 if e in (0, n) else (e + c - math.gcd(e, c)) / e
+            for c, e, n in zip(side.chunk, self.tile, side.shape, strict=True)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""

@@ -13,7 +13,7 @@ from swath.copying.journal import Journal, remove, working_path
 from swath.copying.plan import CopyPlan, Pass, make_plan
 from swath.copying.request import CopyRequest
 from swath.copying.sides import Side
-from swath.copying.store import Identity, available_bytes, check_room, reserve
+from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve
 from swath.errors import ArgumentError, Error, ExistsError, StoreError
 from swath.formats import Description, TiledLayout
 
@@ -63,7 +63,7 @@ def prepare_job(
 ) -> Job:
     """On rank 0: everything that is decided once. The journal is locked, and put into `journal_kept`."""
     target = request.target_path
-    aside = Aside.prepare(target, overwrite=overwrite, atomic=True)
+    aside = Aside.prepare(target, overwrite=overwrite, atomic=True, is_folder=request.is_folder)
     working = working_path(target)
     aside = dataclasses.replace(aside, working_path=working)
     identity = Identity.of(request.source.path)
@@ -78,7 +78,9 @@ def prepare_job(
             plan = plan_copy(request, budget)
             remove(working)
             remove(working + ".scratch")
-            check_room(os.path.dirname(working), plan.disk_bytes, request.title)
+            # How little compressed chunks need shows only when they are written.
+            needed = plan.scratch_bytes if request.is_compressed else plan.disk_bytes
+            check_room(os.path.dirname(working), needed, request.title)
             files = _new_files(request, plan, working)
             journal.start({"asked": request.asked(), "source": identity.to_dict(), "passes": _kept(plan)})
     except BaseException:
@@ -179,6 +181,8 @@ def _new_files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Desc
 
 def _files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Description, ...]:
     """Those that an interrupted copy has made."""
+    if request.is_folder:
+        remove_unfinished(working)
     scratch = [_scratch(request, plan, working)] if plan.scratch_bytes else []
     return (request.source, *scratch, request.describe(working))
 

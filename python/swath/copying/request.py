@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import numbers
 import operator
 import os
@@ -18,7 +19,7 @@ from swath.copying.sides import Side
 from swath.copying.store import available_bytes
 from swath.errors import ArgumentError, Error
 from swath.formats import Description, StridedLayout
-from swath.formats.description import Order, checked_chunks, checked_dtype, checked_order
+from swath.formats.description import Order, checked_dtype, checked_order
 
 MIB = 1 << 20
 DEFAULT_MEMORY_MAX = 1 << 30
@@ -26,8 +27,6 @@ DEFAULT_MEMORY_MIN = 64 * MIB
 DEFAULT_MEMORY_PART = 4
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 NAMELESS = ("raw", "npy")
-UNENCODED = ("raw", "npy", "netcdf-classic", "hdf5")
-"""Formats that are created without filters: parts of a chunk may be written."""
 UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
@@ -43,6 +42,8 @@ class CopyRequest:
         dtype: of the target; a format may store it in another byte order.
         order: of the target, the dimensions from slowest to fastest.
         chunks: of the target; None for none.
+        shards: of the target; None for none.
+        codecs: of the target, as `swath.create` takes them.
         format: of the target.
         variable, dimensions, attributes, fill: of the target where its format has such.
         converts: whether elements get another dtype, and not only another byte order.
@@ -55,6 +56,8 @@ class CopyRequest:
     dtype: np.dtype[Any]
     order: tuple[int, ...]
     chunks: tuple[int, ...] | None
+    shards: tuple[int, ...] | None
+    codecs: Any
     format: str
     variable: str | None
     dimensions: tuple[str, ...] | None
@@ -70,10 +73,23 @@ class CopyRequest:
     @property
     def target_side(self) -> Side:
         """As the format will lay it out."""
-        if self.chunks is not None:
-            side = Side.chunked(self.shape, self.dtype.itemsize, self.chunks)
-            return dataclasses.replace(side, whole_chunks=self.format.partition(":")[0] not in UNENCODED)
-        return Side.ordered(self.shape, self.dtype.itemsize, self.order)
+        itemsize = self.dtype.itemsize
+        if self.chunks is None:
+            return Side.ordered(self.shape, itemsize, self.order)
+        if not self.is_folder:
+            return Side.chunked(self.shape, itemsize, self.chunks)
+        unit = self.shards or self.chunks
+        return Side.coded(self.shape, itemsize, self.chunks, self.order, unit=unit, is_compressed=self.is_compressed)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the target is a folder of files."""
+        return self.format.partition(":")[0] == "zarr"
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the target takes less room than its elements, nobody knows how much."""
+        return self.is_folder and (self.codecs is None or len(self.codecs) > 0)
 
     @property
     def title(self) -> str:
@@ -91,12 +107,14 @@ class CopyRequest:
             "dtype": str(self.dtype),
             "order": list(self.order),
             "chunks": None if self.chunks is None else list(self.chunks),
+            "shards": None if self.shards is None else list(self.shards),
+            "codecs": json.loads(json.dumps(self.codecs)),  # as the journal will tell it
             "format": self.format,
             "variable": self.variable,
         }
 
     def create(self, path: str) -> Description:
-        """The target's file, all holes."""
+        """The target's file, all holes, or its folder without chunks."""
         return formats.create(
             path,
             self.shape,
@@ -108,6 +126,8 @@ class CopyRequest:
             dimensions=self.dimensions,
             attributes=self.attributes,
             chunks=self.chunks,
+            shards=self.shards,
+            codecs=self.codecs,
         )
 
     def describe(self, path: str) -> Description:
@@ -128,6 +148,8 @@ def make_request(
     axes: Sequence[int] | None = None,
     order: Order | None = None,
     chunks: Sequence[int] | None = None,
+    shards: Sequence[int] | None = None,
+    codecs: Any = None,
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
     format: str | None = None,  # noqa: A002
@@ -141,6 +163,10 @@ def make_request(
     _check_casting(source.dtype, wanted, casting)
     attributes, fill = _attributes(source, wanted, kind)
     named = kind not in NAMELESS
+    if chunks is None and shards is None and kind.partition(":")[0] == "zarr":
+        chunks = _chunks_of(source, turned)
+    formats.check_codecs(kind, codecs, wanted.itemsize)
+    chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards)
     return CopyRequest(
         source=source,
         target_path=os.fspath(target),
@@ -148,7 +174,9 @@ def make_request(
         shape=shape,
         dtype=wanted,
         order=_order_of(source, kind) if order is None and axes is None else checked_order(order, len(shape)),
-        chunks=checked_chunks(chunks, shape),
+        chunks=chunk,
+        shards=shard,
+        codecs=codecs,
         format=kind,
         variable=variable or (_last(source.variable) if named else None),
         dimensions=_dimensions(source, turned) if named else None,
@@ -208,6 +236,12 @@ def _order_of(source: Description, kind: str) -> tuple[int, ...]:
     return order if kind == "raw" or order == ordered[::-1] else ordered
 
 
+def _chunks_of(source: Description, axes: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Those of the source, in the dimensions of the target; None where it has none."""
+    chunk = Side.of(source).permuted(axes).chunk
+    return None if chunk is None or 0 in chunk else chunk
+
+
 def _last(name: str | None) -> str | None:
     return None if name is None else name.rpartition("/")[2]
 
@@ -218,9 +252,12 @@ def _attributes(source: Description, dtype: np.dtype[Any], kind: str) -> tuple[d
         return {}, None
     kept = {name: value for name, value in source.attributes.items() if _can_be_stored(value)}
     fill = kept.pop("_FillValue", None)
+    if fill is None and any(source.fill) and source.format in ("hdf5", "zarr"):
+        fill = np.frombuffer(source.fill, source.dtype)[0]
     if fill is not None:
         try:
-            fill = np.array(fill).astype(dtype)[()]
+            with np.errstate(all="ignore"):
+                fill = np.array(fill).astype(dtype)[()]
         except (TypeError, ValueError, OverflowError):
             fill = None
         if kind == "hdf5" and fill is not None:  # where netCDF-4 looks for it

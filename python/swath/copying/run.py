@@ -58,6 +58,8 @@ def copy(
     axes: Sequence[int] | None = None,
     order: Order | None = None,
     chunks: Sequence[int] | None = None,
+    shards: Sequence[int] | None = None,
+    codecs: Any = None,
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
     format: str | None = None,  # noqa: A002
@@ -76,13 +78,17 @@ def copy(
 
     Args:
         source: a path, or an array opened by `swath.open` (for raw files, which do not describe themselves).
-        target: the file to make. Its suffix says the format where `format` does not.
+        target: the file, or the folder of a Zarr store, to make. Its suffix says the format where `format` does not.
         variable: the source's name in its file; may be left out where only one can be meant.
-        target_variable: the target's, in netCDF and HDF5; by default the source's.
+        target_variable: the target's, in netCDF, HDF5 and Zarr; by default the source's.
         axes: the target's dimension d is the source's dimension `axes[d]`: (1, 0) transposes. By default as they are.
         order: of the target's elements in its file: "C", "F" (raw, .npy), or the dimensions from slowest to fastest
-            (raw); by default the source's where the format can store it and `axes` are as they are, else "C".
-        chunks: elements of a chunk along each dimension (HDF5); by default none: contiguous.
+            (raw; Zarr, of each chunk); by default the source's where the format can store it and `axes` are as they
+            are, else "C".
+        chunks: elements of a chunk along each dimension, of HDF5 (by default none: contiguous) and Zarr (by default as
+            in the source, else of about 4 MiB).
+        shards: of Zarr, see `swath.create`. A shard is written as a whole, and must fit in memory some times.
+        codecs: of Zarr, see `swath.create`.
         dtype: of the target, byte order included; by default the source's.
         casting: what may become of values, by NumPy's names: "no", "equiv", "safe", "same_kind", "unsafe".
         format: see `swath.create`.
@@ -115,6 +121,8 @@ def copy(
             axes=axes,
             order=order,
             chunks=chunks,
+            shards=shards,
+            codecs=codecs,
             dtype=dtype,
             casting=casting,
             format=format,
@@ -126,6 +134,7 @@ def copy(
         return prepare_job(request, budget, overwrite, resume, checkpoint_bytes, journal)
 
     asked = f"copy to {target} axes={axes} order={order} chunks={chunks} dtype={dtype} memory={memory}"
+    asked += f" shards={shards} codecs={codecs}"
     job = ranks.on_first(asked, prepare)
     state = State(job, ranks, engine, journal[0] if journal else None, job.done)
     try:
@@ -159,7 +168,7 @@ def explain_copy(
         memory: see `copy`.
         comm: see `copy`.
         cached: whether the source is taken to be in the page cache; by default it is not.
-        how: axes, order, chunks, dtype, casting, format and target_variable, as for `copy`.
+        how: axes, order, chunks, shards, codecs, dtype, casting, format and target_variable, as for `copy`.
 
     Raises:
         ArgumentError, NotFoundError, FormatError, StoreError: as `copy` does before it begins.

@@ -6,9 +6,22 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from swath.formats.description import ChunkedLayout, Description, LibraryLayout, StridedLayout, strides_of
+from swath.formats.description import (
+    ChunkedLayout,
+    ChunkTable,
+    CodedLayout,
+    Description,
+    LibraryLayout,
+    StridedLayout,
+    strides_of,
+)
 
 Extents = tuple[int, ...]
+
+CHUNK_COPIES = 4
+"""Of a chunk, while a thread moves it: decoded, stored, and between two codecs."""
+GATHERED_BYTES = 2 << 20
+"""Of a thread that makes files: small pieces before they are written, and what a compressor works with."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,9 +34,12 @@ class Side:
         order: the dimensions from slowest to fastest; of chunks, inside a chunk and from chunk to chunk.
         strides: bytes from one index to the next; None for chunks.
         chunk: elements of a chunk along each dimension; None where there are no chunks. Chunks are taken to follow each
-            other in `order`.
+            other in `order`. Of a target of shards, those: they are replaced as a whole.
         has_table: whether a table says where each chunk is.
-        whole_chunks: whether chunks must be written whole, because they are encoded.
+        whole_chunks: whether chunks are moved whole: read, because they are compressed; written, because they are
+            files of their own.
+        is_compressed: whether bytes are decoded, or encoded, on the way.
+        worker_bytes: of memory that one thread needs to move chunks through; 0 where the engine moves bytes.
         through_library: only the format's own library reaches the bytes.
     """
 
@@ -34,6 +50,8 @@ class Side:
     chunk: Extents | None = None
     has_table: bool = False
     whole_chunks: bool = False
+    is_compressed: bool = False
+    worker_bytes: int = 0
     through_library: bool = False
 
     @staticmethod
@@ -53,10 +71,31 @@ class Side:
         return Side(tuple(shape), itemsize, tuple(range(len(shape))), None, tuple(chunk))
 
     @staticmethod
+    def coded(
+        shape: Sequence[int],
+        itemsize: int,
+        chunk: Sequence[int],
+        order: Iterable[int],
+        *,
+        unit: Sequence[int] | None = None,
+        is_compressed: bool,
+    ) -> Side:
+        """Chunks that threads move one by one, each a file, or a part of a file; `unit`: what is moved whole."""
+        worker = CHUNK_COPIES * math.prod(chunk) * itemsize
+        if unit is not None:
+            worker += min(GATHERED_BYTES, 2 * math.prod(unit) * itemsize)
+        side = dataclasses.replace(Side.tiled(shape, itemsize, unit or chunk), order=tuple(order))
+        whole = is_compressed or unit is not None
+        return dataclasses.replace(side, whole_chunks=whole, is_compressed=is_compressed, worker_bytes=worker)
+
+    @staticmethod
     def of(description: Description) -> Side:
-        """The array of an existing file."""
+        """The array of an existing file, which is read."""
         shape, itemsize, layout = description.shape, description.dtype.itemsize, description.layout
         ndim = len(shape)
+        if isinstance(layout, CodedLayout):
+            coded = Side.coded(shape, itemsize, layout.chunk_shape, layout.order, is_compressed=bool(layout.codecs))
+            return dataclasses.replace(coded, has_table=isinstance(layout.places, ChunkTable))
         if isinstance(layout, StridedLayout):
             order = sorted(range(ndim), key=lambda d: -layout.strides[d])
             return Side(shape, itemsize, tuple(order), layout.strides)

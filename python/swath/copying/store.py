@@ -12,6 +12,7 @@ import shutil
 import threading
 from typing import Any
 
+from swath import _core
 from swath.errors import StoreError, store_error
 
 _SYNC_FILE_RANGE_WRITE = 2
@@ -20,6 +21,8 @@ _SYNC_FILE_RANGE_ALL = 7
 FALLOCATE_REFUSED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
 """The file system cannot reserve room: it is found when it is written."""
 ROOM_MARGIN_BYTES = 1 << 20
+FOLDER_BYTES = 128 << 20
+"""After so many bytes the files of a folder are written to the device: the whole file system is synced."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,11 +88,20 @@ def reserve(path: str) -> None:
         os.close(descriptor)
 
 
+def remove_unfinished(folder: str) -> None:
+    """Remove the files below a folder that a process was writing aside when it was killed (core/chunks/new_file.h)."""
+    for base, _, names in os.walk(folder):
+        for name in names:
+            if name.startswith(".") and ".swath-" in name:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(base, name))
+
+
 class WriteBack:
     """A thread that has the device write what waits in the page cache, so that a sync at the end finds little left.
 
     Args:
-        path: the file; a folder is left to the kernel.
+        path: the file, or the folder.
         source: of the copy.
         drops: whether pages of both are forgotten when they are no longer needed, so that a copy larger than the memory
             does not push everything else out of it.
@@ -99,16 +111,22 @@ class WriteBack:
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._drops = drops
         self._source = source
-        self._path = path if os.path.isfile(path) else None
+        self._path = path
+        self._is_folder = os.path.isdir(path)
+        self._bytes_begun = 0
         self._sync_error: BaseException | None = None
         self._synced = threading.Event()
         self._synced.set()
         self._thread = threading.Thread(target=self._run, name="swath-write-back", daemon=True)
         self._thread.start()
 
-    def begin(self) -> None:
-        """What was written so far may go to the device."""
-        self._jobs.put(self._write)
+    def begin(self, bytes_written: int) -> None:
+        """What was written so far, so many bytes, may go to the device."""
+        if not self._is_folder:
+            self._jobs.put(self._write)
+        elif bytes_written - self._bytes_begun >= FOLDER_BYTES:  # all its files at once: not too often
+            self._bytes_begun = bytes_written
+            self._jobs.put(self._write_folder)
 
     def begin_sync(self, sync: Any) -> None:
         """Calls `sync` behind what was begun before; only where the one before was waited for."""
@@ -139,9 +157,11 @@ class WriteBack:
         with contextlib.suppress(OSError):
             self._write_target()
 
+    def _write_folder(self) -> None:
+        with contextlib.suppress(StoreError):
+            _core.sync_folder(self._path)
+
     def _write_target(self) -> None:
-        if self._path is None:
-            return
         descriptor = os.open(self._path, os.O_RDONLY)
         try:
             self._range(descriptor, 0, 0, _SYNC_FILE_RANGE_ALL if self._drops else _SYNC_FILE_RANGE_WRITE)

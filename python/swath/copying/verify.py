@@ -122,7 +122,9 @@ def verify(
                 stack.enter_context(contextlib.closing(Array(d, Ranks(_core.solo_comm()), "r", engine)))
                 for d in (first, second)
             ]
-            tiles = Tiles(arrays[0], side_a, turned), Tiles(arrays[1], side_b, tuple(range(len(shape))))
+            room = plan.chunk_buffer_bytes(side_a), plan.chunk_buffer_bytes(side_b)
+            unturned = tuple(range(len(shape)))
+            tiles = Tiles(arrays[0], side_a, turned, room[0]), Tiles(arrays[1], side_b, unturned, room[1])
             return _compare(plan, tiles, ranks, watched)
 
         found = _together(ranks.gather_objects(ranks.together(title, work)))

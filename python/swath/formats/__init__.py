@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, FormatError, StoreError
-from swath.formats import hdf5, netcdf_classic, npy, raw, zarr
+from swath.formats import hdf5, netcdf_classic, npy, raw, zarr, zarr_codecs
 from swath.formats.description import (
     ChunkedLayout,
     CodedLayout,
@@ -51,12 +51,14 @@ __all__ = [
     "Summary",
     "TiledLayout",
     "allocate",
+    "check_codecs",
     "create",
     "describe",
     "describe_again",
     "format_for",
     "library_read",
     "library_write",
+    "new_chunks",
     "variables",
 ]
 
@@ -214,6 +216,28 @@ def _chunks_of(kind: str, chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...
     if kind == "zarr":
         return None if chunks is None else checked_shape(chunks)
     return checked_chunks(chunks, shape)
+
+
+def new_chunks(
+    format: str,  # noqa: A002
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    chunks: Any,
+    shards: Any = None,
+) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """The shapes of the chunks and shards that `create` would make; None for none. Raises ArgumentError."""
+    kind = format.partition(":")[0]
+    chunk = _chunks_of(kind, chunks, shape)
+    shard = None if shards is None else checked_shape(shards)
+    return zarr.chunks_and_shards(shape, dtype, chunk, shard) if kind == "zarr" else (chunk, shard)
+
+
+def check_codecs(format: str, codecs: Any, itemsize: int) -> None:  # noqa: A002
+    """Raises what `create` raises for these codecs: ArgumentError, UnsupportedError."""
+    if format.partition(":")[0] == "zarr":
+        zarr_codecs.asked_codecs(codecs, itemsize)
+    elif codecs is not None:
+        raise ArgumentError(f"codecs=: Swath creates none in {format} files; create a .zarr store")
 
 
 def allocate(description: Description) -> Description:

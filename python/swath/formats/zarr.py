@@ -300,7 +300,7 @@ def _summary(path: str, name: str, metadata: dict[str, Any], attributes: dict[st
 
 
 def _new_v3(new: NewArray) -> tuple[dict[str, Any], dict[str, Any]]:
-    chunks, shards = _chunks_and_shards(new)
+    chunks, shards = chunks_and_shards(new.shape, new.dtype, new.chunks, new.shards)
     inner: list[dict[str, Any]] = []
     if new.order != tuple(range(len(new.shape))):
         inner.append({"name": "transpose", "configuration": {"order": list(new.order)}})
@@ -328,7 +328,7 @@ def _new_v3(new: NewArray) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _new_v2(new: NewArray) -> tuple[dict[str, Any], dict[str, Any]]:
-    chunks, shards = _chunks_and_shards(new)
+    chunks, shards = chunks_and_shards(new.shape, new.dtype, new.chunks, new.shards)
     if shards is not None:
         raise ArgumentError("Zarr version 2 has no shards; leave out shards=, or create version 3")
     c_order = tuple(range(len(new.shape)))
@@ -354,21 +354,22 @@ def _new_fill(new: NewArray) -> Any:
     return fill_to_json(bytes(new.dtype.itemsize) if new.fill is None else new.fill.tobytes(), new.dtype)
 
 
-def _chunks_and_shards(new: NewArray) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+def chunks_and_shards(
+    shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...] | None, shards: tuple[int, ...] | None
+) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """The shape of a chunk, by default of about CHUNK_BYTES, and of a shard; ArgumentError where they do not fit."""
-    chunks = list(new.chunks if new.chunks is not None else (max(n, 1) for n in new.shape))
-    limits = new.shards if new.shards is not None else new.shape
-    for words, lengths in (("chunks", chunks), ("shards", new.shards)):
-        if lengths is not None and (len(lengths) != len(new.shape) or any(n < 1 for n in lengths)):
-            raise ArgumentError(f"{words} {tuple(lengths)}: expected one positive length for each of {new.shape}")
-    if new.chunks is None:
-        chunks = [max(n, 1) for n in limits]
-        while math.prod(chunks) * new.dtype.itemsize > CHUNK_BYTES and max(chunks) > 1:
-            longest = chunks.index(max(chunks))
-            chunks[longest] = _half(chunks[longest], even=new.shards is not None)
-    if new.shards is not None and any(s % c for s, c in zip(new.shards, chunks, strict=True)):
-        raise ArgumentError(f"shards {new.shards} are not whole chunks of {tuple(chunks)}")
-    return tuple(chunks), new.shards
+    for words, given in (("chunks", chunks), ("shards", shards)):
+        if given is not None and (len(given) != len(shape) or any(n < 1 for n in given)):
+            raise ArgumentError(f"{words} {tuple(given)}: expected one positive length for each of {shape}")
+    if chunks is None:
+        lengths = [max(n, 1) for n in (shape if shards is None else shards)]
+        while math.prod(lengths) * dtype.itemsize > CHUNK_BYTES and max(lengths) > 1:
+            longest = lengths.index(max(lengths))
+            lengths[longest] = _half(lengths[longest], even=shards is not None)
+        chunks = tuple(lengths)
+    if shards is not None and any(s % c for s, c in zip(shards, chunks, strict=True)):
+        raise ArgumentError(f"shards {shards} are not whole chunks of {chunks}")
+    return chunks, shards
 
 
 def _half(length: int, *, even: bool) -> int:
