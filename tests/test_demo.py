@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from mpi_runs import needs_mpi
-from swath import array, cli, demo, page_cache
+from swath import cli, demo, opening, page_cache
+from swath.array import Array
 from swath.commands import demo as command
 from swath.errors import InternalError, StoreError
 from swath.simulated import run_ranks
@@ -73,7 +74,7 @@ def test_the_files_hold_what_numpy_expects(tmp_path: Path) -> None:
     assert made.flags.f_contiguous
     assert (made == np.arange(625.0).reshape(25, 25)).all()
     assert (np.load(tmp_path / "made_transposed.npy") == made.T).all()
-    with array.open(demo.real_file(), demo.REAL_VARIABLE) as a:
+    with opening.open(demo.real_file(), demo.REAL_VARIABLE) as a:
         assert np.load(tmp_path / "transposed.npy").tobytes() == np.ascontiguousarray(a[...].T).tobytes()
 
 
@@ -122,7 +123,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, when: Any) ->
 def test_a_wrong_element_of_a_read_fails_on_all_ranks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    spoil(monkeypatch, array.Array, "read", lambda a, o: o.get("method") == method and a[0]._ranks.rank == 2)
+    spoil(monkeypatch, Array, "read", lambda a, o: o.get("method") == method and a[0]._ranks.rank == 2)
     errors = []
 
     def work(comm: Any) -> None:
@@ -143,12 +144,12 @@ def test_a_wrong_element_after_redistribution_fails(tmp_path: Path, monkeypatch:
 
 
 def test_a_wrong_element_in_the_file_written_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = array.Array.write
+    honest = Array.write
 
-    def spoilt(self: array.Array, values: Any, *given: Any, **options: Any) -> None:
+    def spoilt(self: Array, values: Any, *given: Any, **options: Any) -> None:
         honest(self, np.array(values) + (self._ranks.rank == 0), *given, **options)
 
-    monkeypatch.setattr(array.Array, "write", spoilt)
+    monkeypatch.setattr(Array, "write", spoilt)
     with pytest.raises(InternalError, match="written transposed"):
         run_demo(tmp_path, 4, 20)
 

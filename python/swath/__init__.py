@@ -8,7 +8,7 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
         x = a[10:20, ::4, 7]
 """
 
-from swath.array import Array, Counters, create, open  # noqa: A004
+from swath.array import Array, Counters
 from swath.copying import Comparison, Copied, CopyPlan, copy, explain_copy, verify
 from swath.errors import (
     ArgumentError,
@@ -21,6 +21,7 @@ from swath.errors import (
     StoreError,
     UnsupportedError,
 )
+from swath.opening import create, open  # noqa: A004
 from swath.plan import Plan
 from swath.redistribution import redistribute
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1

@@ -1,4 +1,4 @@
-"""Arrays in files: open, create, read, write, explain."""
+"""An open array: read, write, explain, close. `swath.open` and `swath.create` (opening.py) make it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import NoneType, TracebackType
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from swath.learning import Learning
 from swath.local_memory import checked_out, checked_values
 from swath.operation import Conditions, Operation, checked_tuning
 from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
-from swath.ranks import NO_NOTE, Note, Ranks, ranks_of
+from swath.ranks import NO_NOTE, Note, Ranks
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 from swath.stream_settings import Streams
 
@@ -59,160 +59,11 @@ class Counters:
         return dataclasses.asdict(self)
 
 
-def open(  # noqa: A001 - the name that scripts use
-    path: Any,
-    variable: str | None = None,
-    *,
-    mode: str = "r",
-    comm: Any = None,
-    shape: int | Sequence[int] | None = None,
-    dtype: npt.DTypeLike | None = None,
-    order: formats.description.Order | None = None,
-    offset: int | None = None,
-    format: str | None = None,  # noqa: A002
-    engine: str | None = None,
-    streams: Streams = "default",
-) -> Array:
-    """Open an array in an existing file. Collective over `comm`.
-
-    Args:
-        path: the file: .npy, netCDF classic, netCDF-4, HDF5, or any file where shape and dtype are given; or the
-            folder of a Zarr store.
-        variable: its name in the file; may be left out where only one can be meant.
-        mode: "r" to read, "r+" to read and write in place.
-        comm: an mpi4py communicator; without one, all work is of this process alone.
-        shape: of a raw file, in elements.
-        dtype: of a raw file, byte order included.
-        order: of a raw file: "C", "F", or the dimensions from slowest to fastest.
-        offset: of a raw file: bytes before the first element.
-        format: "raw", "npy", "netcdf-classic", "hdf5" or "zarr", where it should not be recognised from the file.
-        engine: what moves the bytes: "auto", "posix", "uring", "null", or "model:PRESET" in the time of a
-            modelled disk (docs/modelled-disks.md); by default $SWATH_ENGINE, else "auto".
-        streams: how many streams the file's target (its disk, its server) serves at a time: "auto" finds out while
-            running, None sets no limit, a number does, and {"read": "auto", "write": 4} tells them apart; a limit for
-            both is one for reads, for buffered writes are better left to the kernel. By default $SWATH_STREAMS, else
-            swath.ini, else "auto". See docs/streams.md.
-
-    Raises:
-        NotFoundError, StoreError: the system refuses the file.
-        FormatError: the file is truncated, or its header cannot be true.
-        ArgumentError: a missing variable (the message lists those there are), or arguments that do not go together.
-        UnsupportedError: elements that are not plain bytes.
-    """
-    ranks = ranks_of(comm)
-    asked = f"open {path} variable={variable} mode={mode} shape={shape} dtype={dtype} order={order} offset={offset}"
-
-    def describe() -> Description:
-        if mode not in ("r", "r+"):
-            raise ArgumentError(f'open {path}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
-        return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
-
-    description, found = ranks.on_first(asked, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
-    return ranks.together(
-        f"open {path}: engines", lambda: Array(description, ranks, mode, engine, found, streams=streams)
-    )
-
-
-def create(
-    path: Any,
-    shape: int | Sequence[int],
-    dtype: npt.DTypeLike,
-    *,
-    order: formats.description.Order = "C",
-    fill: Any = None,
-    variable: str | None = None,
-    dimensions: Sequence[str] | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    chunks: int | Sequence[int] | None = None,
-    shards: int | Sequence[int] | None = None,
-    codecs: Any = None,
-    format: str | None = None,  # noqa: A002
-    overwrite: bool = False,
-    atomic: bool = True,
-    comm: Any = None,
-    engine: str | None = None,
-    streams: Streams = "default",
-) -> Array:
-    """Create a file with one array. Collective over `comm`; so is closing it, which makes the file complete.
-
-    An atomic file is written aside, synced and renamed when it is closed: after a crash at any point there is either
-    the old file or the complete new one. An exception inside the `with` block removes what was written aside.
-
-    Args:
-        path: the file. Its suffix says the format (.npy, .nc, .h5, .hdf5, .zarr, else raw) where `format` does not.
-        shape: in elements.
-        dtype: as stored; netCDF classic files are big-endian whatever is asked for.
-        order: "C", "F" (raw, .npy), or the dimensions from slowest to fastest (raw); in Zarr that of each chunk.
-        fill: what elements read as that were never written; by default the format's own fill value, else 0.
-        variable: the variable's name in netCDF, HDF5 and Zarr.
-        dimensions: its dimensions' names in netCDF, HDF5 and Zarr.
-        attributes: its attributes in netCDF, HDF5 and Zarr.
-        chunks: elements of a chunk along each dimension, of HDF5 (by default the array is contiguous) and Zarr (by
-            default chunks of about 4 MiB).
-        shards: of Zarr: the shape of a shard, a file of so many whole chunks; by default each chunk is a file.
-        codecs: of Zarr: one or several of "zstd" (the default), "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c",
-            each a name or {"name": ..., "configuration": ...} as in Zarr's version 3; [] for none.
-        format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or "zarr:v2".
-        overwrite: whether an existing file may be replaced.
-        atomic: False writes under the final name at once.
-        comm: an mpi4py communicator; without one, all work is of this process alone.
-        engine: see `open`.
-        streams: see `open`.
-
-    Raises:
-        ExistsError: the file exists and `overwrite` is not given.
-        ArgumentError: a shape, dtype or order that the format cannot store.
-        StoreError: the system refuses.
-    """
-    ranks = ranks_of(comm)
-    asked = f"create {path} shape={shape} dtype={dtype} order={order} format={format} overwrite={overwrite}"
-    asked += "" if chunks is None else f" chunks={chunks} shards={shards} codecs={codecs}"
-
-    def prepare() -> Aside:
-        is_folder = formats.format_for(path, format).startswith("zarr")
-        return Aside.prepare(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
-
-    aside, found = ranks.on_first(asked, lambda: (prepare(), _found_of_store(path, ranks, engine, streams)))
-
-    def make() -> Description:
-        with aside.removed_on_error():
-            return formats.create(
-                aside.working_path,
-                shape,
-                dtype,
-                format=formats.format_for(path, format),
-                order=order,
-                fill=fill,
-                variable=variable,
-                dimensions=dimensions,
-                attributes=attributes,
-                chunks=chunks,
-                shards=shards,
-                codecs=codecs,
-            )
-
-    description = ranks.on_first(f"create {path}: header", make)
-    try:
-        return ranks.together(
-            f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, found, aside, streams)
-        )
-    except BaseException:
-        if ranks.rank == 0:
-            aside.remove()
-        raise
-
-
 class FoundOfStore(NamedTuple):
     """What rank 0 has found out about the store, for all ranks: its profile, and who serves its targets' tokens."""
 
     profile: profile.StoredProfile | None = None
     coordinator: throttle.Coordinator | None = None
-
-
-def _found_of_store(path: Any, ranks: Ranks, engine: str | None, streams: Streams) -> FoundOfStore:
-    several_nodes = ranks.comm.node_count > 1
-    coordinator = throttle.coordinator_for(os.fsdecode(path), engine, streams) if several_nodes else None
-    return FoundOfStore(profile.for_path(path), coordinator)
 
 
 class Asked(NamedTuple):

@@ -26,7 +26,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from swath import _core, array, page_cache, profile
+from swath import _core, opening, page_cache, profile
+from swath.array import Array
 from swath.bench import page_cache as kernel
 from swath.errors import ArgumentError, StoreError, UnsupportedError, store_error
 
@@ -457,7 +458,7 @@ class _Measuring:
         # By the methods themselves, so that what our own part costs is in it.
         memory = np.zeros((PIECES, PIECE_DISTANCE // 8), dtype=np.int64)
         packed = np.zeros(PIECES, dtype=np.int64)
-        with array.open(self.path, shape=self._file_bytes // 8, dtype=np.int64, mode="r+") as opened:
+        with opening.open(self.path, shape=self._file_bytes // 8, dtype=np.int64, mode="r+") as opened:
 
             def read(method: str, values: Any) -> float:
                 return _seconds_of(lambda: opened.read(selection=np.s_[:PIECES], method=method, out=values))
@@ -476,7 +477,7 @@ class _Measuring:
         share = seconds / len(sizes) / 4
         for name, write in (("memory_byte_store", False), ("memory_byte_load", True)):
             self._set_curve(name, sizes, [self._straight(write, size, share) for size in sizes])
-        with array.open(self.path, shape=self._file_bytes // 8, dtype=np.int64, mode="r+") as opened:
+        with opening.open(self.path, shape=self._file_bytes // 8, dtype=np.int64, mode="r+") as opened:
             for name, write in (("memory_line_store", False), ("memory_line_load", True)):
                 self._set_curve(name, sizes, [self._lines(opened, write, size, share) for size in sizes])
 
@@ -491,7 +492,7 @@ class _Measuring:
         small, large = self._in_turn([partial(walk, 0), partial(walk, size)], seconds)
         return self._more(large, small, size)
 
-    def _lines(self, opened: array.Array, write: bool, size: int, seconds: float) -> Sample:
+    def _lines(self, opened: Array, write: bool, size: int, seconds: float) -> Sample:
         """Of one line: the same elements of the file from or to every second line of this memory, less packed ones."""
         memory = np.zeros((size // 8 // LINE_ELEMENTS, LINE_ELEMENTS), dtype=np.int64)
         sparse, packed = memory[:, 0], np.zeros(len(memory), dtype=np.int64)
@@ -515,7 +516,7 @@ class _Measuring:
         path = os.path.join(os.path.dirname(self.path), "operation.npy")
         np.save(path, np.zeros(8))
         calls = 20
-        with array.open(path) as opened, open(path, "rb") as plain:
+        with opening.open(path) as opened, open(path, "rb") as plain:
 
             def operations() -> float:
                 begin = time.perf_counter()

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from swath import array, page_cache
+from swath import opening, page_cache
 from swath.array import Array
 from swath.errors import Error, InternalError, UnsupportedError, to_wire
 from swath.ranks import Ranks, ranks_of
@@ -137,7 +137,7 @@ class _Demo:
         """Every distribution of a variable of a real file, over its last two dimensions."""
         path = self.ranks.on_first("demo: data", real_file)
         serial = self.ranks.together("demo: serial read", lambda: _serial_read(path, REAL_VARIABLE))
-        with array.open(path, REAL_VARIABLE, comm=self.ranks) as a:
+        with opening.open(path, REAL_VARIABLE, comm=self.ranks) as a:
             part = _Part(self, a, conforming="row-block", expected=lambda indices: serial[np.ix_(*indices)])
             rows = part.measure()
             transpose = part.write_transposed("transposed.npy")
@@ -148,7 +148,7 @@ class _Demo:
         path = os.path.join(self.folder, MADE_FILE)
         self.step(f"making an array of {size} x {size}")
         created_seconds = self._make(path, size)
-        with array.open(path, comm=self.ranks) as a:
+        with opening.open(path, comm=self.ranks) as a:
             part = _Part(self, a, conforming="column-block", expected=lambda i: _made(i, size), evicted=True)
             self.check("created", self.slab(path), part.expected(self.columns(a.shape)))
             rows = part.measure()
@@ -170,7 +170,7 @@ class _Demo:
         values = _made(distribution.indices((size, size), self.ranks.rank), size)
 
         def create() -> None:
-            with array.create(path, (size, size), "f8", order="F", overwrite=True, comm=self.ranks) as a:
+            with opening.create(path, (size, size), "f8", order="F", overwrite=True, comm=self.ranks) as a:
                 a.write(values, distribution)
 
         return self.timed(create)[1]
@@ -273,7 +273,7 @@ class _Part:
         path = os.path.join(self.demo.folder, file_name)
 
         def create() -> None:
-            with array.create(path, shape, self.array.dtype, overwrite=True, comm=self.demo.ranks) as b:
+            with opening.create(path, shape, self.array.dtype, overwrite=True, comm=self.demo.ranks) as b:
                 b.write(values.T, transposed(distribution))
 
         seconds = self.demo.timed(create)[1]
@@ -365,7 +365,7 @@ def _serial_read(path: str, variable: str) -> Part:
 
     with h5py.File(path, "r") as file:
         values: Part = file[variable][...]
-    with array.open(path, variable) as a:
+    with opening.open(path, variable) as a:
         alone = a[...]
     if alone.dtype != values.dtype or alone.tobytes() != values.tobytes():
         raise InternalError(f"demo: {path}:{variable}: the serial read is not what h5py reads")

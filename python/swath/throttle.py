@@ -135,15 +135,15 @@ class Throttle:
         self._path = path
         # What a modelled disk teaches is not of the store under it.
         self._is_real = not _core.clock_is_simulated() and not target.startswith(MODEL)
+        unreachable = ""
         if coordinator is not None:
             try:
                 self.tokens, self.reason = _remote_tokens(coordinator, target), ""
                 return
             except StoreError as error:
                 unreachable = f"{error}; this node counts its own streams only"
-        self.tokens, self.reason = _core.node_tokens(_scope_name(settings.scope), target)
-        if coordinator is not None:
-            self.reason = unreachable
+        self.tokens, reason = _core.node_tokens(_scope_name(settings.scope), target)
+        self.reason = unreachable or reason
         if self._is_real:
             learned_streams.recall(path, target, self.tokens)
 
@@ -201,6 +201,7 @@ class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: 
         self._path = os.fspath(path)
         self._write = direction == "write"
         self._nbytes = nbytes
+        self._streams: Streams = streams
         self._settings = settings_for(streams)
         self._throttle: Throttle | None = None
         self._grant: _core.Grant | None = None
@@ -209,10 +210,7 @@ class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: 
 
     def _recreate_cm(self) -> stream:
         """Each call of a decorated function is a block of its own."""
-        streams = {"read": self._settings.reads, "write": self._settings.writes}
-        again = stream(self._path, "write" if self._write else "read", nbytes=self._nbytes)
-        again._settings = dataclasses.replace(self._settings, reads=streams["read"], writes=streams["write"])
-        return again
+        return stream(self._path, "write" if self._write else "read", nbytes=self._nbytes, streams=self._streams)
 
     def __enter__(self) -> stream:
         limit = self._settings.writes if self._write else self._settings.reads

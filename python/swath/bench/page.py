@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import importlib.resources
 import importlib.util
 import json
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -22,6 +24,13 @@ def check_can_write(path: str) -> None:
             pass
     except OSError as error:
         raise store_error(f"--html {path}: {error.strerror}", error.errno) from None
+
+
+def filled(package: str, **parts: str) -> str:
+    """`report.html` of a package with its parts, and `style`, that of all reports, in place of $names."""
+    template = importlib.resources.files(package).joinpath("report.html").read_text(encoding="utf-8")
+    style = importlib.resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    return string.Template(template).substitute(parts, style=style)
 
 
 def write(page: str, path: str) -> None:

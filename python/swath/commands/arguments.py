@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from swath import array, mpi
+from swath import mpi, opening
 from swath.array import Array
 from swath.errors import ArgumentError
 from swath.space import Block, Cyclic, Rule, Shape, Whole
@@ -49,7 +49,7 @@ def opened_source(options: argparse.Namespace) -> Array:
     names = ("shape", "dtype", "order", "offset")
     given = argparse.Namespace(**{name: getattr(options, f"source_{name}") for name in names})
     path, variable = file_and_variable(options.file)
-    return array.open(path, variable, **raw_description(given))
+    return opening.open(path, variable, **raw_description(given))
 
 
 def started_comm() -> Any:
@@ -90,7 +90,7 @@ def raw_description(options: argparse.Namespace) -> dict[str, Any]:
 def open_array(options: argparse.Namespace, mode: str = "r", comm: Any = None) -> Array:
     """The array that the command line names, opened for reading by this process alone unless otherwise said."""
     path, variable = file_and_variable(options.file)
-    return array.open(path, variable, mode=mode, comm=comm, **raw_description(options))
+    return opening.open(path, variable, mode=mode, comm=comm, **raw_description(options))
 
 
 def whole_number(option: str, text: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from swath import array, formats
+from swath import formats, opening
 from swath.commands import arguments, output
 from swath.formats import Summary
 from swath.formats.description import plain
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _facts(path: str, variable: str | None, raw: dict[str, Any], summaries: list[Summary]) -> dict[str, Any]:
-    with array.open(path, variable, **raw) as a:
+    with opening.open(path, variable, **raw) as a:
         dimensions = next((summary.dimensions for summary in summaries if summary.name == a.variable), ())
         fill = np.asarray(a.fill_value)
         return {

@@ -7,8 +7,6 @@ Tables in the shape of tables 3 and 6 to 8 of the paper, its figures 3 (sweet sp
 
 from __future__ import annotations
 
-import importlib.resources
-import string
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,8 +34,8 @@ def write(result: Mapping[str, Any], path: str) -> None:
 
 def _page(result: Mapping[str, Any]) -> str:
     sweeps = sweeps_of(result["runs"])
-    template = importlib.resources.files(__package__).joinpath("report.html").read_text(encoding="utf-8")
-    return string.Template(template).substitute(
+    return page.filled(
+        __package__,
         sentences=page.items(result["summary"]["sentences"]),
         sweet_spots=_sweet_spots(sweeps),
         timelines="\n".join(_timelines(sweep) for sweep in sweeps),

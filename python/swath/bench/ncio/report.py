@@ -9,9 +9,7 @@ without the sync of those that count, which is what predictions are about.
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
 import statistics
-import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -89,8 +87,8 @@ def _page(result: Mapping[str, Any]) -> str:
     drawn = report_plots.styles({**dict(contenders), **choosing})
     found = views(result)
     sentences = result["summary"].get("sentences", [])
-    template = importlib.resources.files(__package__).joinpath("report.html").read_text(encoding="utf-8")
-    return string.Template(template).substitute(
+    return page.filled(
+        __package__,
         sentences=page.items(said for said in sentences if not said.startswith(tuple(view.said_of for view in found))),
         links=" ".join(f'<a href="#{view.name}">{page.text(view.title)}</a>' for view in found),
         views="\n".join(_view(view, drawn, sentences) for view in found),
