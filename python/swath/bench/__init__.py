@@ -8,7 +8,8 @@ ranks. Each benchmark is one module with
 - `run(ranks, path, options)`: the measurements, on the ranks;
 - `summarise(result)`: medians and ratios, from the measurements alone;
 - `show(console, result)`: the tables;
-- `measure(options, folder, keep)`, where it starts ranks more than once: all of it, `keep` given what there is so far.
+- `measure(options, folder, keep)`, where it starts ranks more than once, or other programs: all of it, `keep` given
+  what there is so far.
 
 Rules of measuring, for all of them: contenders take turns within each repetition, in an order that rotates, so that a
 machine that gets slower gets slower for all; the first repetition is not counted; of the others the fastest and the

