@@ -93,6 +93,7 @@ class ThrottledEngine final : public Engine {
 
   std::optional<StreamLimit> limit_of(Direction direction) const;
   static Extent extent_of(std::span<const Transfer> batch);
+  bool goes_on_in_cache(Direction direction, std::span<const Transfer> batch);
   std::optional<double> cached_before(const Extent& extent);
   struct Job {
     Direction direction;
