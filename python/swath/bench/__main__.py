@@ -60,6 +60,7 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 collective reads beside MPI.File; planning for 10,000 ranks
   copy          a transpose and a tiling of 6 GiB within 256 MiB, from a cold cache: beside
                 one read and one write of the same bytes, and a tuned NumPy loop;
+                --peers adds TensorStore, zarr-python, dask, rechunker and cubed;
                 --grid sets predicted beside measured
   zarr          one store of 1 GiB (before compression), five kinds of them, read by
                 Swath, zarr-python, zarrs and TensorStore, each in an environment of
@@ -81,6 +82,7 @@ examples:
   {prog} interleaved --region 512    larger regions
   {prog} table1 --folder /scratch --json table1.json
   {prog} ncio --pause 0 --peers mpi --json ncio.json --html ncio.html
+  {prog} copy --peers zarr,dask --bytes 1GiB --memory 64MiB --json copy.json
   {prog} ncio --sweeps count --cases c-nc --directions write --ranks 2
   {prog} zarr --folder /scratch --json zarr.json
   {prog} zarr --bytes 64MiB --chunk 512 --stores v3-zstd --peers zarrs,tensorstore
@@ -152,7 +154,7 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     _add_zarr_arguments(made.add_argument_group("zarr", "lists are separated by commas; default: all that is named"))
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
     _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))
-    _add_shared_arguments(made.add_argument_group("ncio, madbench and zarr"))
+    _add_shared_arguments(made.add_argument_group("ncio, madbench, zarr and copy"))
 
 
 def _add_zarr_arguments(group: Any) -> None:
@@ -177,7 +179,6 @@ def _add_ncio_arguments(group: Any) -> None:
     group.add_argument("--sync", action=argparse.BooleanOptionalAction, help="after every write, timed (yes)")
     group.add_argument("--keep-extremes", action="store_true", default=None, help="count highest and lowest too")
     group.add_argument("--pause", type=float, metavar="SECONDS", help="before every operation (1)")
-    group.add_argument("--limit-seconds", type=float, metavar="SECONDS", help="slower ones are not repeated (10)")
 
 
 def _add_madbench_arguments(group: Any) -> None:
@@ -210,7 +211,14 @@ def _add_shared_arguments(group: Any) -> None:
         const=(),
         metavar="LIST",
         help="also mpi (the one installed) and, in environments of their own, openmpi,h5py,zarr,tensorstore; "
-        "madbench: romio,numpy; zarr: zarr,zarrs,tensorstore (the default); without names all",
+        "madbench: romio,numpy; zarr: zarr,zarrs,tensorstore (the default); "
+        "copy: tensorstore,zarr,dask,rechunker,cubed; without names all",
+    )
+    group.add_argument(
+        "--limit-seconds",
+        type=float,
+        metavar="SECONDS",
+        help="ncio: slower ones are not repeated (10); copy: a peer's copy is ended (600)",
     )
     group.add_argument("--html", metavar="FILE", help="one self-contained report, with the paper's figures")
 

@@ -1,0 +1,1 @@
+"""Programs that run in the environments: they import no Swath."""
