@@ -181,6 +181,18 @@ def test_bands_are_what_is_contiguous_after_some_tiles() -> None:
     assert [one.box(i)[0].start for i in range(4)] == [0, 0, 3, 3]
 
 
+def test_the_span_of_a_band_holds_all_its_bytes_and_no_others() -> None:
+    source, target = Side.ordered((100, 200), 8, (1, 0)), Side.ordered((100, 200), 8, (0, 1))
+    one = Pass(source, target, (10, 50), (10, 50), False, COSTS)
+    assert [one.span_of_band(target, band) for band in (0, 2, 9)] == [(0, 16000), (32000, 48000), (144000, 160000)]
+    assert one.span_of_band(source, 2) is None
+    assert dataclasses.replace(one, source=target).span_of_band(target, 2) == (32000, 48000)
+    ragged = Pass(target, target, (30, 200), (30, 200), False, COSTS)
+    assert ragged.span_of_band(target, 3) == (144000, 160000)
+    chunks = Side.chunked((100, 200), 8, (10, 10))
+    assert Pass(target, chunks, (10, 200), (10, 200), False, COSTS).span_of_band(chunks, 0) is None
+
+
 def test_pieces_of_a_shape_are_whole_and_ragged_ones() -> None:
     assert sorted(pieces((5, 4), (2, 4))) == [(1, (1, 4)), (2, (2, 4))]
     assert list(pieces((), ())) == [(1, ())]

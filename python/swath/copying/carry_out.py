@@ -14,9 +14,10 @@ from swath.copying.journal import Journal
 from swath.copying.pipeline import Pipeline, Progress
 from swath.copying.plan import Pass
 from swath.copying.prepare import Job
-from swath.copying.store import Identity, WriteBack
+from swath.copying.sides import Side
+from swath.copying.store import Identity, SpanOf, WriteBack
 from swath.errors import Error, StoreError, from_wire, to_wire
-from swath.formats import Description
+from swath.formats import Description, StridedLayout
 from swath.ranks import Ranks
 
 
@@ -135,10 +136,26 @@ class _OnePass:
         axes = job.request.axes if self._number == 0 else tuple(range(len(job.request.shape)))
         source = stack.enter_context(_opened(job.files[self._number], "r", engine))
         target = stack.enter_context(_opened(job.files[self._number + 1], "r+", engine))
-        back = WriteBack(target.path, source.path, drops=job.drops)
+        back = WriteBack(
+            (target.path, self._spans(self._plan.target, job.files[self._number + 1])),
+            (source.path, self._spans(self._plan.source, job.files[self._number])),
+            drops=job.drops,
+        )
         stack.callback(back.close)
         pipeline = Pipeline(self._plan, source, target, axes, mine, back, self._watched)
         return stack.enter_context(pipeline), back, _syncing(target, engine)
+
+    def _spans(self, side: Side, description: Description) -> SpanOf:
+        """Where in its file the bytes of a band are."""
+        layout = description.layout
+
+        def span_of(band: int) -> tuple[int, int] | None:
+            span = self._plan.span_of_band(side, band)
+            if span is None or not isinstance(layout, StridedLayout):
+                return None
+            return layout.offset + span[0], layout.offset + span[1]
+
+        return span_of
 
     def _ends(self, first: int) -> Iterator[int]:
         """After which tile each epoch ends: the same on every rank."""

@@ -186,14 +186,15 @@ class Pipeline:
         """Hands a tile to the writer: as it is, or slab by slab in the target's order."""
         self._carried_out += 1
         plan, dtype = self._plan, self._target.dtype
+        band = index // plan.band_tiles
         is_last_of_band = (
-            self._carried_out == len(self._indices)
-            or self._indices[self._carried_out] // plan.band_tiles != index // plan.band_tiles
+            self._carried_out == len(self._indices) or self._indices[self._carried_out] // plan.band_tiles != band
         )
+        ended = band if is_last_of_band else None
         if plan.in_place:
             if self._swaps:
                 elements = _swapped(elements, dtype)
-            self._slabs.put((box, elements, lambda: self._free_tiles.put(buffer), is_last_of_band))
+            self._slabs.put((box, elements, lambda: self._free_tiles.put(buffer), ended))
             return
         for part in plan.slabs(elements.shape):
             slab = self._free_slabs.get()
@@ -201,10 +202,10 @@ class Pipeline:
             placed = elements_in(slab, dtype, wanted.shape, plan.target.order)
             self._place(placed, wanted)
             where = tuple(slice(b.start + p.start, b.start + p.stop) for b, p in zip(box, part, strict=True))
-            self._slabs.put((where, placed, lambda slab=slab: self._free_slabs.put(slab), False))
+            self._slabs.put((where, placed, lambda slab=slab: self._free_slabs.put(slab), None))
         self._free_tiles.put(buffer)
         if is_last_of_band:
-            self._slabs.put((None, None, lambda: None, True))
+            self._slabs.put((None, None, lambda: None, ended))
 
     def _place(self, target: Elements, source: Elements) -> None:
         """Every element to its place, in the target's dtype."""
@@ -222,7 +223,7 @@ class Pipeline:
 
     def _write_behind(self) -> None:
         while (job := self._slabs.get()) is not None:
-            box, elements, release, ends_band = job
+            box, elements, release, band = job
             try:
                 if box is not None and self._write_error is None and not self._stopped:
                     extents = elements.shape
@@ -230,8 +231,8 @@ class Pipeline:
                     tuning = tuning_of(side, self._plan.chunk_buffer_bytes(side))
                     self._target.write(elements, selection=box, method=method_for(side, extents), tuning=tuning)
                     self._progress.bytes_done += elements.nbytes
-                if ends_band:
-                    self._write_back.begin(self._progress.bytes_done)
+                if band is not None:
+                    self._write_back.begin(band, self._progress.bytes_done)
             except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
                 self._write_error = error
             finally:

@@ -6,10 +6,12 @@ import contextlib
 import ctypes
 import dataclasses
 import errno
+import functools
 import os
 import queue
 import shutil
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from swath import _core
@@ -21,6 +23,7 @@ _SYNC_FILE_RANGE_ALL = 7
 FALLOCATE_REFUSED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
 """The file system cannot reserve room: it is found when it is written."""
 ROOM_MARGIN_BYTES = 1 << 20
+PAGE_BYTES = 4096
 FOLDER_BYTES = 128 << 20
 """After so many bytes the files of a folder are written to the device: the whole file system is synced."""
 
@@ -97,22 +100,26 @@ def remove_unfinished(folder: str) -> None:
                     os.unlink(os.path.join(base, name))
 
 
+SpanOf = Callable[[int], tuple[int, int] | None]
+"""A band's bytes in a file, [begin, end); None where they are in no one piece."""
+
+
 class WriteBack:
     """A thread that has the device write what waits in the page cache, so that a sync at the end finds little left.
 
     Args:
-        path: the file, or the folder.
-        source: of the copy.
+        target: the file or folder, and where its bands are.
+        source: of the copy, the same.
         drops: whether pages of both are forgotten when they are no longer needed, so that a copy larger than the memory
             does not push everything else out of it.
     """
 
-    def __init__(self, path: str, source: str, *, drops: bool) -> None:
+    def __init__(self, target: tuple[str, SpanOf], source: tuple[str, SpanOf], *, drops: bool) -> None:
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._drops = drops
-        self._source = source
-        self._path = path
-        self._is_folder = os.path.isdir(path)
+        self._path, self._span_of = target
+        self._source, self._source_span_of = source
+        self._is_folder = os.path.isdir(self._path)
         self._bytes_begun = 0
         self._sync_error: BaseException | None = None
         self._synced = threading.Event()
@@ -120,10 +127,10 @@ class WriteBack:
         self._thread = threading.Thread(target=self._run, name="swath-write-back", daemon=True)
         self._thread.start()
 
-    def begin(self, bytes_written: int) -> None:
-        """What was written so far, so many bytes, may go to the device."""
+    def begin(self, band: int, bytes_written: int) -> None:
+        """What was written so far, so many bytes, the last of them in that band, may go to the device."""
         if not self._is_folder:
-            self._jobs.put(self._write)
+            self._jobs.put(functools.partial(self._write, band))
         elif bytes_written - self._bytes_begun >= FOLDER_BYTES:  # all its files at once: not too often
             self._bytes_begun = bytes_written
             self._jobs.put(self._write_folder)
@@ -142,6 +149,8 @@ class WriteBack:
 
     def close(self) -> None:
         """Ends the thread."""
+        if self._drops:
+            self._jobs.put(functools.partial(self._drop, self._source, (0, 0)))
         self._jobs.put(None)
         self._thread.join()
 
@@ -150,34 +159,48 @@ class WriteBack:
         self._range = libc.sync_file_range
         self._range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
         while (job := self._jobs.get()) is not None:
-            job()
-
-    def _write(self) -> None:
-        """Best effort: an error of the device is found by the next sync."""
-        with contextlib.suppress(OSError):
-            self._write_target()
+            with contextlib.suppress(OSError, StoreError):  # an error of the device is found by the next sync
+                job()
 
     def _write_folder(self) -> None:
-        with contextlib.suppress(StoreError):
-            _core.sync_folder(self._path)
+        _core.sync_folder(self._path)
 
-    def _write_target(self) -> None:
+    def _write(self, band: int) -> None:
+        """Of both files the band before is dropped: as a rule no rank is still at work on it."""
+        begin, end = self._span_of(band) or (0, 0)
+        self._sync_range(begin, end, _SYNC_FILE_RANGE_WRITE)
+        if not self._drops or band == 0:
+            return
+        before = self._span_of(band - 1)
+        begin, end = before or (0, 0)
+        self._sync_range(begin, end, _SYNC_FILE_RANGE_ALL)
+        self._drop(self._path, before or (0, 0))
+        source = self._source_span_of(band - 1)
+        if source is not None:
+            self._drop(self._source, source)
+
+    def _sync_range(self, begin: int, end: int, what: int) -> None:
+        """From `begin` to `end`, 0 for that of the file."""
         descriptor = os.open(self._path, os.O_RDONLY)
         try:
-            self._range(descriptor, 0, 0, _SYNC_FILE_RANGE_ALL if self._drops else _SYNC_FILE_RANGE_WRITE)
-            if self._drops:
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-                self._drop_source()
+            self._range(descriptor, begin, end - begin, what)
         finally:
             os.close(descriptor)
 
-    def _drop_source(self) -> None:
-        if os.path.isfile(self._source):
-            descriptor = os.open(self._source, os.O_RDONLY)
-            try:
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            finally:
-                os.close(descriptor)
+    def _drop(self, path: str, span: tuple[int, int]) -> None:
+        """Forgets the pages of a span, [begin, end), 0 for the end of the file.
+
+        Not those that it shares with others: a page that is dropped before all of it was read, or written, is read
+        again.
+        """
+        begin, end = -(-span[0] // PAGE_BYTES) * PAGE_BYTES, span[1] // PAGE_BYTES * PAGE_BYTES
+        if not os.path.isfile(path) or (span[1] > 0 and end <= begin):
+            return
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
 
     def _sync(self, sync: Any) -> None:
         try:
