@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -168,10 +169,13 @@ void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> ro
     const ssize_t got =
         ::pread(file.descriptor.get(), room.data() + done, room.size() - done, offset + static_cast<int64_t>(done));
     if (got < 0 && errno == EINTR) continue;
-    const std::string wanted = "read " + file.path + " at " + std::to_string(offset) + ": wanted " +
-                               std::to_string(room.size()) + " bytes, got " + std::to_string(done);
-    if (got < 0) fail_store(wanted, errno);
-    if (got == 0) fail_format(wanted + ": the file ends there; it is truncated");
+    if (got <= 0) {
+      const int error = errno;
+      const std::string wanted = "read " + file.path + " at " + std::to_string(offset) + ": wanted " +
+                                 std::to_string(room.size()) + " bytes, got " + std::to_string(done);
+      if (got < 0) fail_store(wanted, error);
+      fail_format(wanted + ": the file ends there; it is truncated");
+    }
     done += static_cast<size_t>(got);
     ++worker.counters.read_requests;
   }
@@ -179,6 +183,17 @@ void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> ro
   worker.counters.read_bytes += static_cast<int64_t>(done);
   worker.counters.transfer_seconds += seconds;
   if (sleeps() > sleeps_before) worker.slept_seconds += seconds;
+}
+
+bool read_cached(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker) {
+  const auto start = std::chrono::steady_clock::now();
+  const struct iovec whole = {room.data(), room.size()};
+  const ssize_t got = ::preadv2(file.descriptor.get(), &whole, 1, offset, RWF_NOWAIT);
+  if (got < 0 || static_cast<size_t>(got) < room.size()) return false;
+  ++worker.counters.read_requests;
+  worker.counters.read_bytes += got;
+  worker.counters.transfer_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return true;
 }
 
 void read_and_decode(const CodedArray& array, int64_t chunk, const StoredChunk& stored, std::span<std::byte> decoded,

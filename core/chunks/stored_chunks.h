@@ -76,6 +76,9 @@ class StoredChunks {
 // Fills `room` from `offset` of the chunk's file on. Throws Error{kFormat} where the file ends before.
 void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker);
 
+// The same without waiting for the device: false where the page cache has not all of it. `room` is then anything.
+bool read_cached(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker);
+
 // The decoded bytes of a stored chunk, in `decoded`. Throws Error{kFormat} naming chunk, file, offset and what is
 // wrong.
 void read_and_decode(const CodedArray& array, int64_t chunk, const StoredChunk& stored, std::span<std::byte> decoded,
