@@ -35,25 +35,30 @@ help:  ## list the targets
 
 # ---- set-up ----------------------------------------------------------------------------------------------------------
 
-setup: $(VENV)/.installed  ## .venv with everything in it, Swath built and installed
+setup: $(VENV)/.ready $(VENV)/.installed  ## .venv with everything in it, Swath built and installed
 
-# The environment and everything in it but Swath. Without build isolation mpicc comes from the mpich that later runs the
-# ranks, and nothing is downloaded twice.
-$(VENV)/.ready: pyproject.toml $(wildcard tools/*)
+# The environment with what Swath is built and used with. Without build isolation mpicc comes from the mpich that later
+# runs the ranks, and nothing is downloaded twice.
+$(VENV)/.base: pyproject.toml $(wildcard tools/*)
 	@tools/system-packages.sh $(PYTHON)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python tools/requirements.py | $(PIP) install cmake ninja -r /dev/stdin
+	$(BIN)/python tools/requirements.py demo | $(PIP) install cmake ninja -r /dev/stdin
+	@touch $@
+
+# And with what it is developed and tested with, which the demo need not wait for.
+$(VENV)/.ready: $(VENV)/.base
+	$(BIN)/python tools/requirements.py | $(PIP) install -r /dev/stdin
 	@tools/browser.sh $(VENV)
 	@touch $@
 
 # The CMake build stays in build/, so that installing again compiles only what changed.
-$(VENV)/.installed: $(VENV)/.ready $(CXX_SOURCES) $(CMAKE_LISTS) $(PACKAGE)
+$(VENV)/.installed: $(VENV)/.base $(CXX_SOURCES) $(CMAKE_LISTS) $(PACKAGE)
 	$(PIP) install --no-deps --no-build-isolation --config-settings=build-dir=build/{wheel_tag} .
 	@touch $@
 
 # ---- using it --------------------------------------------------------------------------------------------------------
 
-demo: setup  ## read a real file in every distribution, and see what it costs
+demo: $(VENV)/.installed  ## read a real file in every distribution, and see what it costs
 	swath demo
 
 bench: setup  ## measure, beside the peers

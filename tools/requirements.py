@@ -1,7 +1,11 @@
 """Prints all that pyproject.toml asks of other packages, one a line, as `pip install -r` reads it.
 
-So the Makefile can install everything but Swath itself before Swath compiles.
+So the Makefile can install everything but Swath itself before Swath compiles. With names of extras: what building and
+these extras need.
 """
+
+import re
+import sys
 
 try:
     import tomllib
@@ -12,7 +16,18 @@ with open("pyproject.toml", "rb") as file:
     settings = tomllib.load(file)
 
 project = settings["project"]
-groups = [settings["build-system"]["requires"], project["dependencies"], *project["optional-dependencies"].values()]
-for requirement in (requirement for group in groups for requirement in group):
-    if not requirement.startswith("swath["):  # an extra that is made of others
-        print(requirement)
+extras = project["optional-dependencies"]
+
+
+def required_by(names):
+    """What some extras require; an extra may be made of others: swath[mpi,hdf5]."""
+    for requirement in (requirement for name in names for requirement in extras[name]):
+        others = re.match(r"swath\[(.*)\]", requirement)
+        if others:
+            yield from required_by(others[1].split(","))
+        else:
+            yield requirement
+
+
+wanted = [*settings["build-system"]["requires"], *project["dependencies"], *required_by(sys.argv[1:] or extras)]
+print("\n".join(dict.fromkeys(wanted)))
