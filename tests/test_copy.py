@@ -110,9 +110,14 @@ def with_tables(memory: int, *kinds: tuple[str, tuple[int, ...], Any]) -> int:
         for kind, shape, chunks in kinds
         if kind == "hdf5-chunked"
     )
-    # Chunks are decoded, and encoded, in four copies of each; shards are written whole.
-    working = sum(8 * 4 * 8 * math.prod(chunks) for kind, _, chunks in kinds if kind in CODECS)
-    return memory + CHUNK_BYTES * tables * 4 // 3 + 2 * working
+    # Chunks are decoded, and encoded, in four copies of each; shards, of twice as many elements along each dimension,
+    # are written whole, and tiles hold whole ones.
+    units = [
+        math.prod(chunks) * (2 ** len(shape) if kind == "zarr-sharded" else 1)
+        for kind, shape, chunks in kinds
+        if kind in CODECS
+    ]
+    return memory + CHUNK_BYTES * tables * 4 // 3 + 2 * 8 * 16 * sum(units) + 1000 * len(units)
 
 
 def can_be_stored(kind: str, shape: tuple[int, ...], dtype: str) -> bool:

@@ -184,6 +184,7 @@ int run(const Options& options) {
 
   const fuse_operations all = operations();
   fuse* session = fuse_new(&arguments, &all, sizeof(all), &system);
+  fuse_opt_free_args(&arguments);  // libfuse has put words of its own there
   if (session == nullptr) return 1;
   if (fuse_mount(session, options.mount_point.c_str()) != 0) {
     fuse_destroy(session);
