@@ -494,7 +494,6 @@ def bench(folder: Path, *arguments: object) -> tuple[dict[str, Any], str]:
     result = subprocess.run(
         [sys.executable, "-m", "swath.bench", "madbench", *map(str, arguments), "--json", "m.json"],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "200"},  # names are not broken over lines
         capture_output=True,
         text=True,
         timeout=100,

@@ -118,7 +118,7 @@ def _show_peers(console: Console, peers: dict[str, Any]) -> None:
     )
     console.print(Text(title, style="bold"), soft_wrap=True)
     columns = [f"{words}\n{part}" for words in PASSES for part in ("TIO", "LBSTIO", "MB/s", "× best")]
-    table = output.table("who reads", *columns, right=tuple(columns))
+    table = output.table("who reads", *columns, right=tuple(columns), unbroken=("who reads",))
     best = {words: min(io_of(found[words]) for found in peers["contenders"].values()) for words in PASSES}
     for name, found in peers["contenders"].items():
         cells = []
