@@ -174,7 +174,7 @@ def test_every_format_into_every_other(tmp_path: Path) -> None:
             copied = swath.copy(
                 source, target, order="C", dtype="<f4", memory=memory, variable=None, **stored_as(new_kind, chunks)
             )
-        assert copied.plan.passes[0].tiles > 1
+        assert copied.plan.passes[0].tiles > 1 or {kind, new_kind} & CODECS.keys()
         found = read_back(target, new_kind, values.shape, "<f4", "C")
         np.testing.assert_array_equal(found, values)
 
