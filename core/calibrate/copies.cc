@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <chrono>
 #include <cstring>
 #include <thread>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "calibrate/at_once.h"
 #include "comm/heap_window.h"
 #include "layout/copy.h"
@@ -18,11 +18,7 @@
 namespace swath {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int64_t kWindowsASample = 16;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // As CYCLIC(1) over two ranks: elements of one block, of which one rank holds every second one.
 Regions every_second_block(const CopyPattern& pattern) {
@@ -93,12 +89,12 @@ std::vector<double> time_own_copies(const CopyPattern& pattern, double seconds_m
   Copier copier(pattern);
   copier.copy_window();
   std::vector<double> samples;
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   do {
-    const auto sample_begin = Clock::now();
+    const Stopwatch sample_watch;
     for (int64_t i = 0; i < kWindowsASample; ++i) copier.copy_window();
-    samples.push_back(seconds_since(sample_begin) / (kWindowsASample * copier.bytes_a_window()));
-  } while (seconds_since(begin) < seconds_max);
+    samples.push_back(sample_watch.seconds() / (kWindowsASample * copier.bytes_a_window()));
+  } while (watch.seconds() < seconds_max);
   return samples;
 }
 
@@ -119,18 +115,18 @@ std::vector<double> time_exchanged_copies(const CopyPattern& pattern, double sec
   });
   std::jthread reader([&] {
     stay_on_core(0);
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     do {
       double seconds = 0;
       for (int64_t i = 0; i < kWindowsASample; ++i) {
         turn.arrive_and_wait();
         turn.arrive_and_wait();
-        const auto copy_begin = Clock::now();
+        const Stopwatch copy_watch;
         copier.copy_window();
-        seconds += seconds_since(copy_begin);
+        seconds += copy_watch.seconds();
       }
       samples.push_back(seconds / (kWindowsASample * copier.bytes_a_window()));
-    } while (seconds_since(begin) < seconds_max);
+    } while (watch.seconds() < seconds_max);
     ended = true;
     turn.arrive_and_wait();
   });
@@ -151,13 +147,13 @@ double time_copies_at_once(const CopyPattern& pattern, int threads, double secon
     Copier copier(pattern);
     ready();
     int64_t windows = 0;
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     do {
       for (int64_t i = 0; i < kWindowsASample; ++i) copier.copy_window();
       windows += kWindowsASample;
-    } while (seconds_since(begin) < seconds_max);
+    } while (watch.seconds() < seconds_max);
     seconds_a_byte[static_cast<size_t>(thread)] =
-        seconds_since(begin) / (static_cast<double>(windows) * copier.bytes_a_window());
+        watch.seconds() / (static_cast<double>(windows) * copier.bytes_a_window());
   });
   double sum = 0;
   for (const double one : seconds_a_byte) sum += one;

@@ -2,22 +2,18 @@
 
 #include <atomic>
 #include <barrier>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "calibrate/at_once.h"
 #include "comm/node_shared.h"
 #include "layout/access.h"
 
 namespace swath {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // How threads reach one another before they share a segment.
 class Board {
@@ -53,13 +49,13 @@ std::vector<double> time_barriers(int ranks, double seconds_max) {
     const auto comm = NodeShared::attach(rank, ranks, board.allgather(rank), refusal);
     if (!comm) throw Error(ErrorKind::kUnsupported, refusal);
     ready();
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     while (!ended) {
-      const auto sample_begin = Clock::now();
+      const Stopwatch sample_watch;
       for (int i = 0; i < kBarriersASample; ++i) comm->barrier();
       if (rank == 0) {
-        samples.push_back(seconds_since(sample_begin) / kBarriersASample);
-        ended = seconds_since(begin) >= seconds_max;
+        samples.push_back(sample_watch.seconds() / kBarriersASample);
+        ended = watch.seconds() >= seconds_max;
       }
       comm->barrier();  // all see the same `ended`
     }
@@ -75,20 +71,20 @@ std::vector<double> time_visits(double seconds_max) {
   const Distribution columns({{DimensionRule::Kind::kWhole, 0}, {DimensionRule::Kind::kCyclic, 1}}, {1, 2});
   const Access access(layout, {distributed_part(columns, select_all(shape), 0, sizeof(double))});
   std::vector<double> samples;
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   do {
     int64_t windows = 0;
     int64_t elements = 0;
     int64_t cursor = 0;
-    const auto sample_begin = Clock::now();
+    const Stopwatch sample_watch;
     while (const auto window = access.next_window(cursor, INT64_MAX, kWindowBytes)) {
       access.visit(window->begin, window->limit, [&](const Slice& slice) { elements += slice.last - slice.first; });
       cursor = window->limit;
       ++windows;
     }
-    samples.push_back(seconds_since(sample_begin) / static_cast<double>(windows));
+    samples.push_back(sample_watch.seconds() / static_cast<double>(windows));
     if (elements != kExtent * kExtent / 2) throw Error(ErrorKind::kInternal, "calibrate: windows lost elements");
-  } while (seconds_since(begin) < seconds_max);
+  } while (watch.seconds() < seconds_max);
   return samples;
 }
 

@@ -1,7 +1,6 @@
 #include "calibrate/requests.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -9,15 +8,12 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "base/stopwatch.h"
 #include "calibrate/at_once.h"
 #include "comm/heap_window.h"
 
 namespace swath {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 void check(const RequestPattern& pattern) {
   if (pattern.bytes < 1 || pattern.first < 0 || pattern.stride < 1 || pattern.count < 1 || pattern.batch < 1) {
@@ -83,13 +79,13 @@ TimedRequests carry_out(Engine& engine, const RequestPattern& pattern, Batches& 
   // A look at the clock costs a tenth of a small request from the page cache.
   const int64_t batches_a_look = pattern.shuffled || pattern.bytes * pattern.batch >= 4096 ? 1 : 64;
   Counters counters;
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   for (int64_t i = 1; batches.done() < pattern.count; ++i) {
     engine.transfer(pattern.direction, batches.next(), counters);
-    if (i % batches_a_look == 0 && seconds_since(begin) >= seconds_max) break;
+    if (i % batches_a_look == 0 && watch.seconds() >= seconds_max) break;
   }
   if (pattern.sync) engine.sync();
-  return {seconds_since(begin), batches.done()};
+  return {watch.seconds(), batches.done()};
 }
 
 }  // namespace
@@ -124,9 +120,9 @@ TimedRequests time_streams(const std::string& path, const RequestPattern& patter
 
 double time_locks(Engine& engine, int64_t window_bytes, int64_t count) {
   if (window_bytes < 1 || count < 1) fail_argument("calibrate: locks need a window and a count of at least 1");
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   for (int64_t i = 0; i < count; ++i) engine.lock(i % 64 * window_bytes, (i % 64 + 1) * window_bytes);
-  return seconds_since(begin) / static_cast<double>(count);
+  return watch.seconds() / static_cast<double>(count);
 }
 
 }  // namespace swath

@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "comm/comm.h"
 #include "engine/fault.h"  // of which an OpenFile has none here
 #include "engine/open_file.h"
@@ -18,9 +18,9 @@ namespace {
 
 template <typename Read>
 double seconds_of_one(int calls, const Read& read) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   for (int call = 0; call < calls; ++call) read(call);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / calls;
+  return watch.seconds() / calls;
 }
 
 }  // namespace

@@ -3,25 +3,22 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "base/stopwatch.h"
+
 namespace swath {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int kWorkersMax = 32;
 constexpr double kWindowSeconds = 0.02;
 constexpr int64_t kWindowTasks = 4;  // a reader
 constexpr double kSleepingPart = 0.5;
 constexpr double kGain = 1.04;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 int cores() {
   cpu_set_t allowed;
@@ -37,8 +34,8 @@ class Pool {
       : count_(count), task_(task), bytes_done_(bytes_done), control_(limits) {}
 
   Counters run() {
-    const Clock::time_point start = Clock::now();
-    window_start_ = start;
+    const Stopwatch watch;
+    window_watch_ = watch;
     {
       const std::lock_guard lock(mutex_);
       add_threads();
@@ -47,7 +44,7 @@ class Pool {
     // No thread is added any more once this one found no task left.
     for (std::thread& thread : threads_) thread.join();
     if (error_ != nullptr) std::rethrow_exception(error_);
-    counters_.total_seconds = seconds_since(start);
+    counters_.total_seconds = watch.seconds();
     counters_.transfer_seconds /= std::max(workers_, 1);  // of a worker, on average
     return counters_;
   }
@@ -101,11 +98,11 @@ class Pool {
     window_bytes_ += bytes;
     window_slept_ += slept_seconds;
     if (++window_tasks_ < kWindowTasks * control_.readers()) return;
-    const double seconds = seconds_since(window_start_);
+    const double seconds = window_watch_.seconds();
     if (seconds < kWindowSeconds) return;
     control_.window_over(static_cast<double>(window_bytes_) / seconds, window_slept_ / (seconds * (running_ + 1)));
     add_threads();
-    window_start_ = Clock::now();
+    window_watch_ = {};
     window_tasks_ = 0;
     window_bytes_ = 0;
     window_slept_ = 0;
@@ -123,7 +120,7 @@ class Pool {
   int workers_ = 0;
   std::exception_ptr error_;
   Counters counters_;
-  Clock::time_point window_start_;
+  Stopwatch window_watch_;
   int64_t window_tasks_ = 0;
   int64_t window_bytes_ = 0;
   double window_slept_ = 0;

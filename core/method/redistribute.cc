@@ -10,10 +10,10 @@
 // 0012).
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "base/math.h"
+#include "base/stopwatch.h"
 #include "layout/copy_kernels.h"
 #include "method/run.h"
 #include "space/intersection.h"
@@ -389,10 +389,10 @@ class Redistribution {
 
 Counters redistribute(int64_t element_bytes, const Sharing& from, const Sharing& to, Comm& comm,
                       const LocalMemory& source, const LocalMemory& target, const Tuning& tuning, Progress& progress) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Counters counters;
   Redistribution(element_bytes, from, to, comm, source, target, tuning, counters, progress).run();
-  counters.exchange_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  counters.exchange_seconds = watch.seconds();
   counters.total_seconds = counters.exchange_seconds;
   return counters;
 }

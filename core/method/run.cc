@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <new>
 #include <optional>
 
+#include "base/stopwatch.h"
 #include "comm/agreement.h"
 #include "layout/copy.h"
 
 namespace swath {
 
 Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Counters counters;
   std::optional<Error> failure;
   const Access mine(*plan.request.layout, memory.parts);
@@ -44,10 +44,9 @@ Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& me
     failure = Error(ErrorKind::kStore, "out of memory for the buffers of method " + to_string(plan.method), ENOMEM);
   }
   engine.end_burst();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-  if (plan.method != Method::kTwoPhase) counters.transfer_seconds = seconds();
+  if (plan.method != Method::kTwoPhase) counters.transfer_seconds = watch.seconds();
   agree(comm, failure);
-  counters.total_seconds = seconds();
+  counters.total_seconds = watch.seconds();
   return counters;
 }
 

@@ -8,11 +8,11 @@
 // round. A rank whose transfer failed goes on taking part without touching the file, and all agree at the end (decision
 // 0006).
 
-#include <chrono>
 #include <new>
 #include <optional>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "layout/copy.h"
 #include "method/run.h"
 #include "method/sieve.h"
@@ -22,10 +22,6 @@
 
 namespace swath {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // The transfers of this rank's own windows; an error is kept, and nothing is transferred after it.
 class OwnWindows {
@@ -82,7 +78,7 @@ class OwnWindows {
   template <typename Action>
   void guarded(const Action& action) {
     if (failure_) return;
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     try {
       action();
     } catch (const Error& error) {
@@ -91,7 +87,7 @@ class OwnWindows {
       failure_ = Error(ErrorKind::kStore, "out of memory for the buffers of method two-phase", ENOMEM);
     }
     job_.engine.end_burst();  // a token is never held across an exchange
-    job_.counters.transfer_seconds += seconds_since(begin);
+    job_.counters.transfer_seconds += watch.seconds();
   }
 
   // A store that takes bytes at the speed of memory is written in the foreground, a slower one behind the exchange.
@@ -102,11 +98,11 @@ class OwnWindows {
       under_way_ = true;
       return;
     }
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     const int64_t before = job_.counters.written_bytes;
     job_.engine.transfer(Direction::kWrite, transfers, job_.counters);
     const auto written = static_cast<double>(job_.counters.written_bytes - before);
-    store_is_slow_ = written < kMemoryBytesPerSecond * seconds_since(begin);
+    store_is_slow_ = written < kMemoryBytesPerSecond * watch.seconds();
   }
 
   // The holes of the exchange window hold nothing: the elements are copied into the window as it is in the file. The
@@ -154,7 +150,7 @@ void run_two_phase(const Job& job) {
   const auto own_of = [&](const RoundWindows& windows) -> const Window* {
     return own_domain >= 0 && windows[own_domain] ? &*windows[own_domain] : nullptr;
   };
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   RoundWindows now;
   RoundWindows next;
   int parity = 0;
@@ -179,7 +175,7 @@ void run_two_phase(const Job& job) {
     }
   }
   own.finish();
-  job.counters.exchange_seconds = seconds_since(begin) - job.counters.transfer_seconds;
+  job.counters.exchange_seconds = watch.seconds() - job.counters.transfer_seconds;
   if (own.failure()) throw *own.failure();
 }
 
