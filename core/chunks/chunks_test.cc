@@ -35,13 +35,17 @@ Codec codec(CodecKind kind) {
   Codec made;
   made.kind = kind;
   made.element_bytes = 4;
+  made.compressor = "lz4";
+  made.block_bytes = 128;  // of blosc: several a chunk
   return made;
 }
 
 CodecChain some_chain(Random& random) {
   std::vector<Codec> codecs;
   if (random.chance(50)) codecs.push_back(codec(CodecKind::kShuffle));
-  if (random.chance(50) && compressor_refusal(CodecKind::kZstd).empty()) codecs.push_back(codec(CodecKind::kZstd));
+  for (const CodecKind kind : {CodecKind::kZstd, CodecKind::kBlosc}) {
+    if (random.chance(40) && compressor_refusal(kind).empty()) codecs.push_back(codec(kind));
+  }
   if (random.chance(50)) codecs.push_back(codec(CodecKind::kCrc32c));
   return CodecChain(codecs);
 }

@@ -107,7 +107,8 @@ int64_t CodecChain::stored_bytes_max(int64_t decoded_bytes) const {
   return bytes;
 }
 
-void CodecChain::decode(Bytes stored, std::span<std::byte> decoded, uint32_t skipped, CodecWorkspace& workspace) const {
+void CodecChain::decode(Bytes stored, std::span<std::byte> decoded, uint32_t skipped, CodecWorkspace& workspace,
+                        std::optional<ByteRange> wanted) const {
   // What each step's result cannot exceed, by what the steps before it made when encoding.
   std::vector<int64_t> bytes_max{static_cast<int64_t>(decoded.size())};
   std::vector<const Codec*> steps;
@@ -127,7 +128,7 @@ void CodecChain::decode(Bytes stored, std::span<std::byte> decoded, uint32_t ski
     const auto room = i == 0 ? decoded : workspace.between(other).at_least(bytes_max[i]);
     other = 1 - other;
     if (codec.kind != CodecKind::kShuffle) {
-      bytes = decompress(codec, bytes, room, workspace.contexts());
+      bytes = decompress(codec, bytes, room, workspace.contexts(), i == 0 ? wanted : std::nullopt);
     } else if (bytes.size() <= room.size()) {
       unshuffle_bytes(bytes, room.first(bytes.size()), codec.element_bytes);
       bytes = room.first(bytes.size());

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,6 +65,12 @@ class CodecWorkspace {
   Buffer between_[2];
 };
 
+// Bytes [begin, end) of a decoded chunk.
+struct ByteRange {
+  int64_t begin;
+  int64_t end;
+};
+
 // Bytes to bytes, in the order of encoding.
 class CodecChain {
  public:
@@ -78,8 +85,10 @@ class CodecChain {
 
   // Decodes `stored` to all of `decoded`. Throws Error{kFormat} where a checksum differs, a stream is damaged, or its
   // size is not that of `decoded`. Writes nowhere else, whatever the input is.
+  // `wanted`: the rest of `decoded` may become anything, and damage that only it has may stay unseen. Blosc's blocks
+  // are decoded on their own: for one row of 4 KiB in a chunk of 4 MiB one block of many.
   void decode(std::span<const std::byte> stored, std::span<std::byte> decoded, uint32_t skipped,
-              CodecWorkspace& workspace) const;
+              CodecWorkspace& workspace, std::optional<ByteRange> wanted = std::nullopt) const;
   // The stored form; it lies in the workspace, or is `decoded` itself where nothing is done.
   std::span<const std::byte> encode(std::span<const std::byte> decoded, CodecWorkspace& workspace) const;
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -97,6 +98,30 @@ TEST(CodecChain, DecodesWhatItEncoded) {
   }
 }
 
+// Blocks of 16 KiB: a range lies in one of several, across two, in the incomplete item at the end.
+TEST(CodecChain, DecodesTheBytesThatAreWanted) {
+  Random random(4);
+  CodecWorkspace workspace;
+  for (const size_t size : {size_t{8}, size_t{1001}, size_t{100003}}) {
+    for (CodecChain chain : chains()) {
+      std::vector<Codec> codecs = chain.codecs();
+      for (Codec& one : codecs) one.block_bytes = 16384;
+      chain = CodecChain(codecs);
+      const Bytes before = sample(size, random);
+      const auto encoded = chain.encode(before, workspace);
+      const Bytes stored(encoded.begin(), encoded.end());
+      for (int i = 0; i < 50; ++i) {
+        const int64_t begin = random.between(0, static_cast<int64_t>(size) - 1);
+        const int64_t end = i == 0 ? static_cast<int64_t>(size)
+                                   : random.between(begin + 1, std::min(begin + 5000, static_cast<int64_t>(size)));
+        Bytes after(size);
+        chain.decode(stored, after, 0, workspace, ByteRange{.begin = begin, .end = end});
+        EXPECT_TRUE(std::equal(before.begin() + begin, before.begin() + end, after.begin() + begin)) << begin << end;
+      }
+    }
+  }
+}
+
 TEST(CodecChain, LeavesOutWhatTheMaskSays) {
   CodecWorkspace workspace;
   const CodecChain chain({codec(CodecKind::kShuffle), codec(CodecKind::kFletcher32)});
@@ -150,6 +175,40 @@ TEST(CodecChain, SurvivesDamage) {
       }
     }
     EXPECT_GE(noticed, 100);  // every truncated one at least
+  }
+}
+
+TEST(CodecChain, SurvivesDamageWhereOnlySomeBytesAreWanted) {
+  if (!compressor_refusal(CodecKind::kBlosc).empty()) GTEST_SKIP() << compressor_refusal(CodecKind::kBlosc);
+  Random random(5);
+  CodecWorkspace workspace;
+  Codec blocks = codec(CodecKind::kBlosc);
+  blocks.block_bytes = 4096;
+  for (const char* compressor : {"lz4", "blosclz", "zstd", "zlib"}) {
+    blocks.compressor = compressor;
+    const CodecChain chain({blocks});
+    const Bytes before = sample(30000, random);
+    const auto encoded = chain.encode(before, workspace);
+    const Bytes stored(encoded.begin(), encoded.end());
+    int noticed = 0;
+    for (int i = 0; i < 2000; ++i) {
+      Bytes damaged = stored;
+      if (i % 4 == 0) damaged.resize(static_cast<size_t>(random.between(0, static_cast<int64_t>(stored.size()) - 1)));
+      // The header, and the table of the blocks behind it, half of the time.
+      const int64_t last = std::min<int64_t>(i % 2 == 0 ? 48 : INT64_MAX, static_cast<int64_t>(damaged.size()));
+      for (int flips = i % 4; flips > 0 && last > 0; --flips) {
+        damaged[static_cast<size_t>(random.between(0, last - 1))] ^= static_cast<std::byte>(1 << random.between(0, 7));
+      }
+      Bytes decoded(before.size());
+      const int64_t begin = random.between(0, 29000);
+      try {
+        chain.decode(damaged, decoded, 0, workspace, ByteRange{.begin = begin, .end = begin + 1000});
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::kFormat);
+        ++noticed;
+      }
+    }
+    EXPECT_GE(noticed, 500);  // every truncated one at least
   }
 }
 

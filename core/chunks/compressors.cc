@@ -92,7 +92,24 @@ Bytes zstd(const Codec&, Bytes, Room, Contexts&) { fail_without(CodecKind::kZstd
 #endif
 
 #ifdef SWATH_HAVE_BLOSC
-Room unblosc(Bytes stored, Room room) {
+// Whether only the blocks with these bytes were decompressed, which pays where they are few. The header was checked.
+bool unblosc_blocks(Bytes stored, Room room, ByteRange wanted) {
+  size_t item_bytes = 0;
+  int flags = 0;
+  blosc_cbuffer_metainfo(stored.data(), &item_bytes, &flags);
+  if (item_bytes == 0 || static_cast<size_t>(wanted.end - wanted.begin) > room.size() / 2) return false;
+  const size_t first = static_cast<size_t>(wanted.begin) / item_bytes;
+  const size_t last = (static_cast<size_t>(wanted.end) + item_bytes - 1) / item_bytes;
+  if (last > room.size() / item_bytes) return false;  // in an incomplete item at the end
+  const int got = blosc_getitem(stored.data(), static_cast<int>(first), static_cast<int>(last - first),
+                                room.data() + first * item_bytes);
+  if (got < 0 || static_cast<size_t>(got) != (last - first) * item_bytes) {
+    fail_damaged(CodecKind::kBlosc, "a block is damaged, or its compressor is not in the blosc library");
+  }
+  return true;
+}
+
+Room unblosc(Bytes stored, Room room, std::optional<ByteRange> wanted) {
   check_int(CodecKind::kBlosc, room.size());
   size_t bytes = 0;
   // The header says how long the buffer is; the decompressor believes it.
@@ -104,6 +121,7 @@ Room unblosc(Bytes stored, Room room) {
                                         std::to_string(room.size()) + " expected");
   }
   if (bytes == 0) return room.first(0);
+  if (wanted.has_value() && bytes == room.size() && unblosc_blocks(stored, room, *wanted)) return room;
   const int got = blosc_decompress_ctx(stored.data(), room.data(), bytes, 1);
   if (got < 0 || static_cast<size_t>(got) != bytes) {
     const char* library = blosc_cbuffer_complib(stored.data());
@@ -122,7 +140,7 @@ Bytes blosc(const Codec& codec, Bytes bytes, Room room) {
   return room.first(static_cast<size_t>(got));
 }
 #else
-Room unblosc(Bytes, Room) { fail_without(CodecKind::kBlosc); }
+Room unblosc(Bytes, Room, std::optional<ByteRange>) { fail_without(CodecKind::kBlosc); }
 Bytes blosc(const Codec&, Bytes, Room) { fail_without(CodecKind::kBlosc); }
 #endif
 
@@ -227,12 +245,12 @@ std::string compressor_refusal(CodecKind kind) {
 }
 
 std::span<std::byte> decompress(const Codec& codec, std::span<const std::byte> stored, std::span<std::byte> room,
-                                CodecWorkspace::Contexts& contexts) {
+                                CodecWorkspace::Contexts& contexts, std::optional<ByteRange> wanted) {
   switch (codec.kind) {
     case CodecKind::kZstd:
       return unzstd(stored, room, contexts);
     case CodecKind::kBlosc:
-      return unblosc(stored, room);
+      return unblosc(stored, room, wanted);
     case CodecKind::kLz4:
       return unlz4(stored, room);
     case CodecKind::kGzip:

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,9 +15,9 @@ namespace swath {
 // Why this build cannot use the codec, with the package to install; empty where it can.
 std::string compressor_refusal(CodecKind kind);
 
-// Decompresses into `room`, of which the result is the first bytes.
+// Decompresses into `room`, of which the result is the first bytes. `wanted`: see CodecChain::decode.
 std::span<std::byte> decompress(const Codec& codec, std::span<const std::byte> stored, std::span<std::byte> room,
-                                CodecWorkspace::Contexts& contexts);
+                                CodecWorkspace::Contexts& contexts, std::optional<ByteRange> wanted);
 
 // Compresses into `room`, of which the result is the first bytes; `room` has compressed_bytes_max(bytes.size()).
 std::span<const std::byte> compress(const Codec& codec, std::span<const std::byte> bytes, std::span<std::byte> room,

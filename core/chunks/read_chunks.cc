@@ -1,7 +1,9 @@
 #include <algorithm>
-#include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "chunks/chunks.h"
@@ -39,6 +41,7 @@ class SharedShard {
   }
   void add_task() { ++tasks_left_; }
   void task_done() {
+    const std::lock_guard lock(mutex_);
     if (--tasks_left_ == 0) shard_.reset();
   }
 
@@ -46,13 +49,56 @@ class SharedShard {
   std::mutex mutex_;
   bool is_open_ = false;
   std::shared_ptr<const ShardFile> shard_;
-  std::atomic<int64_t> tasks_left_ = 0;
+  int64_t tasks_left_ = 0;
+};
+
+// Chunks whose turn comes soon, by task: their files are open, and the device has been told to read them, so that it
+// does not rest while chunks before them are decoded.
+class ReadAhead {
+ public:
+  // So many that what they decode to is worth a device's while, but no more open files than that.
+  ReadAhead(int64_t tasks, int64_t chunk_bytes)
+      : tasks_(tasks), ahead_(std::clamp<int64_t>(kAheadBytes / std::max<int64_t>(chunk_bytes, 1), 4, 32)) {}
+
+  // What was found for a task, whose turn it is; nothing where nobody has looked.
+  std::optional<StoredChunk> take(int64_t task) {
+    const std::lock_guard lock(mutex_);
+    begun_ = std::max(begun_, task + 1);
+    const auto found = found_.extract(task);
+    return found.empty() ? std::nullopt : std::optional(found.mapped());
+  }
+  // The next task behind `task` that nobody has looked for; nothing where it is too far away.
+  std::optional<int64_t> next(int64_t task) {
+    const std::lock_guard lock(mutex_);
+    next_ = std::max(next_, begun_);
+    if (next_ >= std::min(tasks_, task + 1 + ahead_)) return std::nullopt;
+    return next_++;
+  }
+  void keep(int64_t task, StoredChunk stored) {
+    will_need(stored);
+    const std::lock_guard lock(mutex_);
+    if (task >= begun_) found_.emplace(task, std::move(stored));  // else another worker was faster
+  }
+
+ private:
+  static constexpr int64_t kAheadBytes = int64_t{8} << 20;
+
+  const int64_t tasks_;
+  const int64_t ahead_;
+  std::mutex mutex_;
+  int64_t next_ = 0;   // to be looked for
+  int64_t begun_ = 0;  // all before it
+  std::map<int64_t, StoredChunk> found_;
 };
 
 class ChunkRead {
  public:
   ChunkRead(const CodedArray& array, const ChunkMemory& memory)
-      : array_(array), memory_(memory), stored_(array), touched_(array, memory.parts) {
+      : array_(array),
+        memory_(memory),
+        stored_(array),
+        touched_(array, memory.parts),
+        ahead_(tasks(), array.chunk_bytes()) {
     for (const Part& part : memory.parts) local_bytes_ += part.count() * array.element_bytes;
     if (array.shards() == nullptr) return;
     shard_of_.reserve(touched_.chunks().size());
@@ -68,17 +114,38 @@ class ChunkRead {
   int64_t tasks() const { return static_cast<int64_t>(touched_.chunks().size()); }
 
   int64_t read_one(int64_t task, Worker& worker) {
-    const TouchedChunk& chunk = touched_.chunks()[static_cast<size_t>(task)];
-    if (shard_of_.empty()) return read_chunk(chunk, nullptr, worker);
-    SharedShard& shared = *shard_of_[static_cast<size_t>(task)];
-    const int64_t bytes = read_chunk(chunk, shared.get(stored_, chunk.unit, worker), worker);
-    shared.task_done();
+    const bool decodes = !array_.codecs.is_plain();
+    std::optional<StoredChunk> stored = decodes ? ahead_.take(task) : std::nullopt;
+    if (!stored.has_value()) stored = find(task, worker);
+    if (decodes) look_ahead(task, stored, worker);
+    const int64_t bytes = read_chunk(touched_.chunks()[static_cast<size_t>(task)], stored, worker);
+    if (!shard_of_.empty()) shard_of_[static_cast<size_t>(task)]->task_done();
     return bytes;
   }
 
  private:
-  int64_t read_chunk(const TouchedChunk& chunk, const std::shared_ptr<const ShardFile>& shard, Worker& worker) {
-    const std::optional<StoredChunk> stored = stored_.find(chunk.chunk, shard);
+  std::optional<StoredChunk> find(int64_t task, Worker& worker) {
+    const TouchedChunk& chunk = touched_.chunks()[static_cast<size_t>(task)];
+    if (shard_of_.empty()) return stored_.find(chunk.chunk, nullptr);
+    return stored_.find(chunk.chunk, shard_of_[static_cast<size_t>(task)]->get(stored_, chunk.unit, worker));
+  }
+
+  // Plain chunks are read by every worker at once, which keeps a device busy.
+  void look_ahead(int64_t task, const std::optional<StoredChunk>& stored, Worker& worker) {
+    bool has_told = false;
+    while (const std::optional<int64_t> next = ahead_.next(task)) {
+      if (!has_told && stored.has_value()) will_need(*stored);  // before those that can wait
+      has_told = true;
+      try {
+        auto found = find(*next, worker);
+        if (found.has_value()) ahead_.keep(*next, std::move(*found));
+      } catch (const Error&) {
+        return;  // whose turn it is will find it again, and say so
+      }
+    }
+  }
+
+  int64_t read_chunk(const TouchedChunk& chunk, const std::optional<StoredChunk>& stored, Worker& worker) {
     const Panel panel = array_.chunk(chunk.chunk);
     const std::span<const size_t> parts = touched_.parts(chunk);
     if (stored.has_value() && !array_.codecs.is_plain(stored->skipped) && parts.size() > 1) {
@@ -122,7 +189,8 @@ class ChunkRead {
       return;
     }
     const auto decoded = decoded_room(worker);
-    read_and_decode(array_, chunk.chunk, stored, decoded, worker);
+    read_and_decode(array_, chunk.chunk, stored, decoded, worker,
+                    ByteRange{.begin = regions.begin_offset(), .end = regions.end_offset()});
     place(regions, decoded, 0, address);
   }
 
@@ -194,6 +262,7 @@ class ChunkRead {
   const ChunkMemory memory_;
   const StoredChunks stored_;
   const TouchedChunks touched_;
+  ReadAhead ahead_;
   std::vector<std::unique_ptr<SharedShard>> shards_;
   std::vector<SharedShard*> shard_of_;  // of each task
   int64_t local_bytes_ = 0;

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "base/units.h"
 #include "engine/open_file.h"
 
@@ -161,8 +161,12 @@ std::shared_ptr<const ShardFile> StoredChunks::open_shard(int64_t unit, Worker& 
   return shard;
 }
 
+void will_need(const StoredChunk& stored) {
+  static_cast<void>(::posix_fadvise(stored.file->descriptor.get(), stored.offset, stored.bytes, POSIX_FADV_WILLNEED));
+}
+
 void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const int64_t sleeps_before = sleeps();
   size_t done = 0;
   while (done < room.size()) {
@@ -179,25 +183,25 @@ void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> ro
     done += static_cast<size_t>(got);
     ++worker.counters.read_requests;
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = watch.seconds();
   worker.counters.read_bytes += static_cast<int64_t>(done);
   worker.counters.transfer_seconds += seconds;
   if (sleeps() > sleeps_before) worker.slept_seconds += seconds;
 }
 
 bool read_cached(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const struct iovec whole = {room.data(), room.size()};
   const ssize_t got = ::preadv2(file.descriptor.get(), &whole, 1, offset, RWF_NOWAIT);
   if (got < 0 || static_cast<size_t>(got) < room.size()) return false;
   ++worker.counters.read_requests;
   worker.counters.read_bytes += got;
-  worker.counters.transfer_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  worker.counters.transfer_seconds += watch.seconds();
   return true;
 }
 
 void read_and_decode(const CodedArray& array, int64_t chunk, const StoredChunk& stored, std::span<std::byte> decoded,
-                     Worker& worker) {
+                     Worker& worker, std::optional<ByteRange> wanted) {
   const bool is_plain = array.codecs.is_plain(stored.skipped);
   try {
     if (is_plain && stored.bytes != static_cast<int64_t>(decoded.size())) {
@@ -208,7 +212,7 @@ void read_and_decode(const CodedArray& array, int64_t chunk, const StoredChunk& 
     const auto room = is_plain ? decoded : worker.stored.at_least(array.codecs.stored_bytes_max(array.chunk_bytes()));
     const auto bytes = room.first(static_cast<size_t>(stored.bytes));
     read_stored(*stored.file, stored.offset, bytes, worker);
-    if (!is_plain) array.codecs.decode(bytes, decoded, stored.skipped, worker.codecs);
+    if (!is_plain) array.codecs.decode(bytes, decoded, stored.skipped, worker.codecs, wanted);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kFormat) throw;
     fail_format(array.chunk_name(chunk) + place_text(stored) + ": " + error.what());

@@ -73,16 +73,20 @@ class StoredChunks {
   std::shared_ptr<const StoredFile> only_file_;  // of a table
 };
 
+// Tells the kernel that it will be read, all of it: what is not in the page cache is asked of the device at once, and
+// nobody waits. A hint: where it fails, reading tells why.
+void will_need(const StoredChunk& stored);
+
 // Fills `room` from `offset` of the chunk's file on. Throws Error{kFormat} where the file ends before.
 void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker);
 
 // The same without waiting for the device: false where the page cache has not all of it. `room` is then anything.
 bool read_cached(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker);
 
-// The decoded bytes of a stored chunk, in `decoded`. Throws Error{kFormat} naming chunk, file, offset and what is
-// wrong.
+// The decoded bytes of a stored chunk, in `decoded`; of them those `wanted` (CodecChain::decode). Throws Error{kFormat}
+// naming chunk, file, offset and what is wrong.
 void read_and_decode(const CodedArray& array, int64_t chunk, const StoredChunk& stored, std::span<std::byte> decoded,
-                     Worker& worker);
+                     Worker& worker, std::optional<ByteRange> wanted = std::nullopt);
 
 // `count` times one element.
 void fill_with(std::span<std::byte> room, std::span<const std::byte> element);
