@@ -73,7 +73,6 @@ struct Tuning {
   int64_t domain_bytes_min = int64_t{64} << 10;  // no more aggregators than leave each this much
   int64_t runs_bytes_min = int64_t{64} << 10;    // windows whose runs are longer are written run by run, not sieved
   int64_t staged_run_bytes = 64;                 // mean runs shorter than this are staged: a cache line
-  int64_t chunk_buffer_bytes = 0;                // coded chunks: of all threads of a rank; 0: ChunkOptions' own
   int aggregators = 0;                           // 0: as many as ranks
 };
 

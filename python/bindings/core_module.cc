@@ -236,7 +236,7 @@ void set_tuning(swath::Request& request, const TuningPairs& values) {
     } else if (name == "staged_run_bytes") {
       tuning.staged_run_bytes = bytes;
     } else if (name == "chunk_buffer_bytes") {
-      tuning.chunk_buffer_bytes = bytes;
+      // Coded chunks have no plan: coded_access.py hands it to what moves them.
     } else if (name == "runs_bytes_min") {
       tuning.runs_bytes_min = bytes;
       asked.runs_bytes_min = true;

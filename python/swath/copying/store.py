@@ -100,8 +100,12 @@ def remove_unfinished(folder: str) -> None:
                     os.unlink(os.path.join(base, name))
 
 
-SpanOf = Callable[[int], tuple[int, int] | None]
-"""A band's bytes in a file, [begin, end); None where they are in no one piece."""
+Span = tuple[int, int]
+"""Bytes of a file, [begin, end)."""
+WHOLE = (0, 0)
+"""All of a file: system calls take a length of 0 for all that there is."""
+SpanOf = Callable[[int], Span | None]
+"""A band's bytes in a file; None where they are in no one piece."""
 
 
 class WriteBack:
@@ -133,7 +137,7 @@ class WriteBack:
             self._jobs.put(functools.partial(self._write, band))
         elif bytes_written - self._bytes_begun >= FOLDER_BYTES:  # all its files at once: not too often
             self._bytes_begun = bytes_written
-            self._jobs.put(self._write_folder)
+            self._jobs.put(functools.partial(_core.sync_folder, self._path))
 
     def begin_sync(self, sync: Any) -> None:
         """Calls `sync` behind what was begun before; only where the one before was waited for."""
@@ -150,7 +154,8 @@ class WriteBack:
     def close(self) -> None:
         """Ends the thread."""
         if self._drops:
-            self._jobs.put(functools.partial(self._drop, self._source, (0, 0)))
+            for path in (self._source, self._path):
+                self._jobs.put(functools.partial(_drop, path, WHOLE))
         self._jobs.put(None)
         self._thread.join()
 
@@ -162,43 +167,22 @@ class WriteBack:
             with contextlib.suppress(OSError, StoreError):  # an error of the device is found by the next sync
                 job()
 
-    def _write_folder(self) -> None:
-        _core.sync_folder(self._path)
-
     def _write(self, band: int) -> None:
         """Of both files the band before is dropped: as a rule no rank is still at work on it."""
-        begin, end = self._span_of(band) or (0, 0)
-        self._sync_range(begin, end, _SYNC_FILE_RANGE_WRITE)
+        self._sync_range(self._span_of(band) or WHOLE, _SYNC_FILE_RANGE_WRITE)
         if not self._drops or band == 0:
             return
-        before = self._span_of(band - 1)
-        begin, end = before or (0, 0)
-        self._sync_range(begin, end, _SYNC_FILE_RANGE_ALL)
-        self._drop(self._path, before or (0, 0))
+        before = self._span_of(band - 1) or WHOLE
+        self._sync_range(before, _SYNC_FILE_RANGE_ALL)
+        _drop(self._path, before)
         source = self._source_span_of(band - 1)
         if source is not None:
-            self._drop(self._source, source)
+            _drop(self._source, source)
 
-    def _sync_range(self, begin: int, end: int, what: int) -> None:
-        """From `begin` to `end`, 0 for that of the file."""
+    def _sync_range(self, span: Span, what: int) -> None:
         descriptor = os.open(self._path, os.O_RDONLY)
         try:
-            self._range(descriptor, begin, end - begin, what)
-        finally:
-            os.close(descriptor)
-
-    def _drop(self, path: str, span: tuple[int, int]) -> None:
-        """Forgets the pages of a span, [begin, end), 0 for the end of the file.
-
-        Not those that it shares with others: a page that is dropped before all of it was read, or written, is read
-        again.
-        """
-        begin, end = -(-span[0] // PAGE_BYTES) * PAGE_BYTES, span[1] // PAGE_BYTES * PAGE_BYTES
-        if not os.path.isfile(path) or (span[1] > 0 and end <= begin):
-            return
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.posix_fadvise(descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
+            self._range(descriptor, span[0], span[1] - span[0], what)
         finally:
             os.close(descriptor)
 
@@ -209,6 +193,21 @@ class WriteBack:
             self._sync_error = error
         finally:
             self._synced.set()
+
+
+def _drop(path: str, span: Span) -> None:
+    """Forgets the pages of a span, but those that it shares with others.
+
+    A page that is dropped before all of it was read, or written, is read again.
+    """
+    begin, end = -(-span[0] // PAGE_BYTES) * PAGE_BYTES, span[1] // PAGE_BYTES * PAGE_BYTES
+    if not os.path.isfile(path) or (span != WHOLE and end <= begin):
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.posix_fadvise(descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)
 
 
 def available_bytes() -> int | None:
