@@ -547,8 +547,7 @@ class Array:
     def _plan(self, operation: Operation, conditions: Conditions) -> Plan:
         layout = self._description.layout
         if self._layout is None:
-            by_chunks = self._coded is not None and (operation.direction == "read" or self._coded.can_write)
-            kind = ChunkPlan if by_chunks else LibraryPlan
+            kind = LibraryPlan if self._by_chunks(operation) is None else ChunkPlan
             reason = layout.reason if isinstance(layout, LibraryLayout) else str(layout)
             if kind is LibraryPlan and self._coded is not None:
                 reason = f"compressed chunks are written by the library: {reason}"
@@ -595,11 +594,17 @@ class Array:
             seconds = counted.total_seconds - counted.token_seconds
             self._learning.measured(plan, cached=conditions.cached, seconds=seconds)
 
+    def _by_chunks(self, operation: Operation) -> coded_access.CodedAccess | None:
+        """What moves coded chunks, where the operation goes by it: HDF5's are written by the library."""
+        coded = self._coded
+        return coded if coded is not None and (operation.direction == "read" or coded.can_write) else None
+
     def _carry_out_unplanned(self, ranks: Ranks, operation: Operation, parts: list[Array1]) -> _core.Counters:
         """Collective. By chunks where they are coded, else, and to write them in HDF5, by the format's own library."""
-        if self._coded is not None and (operation.direction == "read" or self._coded.can_write):
+        coded = self._by_chunks(operation)
+        if coded is not None:
             self._unplanned = "chunks"
-            return self._coded.carry_out(operation, parts, ranks, self._ranks.most_on_a_node)
+            return coded.carry_out(operation, parts, ranks, self._ranks.most_on_a_node)
         self._unplanned = "library"
         library_access.carry_out(operation, parts, self._description, ranks)
         if self._coded is not None:  # chunks of another size are written elsewhere

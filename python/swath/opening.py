@@ -124,10 +124,10 @@ def create(
     """
     ranks = ranks_of(comm)
     asked = f"create {path} shape={shape} dtype={dtype} order={order} format={format} overwrite={overwrite}"
-    asked += "" if chunks is None else f" chunks={chunks} shards={shards} codecs={codecs}"
+    asked += f" chunks={chunks} shards={shards} codecs={codecs}"
 
     def prepare() -> Aside:
-        is_folder = formats.format_for(path, format).startswith("zarr")
+        is_folder = formats.is_folder(formats.format_for(path, format))
         return Aside.prepare(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
 
     aside, found = ranks.on_first(asked, lambda: (prepare(), _found_of_store(path, ranks, engine, streams)))

@@ -84,7 +84,7 @@ class CopyRequest:
     @property
     def is_folder(self) -> bool:
         """Whether the target is a folder of files."""
-        return self.format.partition(":")[0] == "zarr"
+        return formats.is_folder(self.format)
 
     @property
     def is_compressed(self) -> bool:
@@ -157,13 +157,13 @@ def make_request(
 ) -> CopyRequest:
     """Check what `swath.copy` was asked for. Raises ArgumentError."""
     kind = formats.format_for(target, format)
-    turned = _checked_axes(axes, len(source.shape))
+    turned = checked_axes(axes, len(source.shape))
     shape = tuple(source.shape[a] for a in turned)
     wanted = source.dtype if dtype is None else checked_dtype(dtype)
     _check_casting(source.dtype, wanted, casting)
     attributes, fill = _attributes(source, wanted, kind)
     named = kind not in NAMELESS
-    if chunks is None and shards is None and kind.partition(":")[0] == "zarr":
+    if chunks is None and shards is None and formats.is_folder(kind):
         chunks = _chunks_of(source, turned)
     formats.check_codecs(kind, codecs, wanted.itemsize)
     chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards)
@@ -201,7 +201,8 @@ def memory_bytes(memory: int | str | None) -> int:
     return int(found[1]) << UNITS[(found[2] or "").lower()]
 
 
-def _checked_axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+def checked_axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Each of the source's dimensions once; None leaves them as they are. Raises ArgumentError."""
     if axes is None:
         return tuple(range(ndim))
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ from swath.array import Array
 from swath.copying.costs import Costs
 from swath.copying.pipeline import Elements, Progress, Tiles
 from swath.copying.plan import Pass, make_plan
-from swath.copying.request import memory_bytes
+from swath.copying.request import checked_axes, memory_bytes
 from swath.copying.sides import Side
 from swath.errors import ArgumentError
 from swath.ranks import Ranks, ranks_of
@@ -102,7 +101,7 @@ def verify(
 
     first, second, budget = ranks.on_first(f"verify {a} {b}", describe)
     _check_comparable(first.dtype, second.dtype)
-    turned = _checked_axes(axes, len(first.shape))
+    turned = checked_axes(axes, len(first.shape))
     shape = tuple(first.shape[d] for d in turned)
     if shape != second.shape:
         return Comparison(False, 0, reason=f"shapes {shape} and {second.shape}")
@@ -150,13 +149,6 @@ def _together(of_ranks: list[_Found]) -> _Found:
         if one.index is not None and one.values is not None:
             found.add(one.differing, one.index, one.values)
     return found
-
-
-def _checked_axes(axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
-    turned = tuple(range(ndim)) if axes is None else tuple(operator.index(d) for d in axes)
-    if sorted(turned) != list(range(ndim)):
-        raise ArgumentError(f"axes {axes!r}: expected each of the {ndim} dimensions 0 to {ndim - 1} once")
-    return turned
 
 
 def _compare(plan: Pass, tiles: tuple[Tiles, Tiles], ranks: Ranks, watched: Progress) -> _Found:

@@ -156,6 +156,11 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
     return _SUFFIXES.get(suffix, "raw")
 
 
+def is_folder(format: str) -> bool:  # noqa: A002
+    """Whether what `create` makes in that format is a folder of files."""
+    return format.partition(":")[0] == "zarr"
+
+
 def create(
     path: Path,
     shape: int | Sequence[int],
@@ -211,9 +216,9 @@ def create(
     return dataclasses.replace(made, fill=new.fill.astype(made.dtype).tobytes())
 
 
-def _chunks_of(kind: str, chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+def _chunks_of(format: str, chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:  # noqa: A002
     """Zarr's may be longer than the array; those of HDF5 are no longer."""
-    if kind == "zarr":
+    if is_folder(format):
         return None if chunks is None else checked_shape(chunks)
     return checked_chunks(chunks, shape)
 
@@ -226,15 +231,14 @@ def new_chunks(
     shards: Any = None,
 ) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
     """The shapes of the chunks and shards that `create` would make; None for none. Raises ArgumentError."""
-    kind = format.partition(":")[0]
-    chunk = _chunks_of(kind, chunks, shape)
+    chunk = _chunks_of(format, chunks, shape)
     shard = None if shards is None else checked_shape(shards)
-    return zarr.chunks_and_shards(shape, dtype, chunk, shard) if kind == "zarr" else (chunk, shard)
+    return zarr.chunks_and_shards(shape, dtype, chunk, shard) if is_folder(format) else (chunk, shard)
 
 
 def check_codecs(format: str, codecs: Any, itemsize: int) -> None:  # noqa: A002
     """Raises what `create` raises for these codecs: ArgumentError, UnsupportedError."""
-    if format.partition(":")[0] == "zarr":
+    if is_folder(format):
         zarr_codecs.asked_codecs(codecs, itemsize)
     elif codecs is not None:
         raise ArgumentError(f"codecs=: Swath creates none in {format} files; create a .zarr store")

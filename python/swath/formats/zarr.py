@@ -56,15 +56,14 @@ def describe(path: str, variable: str | None = None) -> Description:
             variable = choose(path, variables(path), variable)
             folder = os.path.join(path, variable)
         variable = variable.strip("/")
-    return _describe(path, folder, variable)
+    return _describe(path, variable, folder, _metadata(folder))
 
 
 def variables(path: str) -> list[Summary]:
     """Every array of the store and its groups, also those that Swath cannot read."""
-    found = [(name, _metadata(folder)) for name, folder in _arrays(path, "")]
-    attributes = [_attributes(metadata) for _, metadata in found]
-    named = describes_others(attributes)
-    return [_summary(path, name, metadata, own, named) for (name, metadata), own in zip(found, attributes, strict=True)]
+    found = [(name, folder, _metadata(folder)) for name, folder in _arrays(path, "")]
+    named = describes_others(_attributes(metadata) for _, _, metadata in found)
+    return [_summary(path, name, folder, metadata, named) for name, folder, metadata in found]
 
 
 def create(path: str, new: NewArray) -> Description:
@@ -72,19 +71,20 @@ def create(path: str, new: NewArray) -> Description:
 
     The array is the store itself, or `new.variable` in its groups.
     """
-    folder = path if new.variable is None else os.path.join(path, new.variable.strip("/"))
     if new.variable is not None and not _is_name(new.variable):
         raise ArgumentError(f"Zarr allows no name {new.variable!r}; expected a name, or group/name")
+    folders = [path]  # the groups, and the array's
+    for name in [] if new.variable is None else new.variable.strip("/").split("/"):
+        folders.append(os.path.join(folders[-1], name))
     array, attributes = (_new_v2 if new.flavour == "v2" else _new_v3)(new)
     with store_errors(path, "create"):
         os.mkdir(path)
     try:
         with store_errors(path, "create"):
+            *groups, folder = folders
             os.makedirs(folder, exist_ok=True)
-            while folder != path:
-                folder = os.path.dirname(folder)
-                _write_group(folder, new.flavour)
-            folder = path if new.variable is None else os.path.join(path, new.variable.strip("/"))
+            for group in groups:
+                _write_group(group, new.flavour)
             if new.flavour == "v2":
                 _write_json(os.path.join(folder, ".zarray"), array)
                 _write_json(os.path.join(folder, ".zattrs"), attributes)
@@ -177,8 +177,7 @@ def _dimensions(metadata: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str(n) if n is not None else "" for n in names) if isinstance(names, list) else ()
 
 
-def _describe(path: str, folder: str, variable: str | None) -> Description:
-    metadata = _metadata(folder)
+def _describe(path: str, variable: str | None, folder: str, metadata: dict[str, Any]) -> Description:
     where = path if variable is None else f"{path}:{variable}"
     shape = _extents(metadata, "shape", where, least=0)
     dtype, layout = (_v3 if metadata["zarr_format"] == 3 else _v2)(metadata, folder, shape, where)
@@ -285,13 +284,13 @@ def _shards(files: ChunkFiles, shape: tuple[int, ...], settings: dict[str, Any],
     return Shards(files, shape, index.codecs, location == "end")
 
 
-def _summary(path: str, name: str, metadata: dict[str, Any], attributes: dict[str, Any], named: set[str]) -> Summary:
+def _summary(path: str, name: str, folder: str, metadata: dict[str, Any], named: set[str]) -> Summary:
+    attributes = _attributes(metadata)
     dimensions = _dimensions(metadata)
     short = name.rpartition("/")[2]
     coordinate = short in named or dimensions == (short,)
-    folder = os.path.join(path, name) if name else path
     try:
-        found = _describe(path, folder, name or None)
+        found = _describe(path, name or None, folder, metadata)
     except UnsupportedError as error:
         shape = tuple(n for n in metadata.get("shape", ()) if isinstance(n, int))
         return Summary(name or None, shape, "?", dimensions, f"unsupported: {error}", attributes, True)
