@@ -17,8 +17,9 @@ import pytest
 
 from mpi_runs import needs_mpi
 from swath.bench import __main__ as command
-from swath.bench import interleaved, latency, measure, page_cache, table1
+from swath.bench import interleaved, latency, measure, table1
 from swath.bench.conditions import file_system
+from swath.bench.standalone import page_cache
 from swath.errors import ArgumentError, StoreError
 from swath.ranks import Ranks, ranks_of
 from swath.simulated import run_ranks

@@ -17,12 +17,13 @@ from rich.console import Console
 
 from mpi_runs import needs_mpi
 from swath.bench import __main__ as command
-from swath.bench import copy, copy_peers, page_cache
+from swath.bench import copy, copy_peers
 from swath.bench import environments as making
 from swath.bench.copy_peers import running
 from swath.bench.copy_peers.known import PEERS
 from swath.bench.copy_peers.peers import protocol
 from swath.bench.environments import Environment, EnvironmentFailedError, Made
+from swath.bench.standalone import page_cache
 from swath.errors import ArgumentError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -65,7 +66,7 @@ def request(folder: Path, **more: Any) -> dict[str, Any]:
     """What a program is asked, for the protocol alone."""
     peers = copy_peers.Peers(str(folder), 60.0)
     asked = peers._request(job("zarr-python, tuned"), "tuned", SHAPE, CHUNK, str(folder))
-    return {**asked, **more}
+    return {**asked, "kept": str(folder / "kept.jsonl"), **more}
 
 
 # ---- options ---------------------------------------------------------------------------------------------------------

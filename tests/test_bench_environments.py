@@ -238,7 +238,6 @@ def test_a_peer_that_moves_wrong_data_or_fails_is_refused_with_the_reason(
         "options": options(),
         "folder": str(tmp_path),
         "kept": str(kept),
-        "page_cache": protocol.__file__.replace("ncio/environments/peers/protocol.py", "page_cache.py"),
     }
     protocol.Bench(protocol.Ranks(), [Liar("a liar", store, lie)], request).run()
     found = json.loads(kept.read_text())["contenders"]["a liar"]
@@ -314,7 +313,7 @@ def test_programs_inherit_no_settings_of_another_mpi(monkeypatch: pytest.MonkeyP
     unsieved = ENVIRONMENTS["openmpi"].runs[1]
     settings = making._settings(this_python(ENVIRONMENTS["openmpi"]), "here", unsieved.settings)
     assert "PMI_RANK" not in settings
-    assert settings["PYTHONPATH"] == "here"
+    assert settings["PYTHONPATH"] == f"here{os.pathsep}{making.STANDALONE}"
     assert settings["OMPI_MCA_fbtl_posix_read_datasieving"] == "0"
 
 

@@ -19,7 +19,6 @@ from rich.console import Console
 import swath
 from swath.bench import __main__ as command
 from swath.bench import environments as making
-from swath.bench import page_cache
 from swath.bench import zarr as bench
 from swath.bench.environments import Environment, EnvironmentFailedError, Made
 from swath.bench.launch import BenchmarkFailedError
@@ -187,7 +186,6 @@ def told_by(store: stores.Store, lie: str, folder: Path) -> tuple[list[dict[str,
         "cells": [cell for cell in store.cells if cell["pattern"] in ("all", "row")],
         "repetitions": 2,
         "kept": str(kept),
-        "page_cache": page_cache.__file__,
     }
     protocol.Bench(Liar(store.path, 3, settings), request).run()
     return [json.loads(line) for line in kept.read_text().splitlines()], settings

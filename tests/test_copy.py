@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import swath
-from swath.bench import page_cache
+from swath.bench.standalone import page_cache
 from swath.copying.plan import CHUNK_BYTES
 from swath.simulated import run_ranks
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import swath
 from swath import Block, Boxes, Cyclic, Distribution, Whole, formats
-from swath.bench import page_cache
+from swath.bench.standalone import page_cache
 from swath.errors import ArgumentError, Error, ExistsError, FormatError, StoreError, UnsupportedError
 from swath.simulated import run_ranks
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from swath import _core, opening, page_cache, profile
 from swath.array import Array
-from swath.bench import page_cache as kernel
+from swath.bench.standalone import page_cache as kernel
 from swath.errors import ArgumentError, StoreError, UnsupportedError, store_error
 
 SIZES = (8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 512 << 10, 2 << 20, 4 << 20, 16 << 20)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import swath
-from swath.bench import page_cache
 from swath.bench.measure import WrongDataError, say
+from swath.bench.standalone import memory_watch, page_cache
 from swath.ranks import Ranks
 
 Shape = tuple[int, int]
@@ -28,7 +26,6 @@ PANELS = {
 """Hand-written loops, and for what. Each uses half of the budget for a panel, half for its turned copy."""
 DTYPE = "<f8"
 PIECE_BYTES = 8 << 20
-POLL_SECONDS = 0.005
 TURNED_ROWS = 256
 """A strided copy of a panel goes block by block: NumPy's own walks through memory a line an element."""
 
@@ -43,11 +40,12 @@ def carry_out(ranks: Ranks, folder: str, job: dict[str, Any], shape: Shape, chun
     say(ranks, f"copy: {job['case']}: {job['contender']}, {ranks.size} ranks, repetition {job['repetition']}")
     target = os.path.join(folder, "b" + {"tile": ".h5"}.get(job["case"], ".npy") if job["contender"] == SWATH else "b")
     if ranks.rank == 0:
-        _cool(source)
+        with page_cache.opened(source) as fd:
+            page_cache.drop(fd)
     ranks.comm.barrier()
     work = _work_of(job, ranks, source, target, shape, chunk)
     device = page_cache.device_bytes_read()
-    with _watched_memory() as peak:
+    with memory_watch.watched() as peak:
         begin = time.perf_counter()
         told = work()
         seconds = time.perf_counter() - begin
@@ -188,14 +186,6 @@ def _make(path: str, shape: Shape) -> None:
             a.write(values.reshape(end - row, shape[1]), selection=np.s_[row:end])
 
 
-def _cool(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        page_cache.drop(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _check(job: dict[str, Any], source: str, target: str, shape: Shape, chunk: int) -> None:
     """WrongDataError unless the target holds what it must."""
     if job["contender"] == SWATH:
@@ -227,30 +217,3 @@ def _wrong_tile(source: str, target: str, shape: Shape, chunk: int) -> str:
         if not np.array_equal(found, expected):
             return f"wrong values from row {row} on"
     return ""
-
-
-def _own_bytes() -> int:
-    """Anonymous and shared memory of this process; page cache that it has mapped does not count."""
-    with open("/proc/self/status", encoding="ascii") as told:
-        fields = dict(line.split(":", 1) for line in told if line.startswith(("RssAnon", "RssShmem")))
-    return sum(int(value.split()[0]) * 1024 for value in fields.values())
-
-
-@contextlib.contextmanager
-def _watched_memory() -> Iterator[list[int]]:
-    """One number: the most that `_own_bytes` was above what it is now, looked at every 5 ms."""
-    idle = _own_bytes()
-    peak = [0]
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(POLL_SECONDS):
-            peak[0] = max(peak[0], _own_bytes() - idle)
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield peak
-    finally:
-        ended.set()
-        watcher.join()

@@ -21,6 +21,8 @@ from typing import Any
 
 from swath.errors import Error
 
+STANDALONE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "standalone")
+"""Modules of Swath that programs import where there is no Swath."""
 MADE = "environment.json"
 """Written last: an environment without it was not finished."""
 WORDS_MAX = 600
@@ -102,28 +104,31 @@ def make(environment: Environment) -> Made:
 def run_program(
     made: Made,
     command: Sequence[str],
+    request: Mapping[str, Any],
     *,
     folder: str,
     modules: str,
-    signs: str,
     silent_seconds: float,
     settings: Mapping[str, str] | None = None,
-) -> tuple[str, str]:
-    """Runs a program of an environment to its end: why that was a bad one, or "", and its last words.
+) -> tuple[list[dict[str, Any]], str]:
+    """Runs a program of an environment to its end: the lines that it left, and why that was a bad one, or "".
 
     Args:
         made: the environment.
-        command: the program, by `made.program`, and its arguments.
-        folder: where it works; what it says goes into a file there.
-        modules: the folder that its Python imports from.
-        signs: a file in which it leaves signs of life.
-        silent_seconds: how long it may go without one before it is ended.
+        command: the program, by `made.program`, and its arguments; behind them it finds the file with its request.
+        request: what it is asked; "kept" is added, the file for its lines of JSON, which are its signs of life.
+        folder: an absolute path: where it works, and where these files are, and one with all that it says.
+        modules: the folder that its Python imports from, before `standalone`.
+        silent_seconds: how long it may go without a sign of life before it is ended.
         settings: environment variables for it.
     """
-    said = os.path.join(folder, "said.txt")
+    asked, kept, said = (os.path.join(folder, name) for name in ("request.json", "kept.jsonl", "said.txt"))
+    with open(asked, "w", encoding="utf-8") as file:
+        json.dump({**request, "kept": kept}, file)
+    open(kept, "w", encoding="utf-8").close()
     with open(said, "wb") as words:
         job = subprocess.Popen(
-            command,
+            [*command, asked],
             stdin=subprocess.DEVNULL,
             stdout=words,
             stderr=words,
@@ -131,8 +136,13 @@ def run_program(
             env=_settings(made, modules, settings or {}),
             start_new_session=True,
         )
-        failed = _watch(job, signs, silent_seconds)
-    return failed, _last_words(said)
+        failed = _watch(job, kept, silent_seconds)
+    with open(kept, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file if line.endswith("\n")]
+    if failed:
+        reasons = [line["failed"] for line in lines if "failed" in line]
+        failed = f"{failed}: {reasons[0] if reasons else _last_words(said)}"
+    return lines, failed
 
 
 @contextlib.contextmanager
@@ -177,7 +187,7 @@ def _settings(made: Made, modules: str, settings: Mapping[str, str]) -> dict[str
     return {
         **inherited,
         "PATH": os.pathsep.join([os.path.join(made.folder, "bin"), os.environ.get("PATH", os.defpath)]),
-        "PYTHONPATH": modules,
+        "PYTHONPATH": os.pathsep.join([modules, STANDALONE]),
         "PYTHONDONTWRITEBYTECODE": "1",
         # Where Swath is tested it may be root; Open MPI wants to be told twice.
         "OMPI_ALLOW_RUN_AS_ROOT": "1",

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from swath.bench import page_cache
+from swath.bench.standalone import page_cache
 from swath.ranks import Ranks
 
 T = TypeVar("T")

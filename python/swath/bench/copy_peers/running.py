@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import swath
-from swath.bench import environments, page_cache
+from swath.bench import environments
 from swath.bench.copy_peers.known import CONTENDERS, PEERS
-from swath.bench.environments import EnvironmentFailedError, Made, run_program
+from swath.bench.environments import WORDS_MAX, EnvironmentFailedError, Made, run_program
 from swath.errors import Error
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -96,8 +96,6 @@ class Peers:
             "store": os.path.join(self._folder, STORE),
             "target": os.path.join(own, "b.zarr"),
             "scratch": os.path.join(own, "scratch"),
-            "kept": os.path.join(own, "kept.jsonl"),
-            "page_cache": page_cache.__file__,
             "shape": shape,
             "target_shape": of_target,
             "chunks": chunks_of_rows(of_target, job["memory"]) if transposed else (chunk, chunk),
@@ -114,28 +112,21 @@ def chunks_of_rows(shape: tuple[int, int], memory: int) -> tuple[int, int]:
 
 def _run(made: Made, program: str, request: dict[str, Any], limit_seconds: float) -> tuple[dict[str, Any], str]:
     """What a program measured, and why it did not, or ""."""
-    folder = os.path.dirname(request["target"])
-    path = os.path.join(folder, "request.json")
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(request, file)
-    open(request["kept"], "w", encoding="utf-8").close()
-    failed, last_words = run_program(
+    lines, failed = run_program(
         made,
-        [made.program("python"), "-m", program, path],
-        folder=folder,
+        [made.program("python"), "-m", program],
+        request,
+        folder=os.path.dirname(request["target"]),
         modules=HERE,
-        signs=request["kept"],  # a line when it begins to copy, one when it is done
-        silent_seconds=limit_seconds,
+        silent_seconds=limit_seconds,  # it leaves a line when it begins to copy, and one at the end
     )
-    with open(request["kept"], encoding="utf-8") as lines:
-        found = [json.loads(line) for line in lines if line.endswith("\n")]
-    said = {name: value for line in found for name, value in line.items()}
+    said = {name: value for line in lines for name, value in line.items()}
     if "failed" in said:
-        return {}, said["failed"]
+        return {}, said["failed"][:WORDS_MAX]
     if failed.startswith("no sign of life") and said:
         return {}, f"took more than {limit_seconds:g} s, ended"
     if failed or "seconds" not in said:
-        return {}, f"{failed or 'measured nothing'}: {last_words}"
+        return {}, failed or "measured nothing"
     return said, ""
 
 

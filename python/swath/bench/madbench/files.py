@@ -9,9 +9,9 @@ from typing import Any
 
 import swath
 from swath.array import Array
-from swath.bench import page_cache
 from swath.bench.madbench.options import Options, streams_of
 from swath.bench.madbench.problem import VALUE_BYTES, Values
+from swath.bench.standalone import page_cache
 from swath.ranks import Ranks
 from swath.stream_settings import Streams
 from swath.throttle import Decision
@@ -126,8 +126,7 @@ class ChunkFiles:
         """
         told = None
         if self._engine is None and self.chunk_bytes and not (self._shared and self._ranks.rank):
-            fd = os.open(self.path, os.O_RDONLY)
-            try:
+            with page_cache.opened(self.path) as fd:
                 size = os.fstat(fd).st_size
                 if cache == "cold":
                     page_cache.drop(fd)
@@ -136,8 +135,6 @@ class ChunkFiles:
                         os.pread(fd, READ_BYTES, offset)
                 cached = page_cache.cached_bytes(fd, size)
                 told = None if cached is None else (cached, size)
-            finally:
-                os.close(fd)
         self._ranks.comm.barrier()
         return told
 

@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from swath.bench import page_cache
 from swath.bench.madbench.files import DTYPE, ChunkFiles
 from swath.bench.madbench.options import ALL, AUTO, Options
 from swath.bench.madbench.problem import Values
@@ -14,6 +13,7 @@ from swath.bench.madbench.records import cached_part, phase_record, sum_known
 from swath.bench.madbench.running import Watch
 from swath.bench.madbench.summary import PASSES, SWATH_AUTO
 from swath.bench.measure import WrongDataError, say
+from swath.bench.standalone import page_cache
 from swath.ranks import Ranks
 
 __all__ = ["Options", "run"]

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from swath import _core
-from swath.bench import page_cache
 from swath.bench.madbench.files import ChunkFiles, disk_name
 from swath.bench.madbench.options import Options
 from swath.bench.madbench.problem import PHASES, Problem, Values, checksum
 from swath.bench.madbench.records import run_record
 from swath.bench.madbench.work import Computing, Sleeping, Work
 from swath.bench.measure import WrongDataError, say
+from swath.bench.standalone import page_cache
 from swath.ranks import Ranks
 
 

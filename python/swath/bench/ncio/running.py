@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from swath.bench import page_cache
 from swath.bench.measure import (
     VALUE_BYTES,
     VALUE_DTYPE,
@@ -31,6 +30,7 @@ from swath.bench.ncio.cells import contender_entry
 from swath.bench.ncio.contenders import Contender, MpiContender, SwathContender, mpi_family, mpi_modes
 from swath.bench.ncio.options import MEBIBYTE, MPI_PEER, Cell, Options, cells_of
 from swath.bench.ncio.pattern import GAP_STAMP, UNTOUCHED, Pattern, Values
+from swath.bench.standalone import page_cache
 from swath.errors import Error
 from swath.ranks import Ranks
 

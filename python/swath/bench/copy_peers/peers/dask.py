@@ -10,6 +10,7 @@ import numpy as np
 import zarr
 
 from .protocol import Floats, Job, in_memory, main
+from .zarr import made
 
 BLOCKS_PER_WORKER = 3
 """A worker's block is in memory as it was read, and its chunks on their way to their files."""
@@ -33,14 +34,7 @@ def copy_tuned(job: Job) -> dict[str, Any]:
     """Blocks that are whole chunks of the target, as large as the budget allows each thread: nothing is rechunked."""
     nbytes = job.memory // (BLOCKS_PER_WORKER * job.workers)
     block = job.block_shape(nbytes)
-    target = zarr.create_array(
-        job.target,
-        shape=job.target_shape,
-        dtype="<f8",
-        chunks=job.chunks,
-        compressors=None,
-        config={"write_empty_chunks": True},
-    )
+    target = made(job)
     source = da.map_blocks(
         loaded,
         path=job.source,

@@ -1,4 +1,4 @@
-"""What all peer programs share: how they are measured. NumPy and the standard library, no Swath.
+"""What all peer programs share: how they are measured. NumPy and `swath.bench.standalone`, no Swath.
 
 A program reads a request, a JSON file that `running` writes, copies once, and leaves a line of JSON when it begins and
 one when it is done. The clock runs from opening the source until every file and folder of the target is on the medium.
@@ -10,28 +10,22 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import dataclasses
-import importlib.util
 import itertools
-import json
 import os
-import sys
-import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import answers
+import memory_watch
 import numpy as np
 import numpy.typing as npt
+import page_cache
 
 Floats = npt.NDArray[np.float64]
 Slices = tuple[slice, slice]
 
 VALUE_BYTES = 8
-POLL_SECONDS = 0.005
-POLLS_PER_LOOK = 20
-"""After so many it is looked again which child processes there are. One counts from the second look on: until it runs a
-program of its own, a new child has its parent's memory."""
 SYNCS_AT_ONCE = 16
 TURNED_ROWS = 256
 """A transposed copy goes block by block: NumPy's own walks through memory a line an element."""
@@ -49,7 +43,6 @@ class Job:
         target: the Zarr store to make.
         scratch: a folder for what is not the target; it is not there yet.
         kept: where lines go.
-        page_cache: the module of that name.
         shape: of the source.
         target_shape: of the target.
         chunks: of the target.
@@ -64,7 +57,6 @@ class Job:
     target: str
     scratch: str
     kept: str
-    page_cache: str
     shape: tuple[int, int]
     target_shape: tuple[int, int]
     chunks: tuple[int, int]
@@ -120,33 +112,30 @@ def in_memory(block: Floats) -> Floats:
 
 
 def main(work: Work) -> None:
-    """The program: one copy, measured. What fails is said in a line, and by the exit status."""
-    with open(sys.argv[1], encoding="utf-8") as file:
-        asked = json.load(file)
-    job = Job(**{**asked, **{name: tuple(asked[name]) for name in ("shape", "target_shape", "chunks")}})
-    try:
-        _keep(job, measured(work, job))
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is why there is no measurement
-        traceback.print_exc()
-        _keep(job, {"failed": f"{type(error).__name__}: {error}"[:600]})
-        sys.exit(1)
+    """The program: one copy, measured."""
+
+    def copy_once(asked: dict[str, Any]) -> None:
+        job = Job(**{**asked, **{name: tuple(asked[name]) for name in ("shape", "target_shape", "chunks")}})
+        answers.keep(job.kept, measured(work, job))
+
+    answers.answer(copy_once)
 
 
 def measured(work: Work, job: Job) -> dict[str, Any]:
     """What a copy took, from a cold cache, until its target is on the medium."""
     os.makedirs(job.scratch)
-    page_cache = _module_at(job.page_cache)
     for path in (job.source, *_files_and_folders(job.store)):
-        _with_descriptor(path, page_cache.drop)
-    _keep(job, {"begun": True})  # a sign of life: the limit of time counts from here
-    device = _device_bytes_read(page_cache)
-    with _watched_memory() as peak:
+        with page_cache.opened(path) as fd:
+            page_cache.drop(fd)
+    answers.keep(job.kept, {"begun": True})  # a sign of life: the limit of time counts from here
+    device = _device_bytes_read()
+    with memory_watch.watched() as peak:
         begin = time.perf_counter()
         told = work(job)
         copied = time.perf_counter()
         _sync(job.target)
         end = time.perf_counter()
-    after = _device_bytes_read(page_cache)
+    after = _device_bytes_read()
     return {
         "seconds": end - begin,
         "sync_seconds": end - copied,
@@ -155,20 +144,6 @@ def measured(work: Work, job: Job) -> dict[str, Any]:
         "transposed": told.get("transposed", True),
         "hints": told["hints"],
     }
-
-
-def _keep(job: Job, line: dict[str, Any]) -> None:
-    with open(job.kept, "a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
-
-
-def _module_at(path: str) -> Any:
-    spec = importlib.util.spec_from_file_location("page_cache", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _files_and_folders(path: str) -> list[str]:
@@ -180,73 +155,23 @@ def _files_and_folders(path: str) -> list[str]:
     ]
 
 
-def _with_descriptor(path: str, call: Callable[[int], object]) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        call(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _sync(target: str) -> None:
     """Several at once: they share the journal's writes."""
     with concurrent.futures.ThreadPoolExecutor(SYNCS_AT_ONCE) as pool:
-        list(pool.map(lambda path: _with_descriptor(path, os.fsync), _files_and_folders(target)))
+        list(pool.map(_sync_one, _files_and_folders(target)))
 
 
-def _children(process: int) -> list[int]:
-    """Of all its threads, and theirs in turn."""
-    found: list[int] = []
-    with contextlib.suppress(OSError):  # it has ended meanwhile
-        for thread in os.listdir(f"/proc/{process}/task"):
-            with contextlib.suppress(OSError), open(f"/proc/{process}/task/{thread}/children", "rb") as told:
-                found += map(int, told.read().split())
-    return [*found, *itertools.chain.from_iterable(map(_children, found))]
+def _sync_one(path: str) -> None:
+    with page_cache.opened(path) as fd:
+        os.fsync(fd)
 
 
-def _device_bytes_read(page_cache: Any) -> int | None:
+def _device_bytes_read() -> int | None:
     """Of this process, of its children that have ended (the kernel adds them to it), and of those that have not."""
     own: int | None = page_cache.device_bytes_read()
     if own is None:
         return None
-    for child in _children(os.getpid()):
+    for child in memory_watch.children(os.getpid()):
         with contextlib.suppress(OSError), open(f"/proc/{child}/io", encoding="ascii") as told:
             own += next(int(line.split()[1]) for line in told if line.startswith("read_bytes"))
     return own
-
-
-def _own_bytes(processes: list[int]) -> int:
-    """Anonymous and shared memory; page cache that is mapped does not count."""
-    total = 0
-    for process in processes:
-        with contextlib.suppress(OSError), open(f"/proc/{process}/status", encoding="ascii") as told:
-            fields = dict(line.split(":", 1) for line in told if line.startswith(("RssAnon", "RssShmem")))
-            total += sum(int(value.split()[0]) * 1024 for value in fields.values())
-    return total
-
-
-@contextlib.contextmanager
-def _watched_memory() -> Iterator[list[int]]:
-    """One number: the most that all processes had above what this one has now, looked at every 5 ms."""
-    own = os.getpid()
-    idle = _own_bytes([own])
-    peak = [0]
-    ended = threading.Event()
-
-    def watch() -> None:
-        processes, seen = [own], set[int]()
-        for poll in itertools.count():
-            if poll % POLLS_PER_LOOK == 0:
-                children = set(_children(own))
-                processes, seen = [own, *(children & seen)], children
-            peak[0] = max(peak[0], _own_bytes(processes) - idle)
-            if ended.wait(POLL_SECONDS):
-                return
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield peak
-    finally:
-        ended.set()
-        watcher.join()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from swath.bench import page_cache
 from swath.bench.environments import Made, run_program
 from swath.bench.ncio.environments.known import Run
 from swath.bench.ncio.pattern import Pattern
@@ -25,7 +23,6 @@ def run(
     Whatever happens, no process of it is left behind.
     """
     folder = os.path.abspath(folder)  # the program works in it
-    request_path, kept = (os.path.join(folder, name) for name in ("request.json", "kept.jsonl"))
     request = {
         "ranks": ranks,
         "contenders": asked.contenders,
@@ -34,27 +31,18 @@ def run(
         ],
         "options": dict(options),
         "folder": folder,
-        "kept": kept,
-        "page_cache": page_cache.__file__,
     }
-    with open(request_path, "w", encoding="utf-8") as file:
-        json.dump(request, file)
-    open(kept, "w", encoding="utf-8").close()
-    failed, last_words = run_program(
+    lines, failed = run_program(
         made,
-        _command(made, asked, ranks, request_path),
+        _command(made, asked, ranks),
+        request,
         folder=folder,
         modules=HERE,
-        signs=kept,
         silent_seconds=SILENT_SECONDS + 10 * options["limit_seconds"],
         settings=asked.settings,
     )
-    with open(kept, encoding="utf-8") as lines:
-        found = [json.loads(line) for line in lines if line.endswith("\n")]
-    if failed:
-        reasons = [line["failed"] for line in found if "failed" in line]
-        failed = f"{made.environment.name}: {failed}: {reasons[0] if reasons else last_words}"
-    return {line["index"]: line for line in found if "index" in line}, failed
+    found = {line["index"]: line for line in lines if "index" in line}
+    return found, f"{made.environment.name}: {failed}" if failed else ""
 
 
 def pattern_of(cell: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,11 +61,11 @@ def _without_contenders(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in cell.items() if key != "contenders"}
 
 
-def _command(made: Made, asked: Run, ranks: int, request: str) -> list[str]:
+def _command(made: Made, asked: Run, ranks: int) -> list[str]:
     program = f"peers.{made.environment.name}"
     if not asked.mpi:
-        return [made.program("python"), "-m", program, request]
+        return [made.program("python"), "-m", program]
     # More ranks than cores is what is asked for; nobody is bound, as with the first MPI. `-m mpi4py` ends all ranks
     # when one fails.
     start = [made.program("mpiexec"), "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", "-n", str(ranks)]
-    return [*start, made.program("python"), "-m", "mpi4py", "-m", program, request]
+    return [*start, made.program("python"), "-m", "mpi4py", "-m", program]

@@ -1,4 +1,4 @@
-"""What all peer programs share: how they are measured. NumPy and the standard library, no Swath.
+"""What all peer programs share: how they are measured. NumPy and `swath.bench.standalone`, no Swath.
 
 The protocol is that of `swath.bench.ncio.running`: contenders in turn, in an order that rotates; one operation of each
 that does not count; before every operation a pause, memory filled, the store synced and in the page cache or out of it;
@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import importlib.util
 import itertools
-import json
 import math
 import os
 import shutil
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import answers
 import numpy as np
 import numpy.typing as npt
+import page_cache
 
 T = TypeVar("T")
 Values = npt.NDArray[np.int64]
@@ -140,7 +139,7 @@ class Store:
         """By rank 0 alone: to the medium, with what says where it is."""
         folders = [folder for folder, _, _ in os.walk(self.path)]
         for path in [*self.files(), *folders]:
-            with _opened(path) as fd:
+            with page_cache.opened(path) as fd:
                 os.fsync(fd)
 
     def remove(self) -> None:
@@ -225,7 +224,6 @@ class Bench:
         self._ranks, self._contenders, self._request = ranks, contenders, request
         self._options = request["options"]
         self._stores = list({id(c.store): c.store for c in contenders}.values())
-        self._page_cache = _module(request["page_cache"])
         self._too_slow: dict[tuple[str, ...], str] = {}
         self._hints: dict[str, dict[str, str]] = {}
         self._stamp = GAP_STAMP
@@ -236,7 +234,9 @@ class Bench:
             cells = list(of_file)
             self._create(_pattern(cells[0]))
             for cell in cells:
-                self._keep({"index": cell["index"], "contenders": self._measure(cell), "hints": self._hints})
+                told = {"index": cell["index"], "contenders": self._measure(cell), "hints": self._hints}
+                if self._ranks.rank == 0:
+                    answers.keep(self._request["kept"], told)
             for contender in self._contenders:
                 contender.close()
             if self._ranks.rank == 0:
@@ -319,30 +319,16 @@ class Bench:
             os.utime(self._request["kept"])  # a sign of life
             if store.unsynced:
                 store.sync()
-            cached = self._cache(store, cold=cell["cache"] == "cold")
+            cached = page_cache.prepare(store.files(), page_cache.drop if cell["cache"] == "cold" else None)
         store.unsynced = writes
         return self._ranks.gather(cached)[0]
-
-    def _cache(self, store: Store, *, cold: bool) -> int | None:
-        """Puts the store out of the page cache, or into it; how much is there."""
-        counts = []
-        for path in store.files():
-            with _opened(path) as fd:
-                size = os.fstat(fd).st_size
-                if cold:
-                    self._page_cache.drop(fd)
-                elif self._page_cache.cached_bytes(fd, size) != size:
-                    for offset in range(0, size, PIECE_BYTES):
-                        os.pread(fd, PIECE_BYTES, offset)
-                counts.append(self._page_cache.cached_bytes(fd, size))
-        return None if None in counts else sum(counts)
 
     def _time(self, direction: str, turn: Turn) -> dict[str, Any]:
         """Seconds of one operation, and of the sync after it."""
         operation, inner, sync = turn.operation, turn.inner, direction == "write" and self._options["sync"]
         folder = self._request["folder"]
-        written_before = self._page_cache.device_bytes_written(folder)
-        read_before = self._page_cache.device_bytes_read()
+        written_before = page_cache.device_bytes_written(folder)
+        read_before = page_cache.device_bytes_read()
         failure = ""
         self._ranks.barrier()
         start = time.perf_counter()  # one clock for all processes of a machine
@@ -356,9 +342,9 @@ class Bench:
             turn.contender.sync()
             end = time.perf_counter()
         told = self._ranks.gather((start, middle, end, failure))
-        read_after = self._page_cache.device_bytes_read()
+        read_after = page_cache.device_bytes_read()
         device_read = self._ranks.gather(None if None in (read_before, read_after) else read_after - read_before)
-        written_after = self._page_cache.device_bytes_written(folder)
+        written_after = page_cache.device_bytes_written(folder)
         failures = [reason for *_, reason in told if reason]
         if failures:
             raise CannotError(failures[0])
@@ -399,22 +385,10 @@ class Bench:
         for begin, end in pattern.pieces(first, last):
             _check_equal(store.rows(pattern, begin, end), pattern.image(begin, end, store.stamp), begin, "the store")
 
-    def _keep(self, cell: dict[str, Any]) -> None:
-        if self._ranks.rank == 0:
-            with open(self._request["kept"], "a", encoding="utf-8") as kept:
-                kept.write(json.dumps(cell) + "\n")
-
 
 def main(ranks: Ranks, contenders_of: Callable[[Ranks, dict[str, Any]], list[Contender]]) -> None:
-    """A peer program: `sys.argv[1]` is the request, `contenders_of(ranks, request)` who is measured."""
-    with open(sys.argv[1], encoding="utf-8") as told:
-        request = json.load(told)
-    try:
-        Bench(ranks, contenders_of(ranks, request), request).run()
-    except Exception as error:
-        with open(request["kept"], "a", encoding="utf-8") as kept:
-            kept.write(json.dumps({"failed": f"{type(error).__name__}: {error}"}) + "\n")
-        raise
+    """A peer program: `contenders_of(ranks, request)` is who is measured."""
+    answers.answer(lambda request: Bench(ranks, contenders_of(ranks, request), request).run())
 
 
 def all_ranks(request: dict[str, Any]) -> list[int]:
@@ -454,25 +428,6 @@ def _check_equal(found: Values, expected: Values, first_row: int, where: str) ->
             f"wrong data in {where}: row {first_row + row}, element {column} is {int(found[row, column])}, not "
             f"{int(expected[row, column])} ({int(np.count_nonzero(differs))} wrong elements)"
         )
-
-
-@contextlib.contextmanager
-def _opened(path: str) -> Iterator[int]:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _module(path: str) -> Any:
-    """A module of Swath that needs no other, by its path."""
-    spec = importlib.util.spec_from_file_location("swath_page_cache", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _reason(error: Exception) -> str:

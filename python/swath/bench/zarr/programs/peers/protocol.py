@@ -1,4 +1,4 @@
-"""What all programs share: how a read is measured. NumPy and the standard library, no Swath.
+"""What all programs share: how a read is measured. NumPy and `swath.bench.standalone`, no Swath.
 
 Before every read the store is opened anew, so that nothing is in a cache of the library's own, and is put into the page
 cache or out of it. The clock runs from the requests to the values in new memory. Everything read is compared with what
@@ -8,17 +8,16 @@ for each cell as soon as it is measured.
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import os
-import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import answers
 import numpy as np
 import numpy.typing as npt
+import page_cache
 
 Values = npt.NDArray[Any]
 Selection = tuple[int | slice, ...]
@@ -65,7 +64,6 @@ class Bench:
     def __init__(self, contender: Contender, request: dict[str, Any]) -> None:
         self._contender, self._request = contender, request
         self._values = np.load(request["array"], mmap_mode="r")
-        self._page_cache = _module(request["page_cache"])
 
     def run(self) -> None:
         """Measure them, one after the other; one that fails, or is wrong, is refused."""
@@ -78,7 +76,7 @@ class Bench:
             except Exception as error:  # noqa: BLE001 - whatever a library raises is its answer
                 traceback.print_exc()
                 told["refused"] = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            keep(self._request, told)
+            answers.keep(self._request["kept"], told)
 
     def _measure(self, cell: dict[str, Any]) -> list[dict[str, Any]]:
         """One read that does not count, then the repetitions."""
@@ -91,14 +89,14 @@ class Bench:
         os.utime(self._request["kept"])  # a sign of life
         selections = [selection_of(told) for told in cell["selections"]]
         self._contender.open()  # before the cache is cold: opening reads
-        cached = self._prepare(cold=cell["cache"] == "cold")
-        device_before = self._page_cache.device_bytes_read()
+        cached = page_cache.prepare(files_of(self._request["store"]), forget if cell["cache"] == "cold" else None)
+        device_before = page_cache.device_bytes_read()
         processor_before = time.process_time()
         start = time.perf_counter()
         found = self._contender.read(selections)
         seconds = time.perf_counter() - start
         processor_seconds = time.process_time() - processor_before
-        device_after = self._page_cache.device_bytes_read()
+        device_after = page_cache.device_bytes_read()
         self._contender.close()
         for values, selection in zip(found, selections, strict=True):
             check(values, self._values[selection], selection)
@@ -110,50 +108,24 @@ class Bench:
             "device_read_bytes": device_after - device_before if known else None,
         }
 
-    def _prepare(self, *, cold: bool) -> int | None:
-        """Puts the store out of the page cache, or into it; how much is there."""
-        counts = []
-        for path in files_of(self._request["store"]):
-            fd = os.open(path, os.O_RDONLY)
-            try:
-                size = os.fstat(fd).st_size
-                if cold:
-                    self._forget(fd, size)
-                elif self._page_cache.cached_bytes(fd, size) != size:
-                    for offset in range(0, size, PIECE_BYTES):
-                        os.pread(fd, PIECE_BYTES, offset)
-                counts.append(self._page_cache.cached_bytes(fd, size))
-            finally:
-                os.close(fd)
-        return None if None in counts else sum(counts)
-
-    def _forget(self, fd: int, size: int) -> None:
-        """Out of the page cache. It was synced when it was made, and nobody has written since.
-
-        What the kernel is still reading ahead for somebody who has stopped cannot be dropped yet: hence several times.
-        """
-        for _ in range(DROPS_MAX):
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-            if not self._page_cache.cached_bytes(fd, size):
-                return
-            time.sleep(DROP_SECONDS)
-
 
 def main(contender: type[Contender]) -> None:
-    """A program: `sys.argv[1]` is the request."""
-    with open(sys.argv[1], encoding="utf-8") as told:
-        request = json.load(told)
-    try:
-        Bench(contender(request["store"], request["version"], request["settings"]), request).run()
-    except Exception as error:
-        keep(request, {"failed": f"{type(error).__name__}: {error}"})
-        raise
+    """The program: all cells of its request, by such a contender."""
+    answers.answer(
+        lambda request: Bench(contender(request["store"], request["version"], request["settings"]), request).run()
+    )
 
 
-def keep(request: dict[str, Any], told: dict[str, Any]) -> None:
-    """A line of the answer."""
-    with open(request["kept"], "a", encoding="utf-8") as kept:
-        kept.write(json.dumps(told) + "\n")
+def forget(fd: int) -> None:
+    """Out of the page cache. It was synced when it was made, and nobody has written since.
+
+    What the kernel is still reading ahead for somebody who has stopped cannot be dropped yet: hence several times.
+    """
+    for _ in range(DROPS_MAX):
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        if not page_cache.cached_bytes(fd, os.fstat(fd).st_size):
+            return
+        time.sleep(DROP_SECONDS)
 
 
 def selection_of(told: Sequence[int | list[int]]) -> Selection:
@@ -186,13 +158,3 @@ def check(found: Values, expected: Values, selection: Selection) -> None:
 def together(work: Callable[[Selection], Values], selections: Sequence[Selection], pool: Any) -> list[Values]:
     """Each selection's values: one after the other, or by the threads of a pool."""
     return list(map(work, selections) if pool is None or len(selections) == 1 else pool.map(work, selections))
-
-
-def _module(path: str) -> Any:
-    """A module of Swath that needs no other, by its path."""
-    spec = importlib.util.spec_from_file_location("swath_page_cache", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator
 
+PIECE_BYTES = 64 << 20
 _CACHESTAT = 451
 """The number of the system call, the same on all machines but Alpha; since Linux 6.5."""
 
@@ -20,6 +23,16 @@ class _Pages(ctypes.Structure):
     )
 
 
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[int]:
+    """The descriptor of a file, or of a folder."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
 def cached_bytes(fd: int, size: int) -> int | None:
     """How much of the first `size` bytes of a file is in the page cache; None where the kernel cannot tell."""
     pages = _Pages()
@@ -32,6 +45,22 @@ def drop(fd: int) -> None:
     """Write the file to the medium, then let the kernel forget it."""
     os.fsync(fd)  # a page that is not yet on the medium is not forgotten
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def prepare(paths: Iterable[str], forget: Callable[[int], object] | None) -> int | None:
+    """Puts files out of the page cache, by `forget`, or where that is None into it; how much of them is there."""
+    counts = []
+    for path in paths:
+        with opened(path) as fd:
+            size = os.fstat(fd).st_size
+            if forget is not None:
+                forget(fd)
+            elif cached_bytes(fd, size) != size:
+                for offset in range(0, size, PIECE_BYTES):
+                    os.pread(fd, PIECE_BYTES, offset)
+            counts.append(cached_bytes(fd, size))
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def device_bytes_read() -> int | None:
