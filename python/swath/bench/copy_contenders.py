@@ -91,7 +91,7 @@ def _swath(job: dict[str, Any], ranks: Ranks, source: str, target: str, chunk: i
     return {
         "sync_seconds": copied.sync_seconds,
         "predicted_seconds": copied.plan.seconds,
-        "predicted_bytes": copied.plan.memory_bytes * ranks.size,
+        "predicted_bytes": copied.plan.memory_bytes * copied.working_ranks,
         "plan": copied.plan.to_dict(),
     }
 

@@ -75,12 +75,13 @@ def carry_out(state: State) -> float:
     """Collective. All passes, then the name; returns the seconds of the last sync."""
     job, ranks = state.job, state.ranks
     passes = job.plan.passes
-    watched = Progress(sum(p.target.nbytes for p in passes) // ranks.size)
+    workers = len(job.workers.ranks)
+    watched = Progress(sum(p.target.nbytes for p in passes) // workers)
     with progress.watching(job.request.title, ranks.rank, watched):
         sync_seconds = 0.0
         for number in range(job.done[0], len(passes)):
             first = job.done[1] if number == job.done[0] else 0
-            watched.bytes_done = bytes_before(passes, number, first) // ranks.size
+            watched.bytes_done = bytes_before(passes, number, first) // workers
             sync_seconds = _OnePass(state, number, watched).run(first)
     state.check_unchanged()
     ranks.on_first(f"{job.request.title}: complete", job.aside.complete)
@@ -127,9 +128,7 @@ class _OnePass:
             return time.perf_counter() - begin
 
     def _own(self, begin: int, end: int) -> range:
-        """This rank's tiles of [begin, end): they are dealt out in turn, so that all work on one band."""
-        rank, size = self._state.ranks.rank, self._state.ranks.size
-        return range(begin + (rank - begin) % size, end, size)
+        return self._state.job.workers.tiles_of(self._state.ranks.rank, begin, end)
 
     def _open(self, stack: contextlib.ExitStack, mine: range) -> tuple[Pipeline, WriteBack, Callable[[], None]]:
         job, engine = self._state.job, self._state.engine

@@ -9,6 +9,7 @@ from typing import Any
 
 Curve = tuple[tuple[float, float], ...]
 
+PAGE_BYTES = 4096
 MERGE_BYTES = 1 << 30
 MERGE_PART = 16
 """So much of the target may wait in the page cache until it is contiguous: 1 GiB, at most a sixteenth of the available

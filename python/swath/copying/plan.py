@@ -21,13 +21,15 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from swath.copying.costs import Costs, at
+from swath.copying.costs import PAGE_BYTES, Costs, at
 from swath.copying.sides import Extents, Side, pieces, same_order
 from swath.errors import ArgumentError
 
 MIB = 1 << 20
 OVERHEAD_BYTES = 6 * MIB
-"""Threads' stacks, rings, plans: what a copy needs beside its buffers; of small budgets at most a quarter."""
+"""Kept back of a budget for threads' stacks, rings and plans; of small budgets at most a quarter."""
+TYPICAL_OVERHEAD_BYTES = 7 * MIB // 4
+"""What they take as a rule: 0 to 3.5 MiB over the grid of `swath bench copy --grid`."""
 METHOD_BYTES = 600 << 10
 """What reading or writing one tile needs (docs/methods.md): a bounce buffer or a batch."""
 WORKERS = 8
@@ -55,6 +57,9 @@ START_SECONDS = 0.1
 """Planning, making the files, the journal."""
 STEP_SECONDS = 1e-4
 """Of the interpreter, for reading one tile or writing one slab."""
+FRESH_REQUEST_SECONDS, FRESH_PAGE_SECONDS = 2e-6, 0.3e-6
+"""What a page that a file did not have in memory costs more to write than one that it had: by the request that makes
+it, and by itself (a long request makes large folios)."""
 DEVICE_SHARED = 0.5
 """A device that reads and writes at once takes the longer of both, and this part of the shorter."""
 HINDRANCE = 0.15
@@ -226,7 +231,7 @@ class Pass:
         encoding = self.target.nbytes * ENCODE_SECONDS if self.target.is_compressed else 0.0
         reading = again * (self.read_requests * (at(costs.read, read_run) + costs.read_jump))
         copied_in = again * self.read_requests * at(costs.cache_read, read_run) + decoding
-        writing = self.write_requests * at(costs.cache_write, write_run) + encoding
+        writing = self.write_requests * at(costs.cache_write, write_run) + encoding + self._fresh_seconds
         far = 1 << 24
         to_device = self.target.nbytes * at(costs.write, far) / far
         if not self.is_merged:
@@ -250,6 +255,12 @@ class Pass:
         ends = (busy["reading"] + writing) / tiles  # the first tile is only read, the last one only written
         slowest = max(busy.values())
         return {**busy, "last": last, "total": slowest + beside + min(ends, slowest) + last + costs.sync}
+
+    @property
+    def _fresh_seconds(self) -> float:
+        """Of the pages of the target, all of which are new: requests of 1 KiB make one in four."""
+        pages = self.target.nbytes / PAGE_BYTES
+        return min(self.write_requests, pages) * FRESH_REQUEST_SECONDS + pages * FRESH_PAGE_SECONDS
 
     @property
     def _times_read(self) -> float:
@@ -299,8 +310,9 @@ class CopyPlan:
 
     @property
     def memory_bytes(self) -> int:
-        """At most at one time, all buffers and what goes with them."""
-        return max(p.memory_bytes for p in self.passes) + overhead_bytes(self.budget_bytes)
+        """Predicted for the time when it is most: all buffers and what goes with them."""
+        overhead = min(TYPICAL_OVERHEAD_BYTES, overhead_bytes(self.budget_bytes))
+        return max(p.memory_bytes for p in self.passes) + overhead
 
     @property
     def seconds(self) -> float:

@@ -14,6 +14,7 @@ from swath.copying.plan import CopyPlan, Pass, make_plan
 from swath.copying.request import CopyRequest
 from swath.copying.sides import Side
 from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve
+from swath.copying.workers import Workers
 from swath.errors import ArgumentError, Error, ExistsError, StoreError
 from swath.formats import Description, TiledLayout
 
@@ -27,6 +28,7 @@ class Job:
 
     request: CopyRequest
     plan: CopyPlan
+    workers: Workers
     identity: Identity
     aside: Aside
     files: tuple[Description, ...]  # the source, the scratch file if there is one, the target
@@ -55,7 +57,8 @@ def _costs(request: CopyRequest, *, cached: bool = False) -> Costs:
 
 def prepare_job(
     request: CopyRequest,
-    budget: int,
+    workers: Workers,
+    memory: int,
     overwrite: bool,
     resume: bool | None,
     checkpoint_bytes: int,
@@ -63,6 +66,7 @@ def prepare_job(
 ) -> Job:
     """On rank 0: everything that is decided once. The journal is locked, and put into `journal_kept`."""
     target = request.target_path
+    budget = memory // workers.most_on_a_node
     aside = Aside.prepare(target, overwrite=overwrite, atomic=True, is_folder=request.is_folder)
     working = working_path(target)
     aside = dataclasses.replace(aside, working_path=working)
@@ -92,7 +96,7 @@ def prepare_job(
     available = available_bytes()
     moved = request.source_side.nbytes + request.target_side.nbytes
     drops = available is not None and moved > available // DROP_PART
-    return Job(request, plan, identity, aside, files, journal.done, checkpoint_bytes, drops)
+    return Job(request, plan, workers, identity, aside, files, journal.done, checkpoint_bytes, drops)
 
 
 def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working: str, resume: bool | None) -> bool:

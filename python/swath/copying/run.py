@@ -17,6 +17,7 @@ from swath.copying.journal import Journal
 from swath.copying.plan import CopyPlan
 from swath.copying.prepare import Job, plan_copy, prepare_job
 from swath.copying.request import CopyRequest, make_request, memory_bytes
+from swath.copying.workers import Workers
 from swath.errors import ArgumentError
 from swath.formats import Description
 from swath.formats.description import Order
@@ -35,6 +36,7 @@ class Copied:
         seconds: all of it.
         sync_seconds: of them, waiting at the end for what was written to be on the medium.
         bytes: of the target's elements.
+        working_ranks: how many ranks moved tiles, see `swath.copying.workers`.
         resumed_bytes: of the bytes that all passes move, those that an earlier, interrupted copy had moved.
     """
 
@@ -42,6 +44,7 @@ class Copied:
     seconds: float
     sync_seconds: float
     bytes: int
+    working_ranks: int
     resumed_bytes: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,7 +101,7 @@ def copy(
         overwrite: whether an existing target may be replaced.
         resume: True goes on with a copy that was interrupted (or begins, where there is none); False begins anew; None
             begins, but refuses to throw away what an interrupted copy has done.
-        comm: an mpi4py communicator: the ranks share the work.
+        comm: an mpi4py communicator: the ranks share the work, on each node as many of them as it has cores.
         engine: see `swath.open`.
         checkpoint_bytes: after so many bytes the journal is brought up to date.
 
@@ -128,10 +131,10 @@ def copy(
             format=format,
             variable=target_variable,
         )
-        budget = memory_bytes(memory) // ranks.most_on_a_node
         if not isinstance(checkpoint_bytes, int) or checkpoint_bytes < 1:
             raise ArgumentError(f"checkpoint_bytes: expected at least 1, not {checkpoint_bytes!r}")
-        return prepare_job(request, budget, overwrite, resume, checkpoint_bytes, journal)
+        workers = Workers.of(ranks)
+        return prepare_job(request, workers, memory_bytes(memory), overwrite, resume, checkpoint_bytes, journal)
 
     asked = f"copy to {target} axes={axes} order={order} chunks={chunks} dtype={dtype} memory={memory}"
     asked += f" shards={shards} codecs={codecs}"
@@ -146,7 +149,14 @@ def copy(
             state.journal.close()
         raise
     before = bytes_before(job.plan.passes, *job.done)
-    return Copied(job.plan, time.perf_counter() - begin, sync_seconds, job.request.target_side.nbytes, before)
+    return Copied(
+        plan=job.plan,
+        seconds=time.perf_counter() - begin,
+        sync_seconds=sync_seconds,
+        bytes=job.request.target_side.nbytes,
+        working_ranks=len(job.workers.ranks),
+        resumed_bytes=before,
+    )
 
 
 def explain_copy(
@@ -179,9 +189,9 @@ def explain_copy(
         request = make_request(
             description_of(source, variable), target, variable=how.pop("target_variable", None), **how
         )
-        budget = memory_bytes(memory) // ranks.most_on_a_node
-        plan = plan_copy(request, budget, cached=bool(cached))
-        return explain.Explained(plan, request.title, _layout_words(request), ranks.size)
+        workers = Workers.of(ranks)
+        plan = plan_copy(request, memory_bytes(memory) // workers.most_on_a_node, cached=bool(cached))
+        return explain.Explained(plan, request.title, _layout_words(request), len(workers.ranks))
 
     return ranks.on_first(f"explain copy to {target}", work)
 

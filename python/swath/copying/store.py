@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from swath import _core
+from swath.copying.costs import PAGE_BYTES
 from swath.errors import StoreError, store_error
 
 _SYNC_FILE_RANGE_WRITE = 2
@@ -23,7 +24,6 @@ _SYNC_FILE_RANGE_ALL = 7
 FALLOCATE_REFUSED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
 """The file system cannot reserve room: it is found when it is written."""
 ROOM_MARGIN_BYTES = 1 << 20
-PAGE_BYTES = 4096
 FOLDER_BYTES = 128 << 20
 """After so many bytes the files of a folder are written to the device: the whole file system is synced."""
 
