@@ -132,15 +132,15 @@ def table1_result(cold: list[tuple[str, float]], warm: list[tuple[str, float]]) 
 
 
 def test_each_read_is_compared_with_the_conforming_ones_beside_it() -> None:
-    drifting = [
-        (table1.CONFORMING, 1.0),
-        ("column-block", 3.0),  # of 1 and 2: 2 ×
-        (table1.CONFORMING, 2.0),
-        ("row-block", 3.0),  # of 2 and 4: 1 ×
-        (table1.CONFORMING, 4.0),
-    ]
-    steady = [(table1.CONFORMING, 1.0), ("column-block", 1.5), (table1.CONFORMING, 1.0), ("row-block", 1.75)]
-    summary = table1.summarise(table1_result(drifting, [*steady, (table1.CONFORMING, 1.0)]))
+    def between(conforming: tuple[float, float], name: str, seconds: tuple[float, float]) -> list[tuple[str, float]]:
+        before, after = conforming
+        return [(table1.CONFORMING, before), *((name, s) for s in seconds), (table1.CONFORMING, after)]
+
+    # Of 1 and 2 s: 2 ×; of 2 and 4 s: 1 ×.
+    drifting = [*between((1, 2), "column-block", (3, 3)), *between((2, 4), "row-block", (3, 3))]
+    # Slow every second time, whatever is read.
+    alternating = [*between((1, 2), "column-block", (3, 1.5)), *between((1, 2), "row-block", (3.5, 1.75))]
+    summary = table1.summarise(table1_result(drifting, alternating))
     assert (summary["cold"]["slowest"], summary["cold"]["slowest_to_conforming"]) == ("column-block", 2)
     assert summary["cold"]["distributions"]["row-block"]["to_conforming"]["median"] == 1
     assert (summary["warm"]["slowest"], summary["warm"]["slowest_to_conforming"]) == ("row-block", 1.75)
@@ -353,9 +353,10 @@ def test_table1_measures_every_distribution_cold_and_warm(tmp_path: Path) -> Non
     }
     for cache in table1.CACHES:
         counted = [m["distribution"] for m in of[cache] if m["repetition"] > 0]
-        assert sorted(counted) == sorted(3 * [*TABLE_1, *9 * [table1.CONFORMING]])
-        neighbours = [(a, c) for a, b, c in zip(counted, counted[1:], counted[2:], strict=False) if b in TABLE_1]
-        assert neighbours == 24 * [(table1.CONFORMING, table1.CONFORMING)]
+        assert sorted(counted) == sorted(6 * [*TABLE_1, *8 * [table1.CONFORMING]])
+        for before, first, second, after in zip(*(counted[n::4] for n in range(4)), strict=True):
+            assert (before, after) == (table1.CONFORMING, table1.CONFORMING)
+            assert first == second != table1.CONFORMING
         assert recorded["summary"][cache]["distributions"].keys() == TABLE_1.keys()
     assert {m["distribution"] for m in of["redistribution"]} == TABLE_1.keys() - {"row-block"}
     assert all(m["cached_bytes_before"] in (None, recorded["file_bytes"]) for m in of["warm"])

@@ -106,8 +106,10 @@ class _Table1:
         self._memory = np.full(largest, UNTOUCHED, dtype=np.int64)
 
     def measure_reads(self, cache: str) -> list[dict[str, Any]]:
-        """Each repetition: every distribution by two-phase, a conforming read before each and after the last.
+        """Each repetition: for every distribution a conforming read, two by two-phase, and a conforming one.
 
+        In this order neither a machine that drifts nor one that is slow every second time favours either: where a host
+        takes freed memory back and gives it again, a page cache that was dropped is filled at two speeds in turn.
         Repetition 0, which is not counted, is one read of each kind: it settles memory, file and device.
         """
         measurements = [
@@ -116,9 +118,10 @@ class _Table1:
         ]
         for repetition in range(1, self._options.repetitions + 1):
             for name in rotated(list(self.distributions), repetition):
-                measurements.append(self._measure_read(cache, repetition, None, "direct"))
-                measurements.append(self._measure_read(cache, repetition, name, "two-phase"))
-            measurements.append(self._measure_read(cache, repetition, None, "direct"))
+                measurements += [
+                    self._measure_read(cache, repetition, of, "two-phase" if of else "direct")
+                    for of in (None, name, name, None)
+                ]
         return measurements
 
     def _measure_read(self, cache: str, repetition: int, name: str | None, method: str) -> dict[str, Any]:
@@ -178,7 +181,7 @@ class _Table1:
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Medians, and the ratio of each read to the conforming reads just before and after it, which drift as it does."""
+    """Medians, and the ratio of each pair of reads to the conforming reads just before and after it."""
     measurements = counted(result["measurements"])
     phases = {phase: [m for m in measurements if m["phase"] == phase] for phase in (*CACHES, "redistribution")}
     summarised: dict[str, Any] = {
@@ -218,11 +221,11 @@ def _seconds(measurements: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 
 def _ratios(measurements: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """Of conforming 2 s, two-phase 3 s, conforming 4 s: 3 / mean(2, 4) = 1.0."""
+    """Of conforming 2 s, two-phase 3 s and 3 s, conforming 4 s: 6 / 6 = 1.0."""
     found: dict[str, list[float]] = {}
-    for before, m, after in zip(measurements, measurements[1:], measurements[2:], strict=False):
-        if m["distribution"] != CONFORMING:
-            found.setdefault(m["distribution"], []).append(2 * m["seconds"] / (before["seconds"] + after["seconds"]))
+    for before, first, second, after in zip(*(measurements[n::4] for n in range(4)), strict=True):
+        ratio = (first["seconds"] + second["seconds"]) / (before["seconds"] + after["seconds"])
+        found.setdefault(first["distribution"], []).append(ratio)
     return found
 
 
@@ -308,8 +311,8 @@ def _median_and_range(of: dict[str, float]) -> list[str]:
 def _honest_words(result: dict[str, Any]) -> str:
     options, cold, warm = result["options"], result["summary"]["cold"], result["summary"]["warm"]
     lines = [
-        f"Median of {options['repetitions']} repetitions without the fastest and slowest, distributions in turn;",
-        "before and after each a conforming read, to whose mean it is compared. After each read all data is checked.",
+        f"Median of {options['repetitions']} repetitions without the fastest and slowest, distributions in turn, each",
+        "read twice between two conforming reads, to which it is compared. After each read all data is checked.",
     ]
     kept = "not known (no cachestat)" if cold["cached_part_max"] is None else f"{cold['cached_part_max']:.2%} at most"
     device = "not known" if cold["device_part_min"] is None else f"{cold['device_part_min']:.1%} at least"
