@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import pathlib
 import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,44 +15,15 @@ from hypothesis import strategies as st
 import swath
 from swath import Block, Boxes, Cyclic, Distribution, Whole, formats
 from swath.bench.standalone import page_cache
-from swath.errors import ArgumentError, Error, ExistsError, FormatError, StoreError, UnsupportedError
+from swath.errors import ArgumentError
 from swath.simulated import run_ranks
+from zarr_cases import V3, as_zarr_reads, foreign, same, store, values_of, zarr
 
-zarr = pytest.importorskip("zarr")
 numcodecs = pytest.importorskip("numcodecs")
 
 Path = pathlib.Path
 DTYPES = ["?", "i1", "u1", "<i2", ">u2", "<i4", ">i4", "<u8", "<f2", ">f4", "<f8", "<c8", ">c16"]
 TIMES = ["<M8[ns]", "<m8[10s]"]
-
-
-def values_of(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> npt.NDArray[Any]:
-    """Values that compress, but not to nothing."""
-    random = np.random.default_rng(seed)
-    return random.integers(0, 50, shape).astype(dtype)
-
-
-def foreign(path: Path, values: npt.NDArray[Any], chunks: Any, **options: Any) -> str:
-    """A store that zarr-python writes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a codec, or a dtype, is not in the specification yet
-        array = zarr.create_array(
-            str(path), shape=values.shape, dtype=values.dtype.newbyteorder("="), chunks=chunks, **options
-        )
-        array[...] = values
-    return str(path)
-
-
-def as_zarr_reads(path: str | Path, variable: str | None = None) -> npt.NDArray[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = zarr.open(str(path), mode="r")
-        return np.asarray((found if variable is None else found[variable])[...])
-
-
-def same(found: Any, expected: Any) -> None:
-    np.testing.assert_array_equal(found, expected, strict=False)
-    assert np.shape(found) == np.shape(expected)
 
 
 def blosc(**options: Any) -> Any:
@@ -496,216 +465,6 @@ def test_only_what_is_wanted_is_read_of_chunks_without_codecs(tmp_path: Path) ->
         assert a.counters.read_bytes < 200 * 8
 
 
-V3: dict[str, Any] = {
-    "zarr_format": 3,
-    "node_type": "array",
-    "shape": [5, 4],
-    "data_type": "float64",
-    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
-    "chunk_key_encoding": {"name": "default"},
-    "fill_value": 0,
-    "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-}
-V2: dict[str, Any] = {
-    "zarr_format": 2,
-    "shape": [5, 4],
-    "chunks": [2, 3],
-    "dtype": "<f8",
-    "fill_value": 0,
-    "order": "C",
-    "filters": None,
-    "compressor": None,
-}
-
-
-def store(folder: Path, metadata: dict[str, Any]) -> str:
-    path = folder / "a.zarr"
-    path.mkdir(exist_ok=True)
-    (path / ("zarr.json" if metadata.get("zarr_format") == 3 else ".zarray")).write_text(json.dumps(metadata))
-    return str(path)
-
-
-SHARDED = [
-    {
-        "name": "sharding_indexed",
-        "configuration": {"chunk_shape": [2, 2], "codecs": V3["codecs"], "index_codecs": V3["codecs"]},
-    }
-]
-WRONG = [
-    (V3, {"shape": [5, -1]}, FormatError, "shape"),
-    (V3, {"shape": "5"}, FormatError, "shape"),
-    (V3, {"shape": [5]}, FormatError, "chunks of"),
-    (
-        V3,
-        {"shape": [2**62, 2**62], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 1]}}},
-        FormatError,
-        "2.63 chunks",
-    ),
-    (V3, {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0, 3]}}}, FormatError, "chunk_shape"),
-    (V3, {"chunk_grid": {"name": "rectilinear"}}, UnsupportedError, "chunk_grid"),
-    (
-        V3,
-        {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2**40, 2**40]}}},
-        FormatError,
-        "beyond 2.63 bytes",
-    ),
-    (V3, {"data_type": "float80"}, UnsupportedError, "float80"),
-    (V3, {"data_type": "string"}, UnsupportedError, "string"),
-    (V3, {"fill_value": "abc"}, FormatError, "fill_value"),
-    (V3, {"fill_value": True}, FormatError, "fill_value"),
-    (V3, {"codecs": []}, FormatError, "codecs"),
-    (V3, {"codecs": [{"name": "bytes"}, {"name": "zfp"}]}, UnsupportedError, "zfp"),
-    (V3, {"codecs": [{"name": "vlen-utf8"}]}, UnsupportedError, "vlen-utf8"),
-    (V3, {"codecs": [{"name": "gzip"}]}, UnsupportedError, "gzip"),
-    (V3, {"codecs": [{"name": "transpose", "configuration": {"order": [0, 0]}}, "bytes"]}, FormatError, "transpose"),
-    (V3, {"codecs": ["bytes", {"name": "zstd", "configuration": {"level": 99}}]}, FormatError, "99"),
-    (V3, {"codecs": SHARDED}, FormatError, "shards of"),
-    (V3, {"codecs": [*SHARDED, "crc32c"]}, UnsupportedError, "shards"),
-    (V3, {"storage_transformers": ["x"]}, UnsupportedError, "storage_transformers"),
-    (V3, {"new_thing": {"must_understand": True}}, UnsupportedError, "new_thing"),
-    (V3, {"chunk_key_encoding": {"name": "other"}}, UnsupportedError, "chunk_key_encoding"),
-    (V3, {"chunk_key_encoding": {"name": "default", "configuration": {"separator": "../"}}}, FormatError, "separator"),
-    (V2, {"order": "K"}, FormatError, "order"),
-    (V2, {"dtype": "|O"}, UnsupportedError, "dtype"),
-    (V2, {"dtype": "<q9"}, FormatError, "dtype"),
-    (V2, {"filters": [{"id": "delta"}]}, UnsupportedError, "delta"),
-    (V2, {"compressor": {"id": "blosc", "cname": "x"}}, FormatError, "blosc"),
-    (V2, {"compressor": "zlib"}, FormatError, "no id"),
-    (V2, {"chunks": [2]}, FormatError, "chunks of"),
-]
-
-
-@pytest.mark.parametrize(("base", "change", "error", "words"), WRONG)
-def test_metadata_that_cannot_be_are_refused(tmp_path: Path, base: Any, change: Any, error: Any, words: str) -> None:
-    path = store(tmp_path, {**base, **change})
-    with pytest.raises(error, match=words):
-        swath.open(path)
-
-
-def test_what_may_be_ignored_is_ignored(tmp_path: Path) -> None:
-    path = store(tmp_path, {**V3, "note": {"must_understand": False}, "dimension_names": ["a", None]})
-    with swath.open(path) as a:
-        assert a.shape == (5, 4)
-
-
-def test_other_folders_are_no_stores(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no Zarr store"):
-        swath.open(tmp_path)
-    (tmp_path / "zarr.json").write_text("{")
-    with pytest.raises(FormatError, match="not JSON"):
-        swath.open(tmp_path)
-    (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
-    with pytest.raises(ArgumentError, match="are none"):
-        swath.open(tmp_path)
-
-
-def error_of_read(a: swath.Array) -> str | None:
-    try:
-        a.read()
-    except FormatError as error:
-        return str(error)
-    return None
-
-
-def test_damaged_chunks_are_reported_and_nothing_crashes(tmp_path: Path) -> None:
-    values = values_of((40, 40), "<i4")
-    random = np.random.default_rng(1)
-    noticed = 0
-    for case, options in enumerate(
-        [
-            {"codecs": "zstd"},
-            {"codecs": "blosc"},
-            {"codecs": "lz4"},
-            {"codecs": "gzip"},
-            {"codecs": ["shuffle", "crc32c"]},
-            {"codecs": []},
-            {"codecs": "zstd", "shards": (20, 20)},
-        ]
-    ):
-        path = tmp_path / f"{case}.zarr"
-        with swath.create(path, values.shape, "<i4", chunks=(10, 10), **options) as a:
-            a.write(values)
-        chunk = path / "c/0/0"
-        whole = chunk.read_bytes()
-        with swath.open(path) as a:
-            for attempt in range(40):
-                damaged = bytearray(whole)
-                if attempt % 2:
-                    del damaged[random.integers(len(whole)) :]
-                else:
-                    damaged[random.integers(len(whole))] ^= 1 << random.integers(8)
-                chunk.write_bytes(damaged)
-                same(a[20:, 20:], values[20:, 20:])  # other files are whole
-                error = error_of_read(a)
-                noticed += error is not None
-                assert error is None or str(chunk) in error
-        chunk.write_bytes(whole)
-    assert noticed > 7 * 15  # all that are cut short, nearly
-
-
-def test_shard_indices_that_lie_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.zarr"
-    with swath.create(path, (8,), "<i4", chunks=(4,), shards=(8,), codecs=[]) as a:
-        a.write(np.arange(8, dtype="<i4"))
-    shard = path / "c/0"
-    metadata = json.loads((path / "zarr.json").read_text())
-    metadata["codecs"][0]["configuration"]["index_codecs"].pop()  # the checksum would notice first
-    (path / "zarr.json").write_text(json.dumps(metadata))
-    for entry in [(2**63, 16), (0, 2**63), (2**64 - 16, 32), (0, 10**6), (40, 40), (0, 15)]:
-        index = np.array([*entry, 16, 16], "<u8").tobytes()
-        shard.write_bytes(np.arange(8, dtype="<i4").tobytes() + index)
-        with swath.open(path) as a:
-            with pytest.raises(FormatError, match=r"chunk \(0,\)"):
-                a.read()
-            same(a[4:], np.arange(4, 8))
-
-
-def test_creating_replaces_only_stores(tmp_path: Path) -> None:
-    path = tmp_path / "a.zarr"
-    with swath.create(path, (4,), "<i4") as a:
-        a.write(np.arange(4, dtype="<i4"))
-    with pytest.raises(ExistsError):
-        swath.create(path, (4,), "<i4")
-    with pytest.raises(RuntimeError), swath.create(path, (4,), "<i4", overwrite=True):
-        raise RuntimeError
-    same(as_zarr_reads(path), np.arange(4))
-    with swath.create(path, (3,), "<i4", fill=8, overwrite=True) as a:
-        same(as_zarr_reads(path), np.arange(4))  # the old one until it is closed
-    same(as_zarr_reads(path), [8, 8, 8])
-    with swath.create(path, (2,), "<i4", overwrite=True, atomic=False) as a:
-        assert a.shape == (2,)
-    precious = tmp_path / "home.zarr"
-    precious.mkdir()
-    (precious / "thesis.tex").write_text("x")
-    with pytest.raises(ExistsError, match="something else"):
-        swath.create(precious, (3,), "<i4", overwrite=True)
-    assert (precious / "thesis.tex").exists()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.zarr", "home.zarr"]
-
-
-def test_arguments_that_cannot_be(tmp_path: Path) -> None:
-    for options, words in [
-        ({"chunks": (2,)}, "chunks"),
-        ({"chunks": (0, 2)}, "chunks"),
-        ({"chunks": (2, 2), "shards": (3, 4)}, "shards"),
-        ({"shards": (4, 4), "format": "zarr:v2"}, "shards"),
-        ({"order": (1, 0, 2)[:2], "format": "zarr:v3", "codecs": 5}, "codecs"),
-        ({"codecs": {"name": "zstd", "configuration": {"level": 77}}}, "77"),
-        ({"attributes": {"a": object()}}, "JSON"),
-        ({"variable": "a//b"}, "name"),
-        ({"format": "zarr:v4"}, "unknown"),
-    ]:
-        with pytest.raises(ArgumentError, match=words):
-            swath.create(tmp_path / "a.zarr", (5, 5), "<i4", **options)
-        assert not list(tmp_path.iterdir())
-    with pytest.raises(UnsupportedError, match="szip"):
-        swath.create(tmp_path / "a.zarr", (5, 5), "<i4", codecs="szip")
-    with pytest.raises(ArgumentError, match="chunks"):
-        swath.create(tmp_path / "a.npy", (5, 5), "<i4", chunks=(2, 2))
-    with pytest.raises(ArgumentError, match="names, one for each"):
-        swath.create(tmp_path / "a.zarr", (5, 5), "<i4", dimensions=("x", "x"))
-
-
 def test_default_chunks_are_of_a_size_that_suits(tmp_path: Path) -> None:
     for options in ({}, {"shards": (3000, 3000)}):
         with swath.create(tmp_path / "a.zarr", (6000, 6000), "<f8", overwrite=True, **options):
@@ -751,36 +510,3 @@ def test_tensorstore_reads_what_swath_writes_and_the_other_way_round(tmp_path: P
         expected[3:41:2, 7] = 5
         with swath.open(path) as a:
             same(a[...], expected)
-
-
-@pytest.mark.parametrize(
-    "bad", [b"", b"[]", b"null", b'{"zarr_format": 3', b'{"zarr_format": 3, "node_type": "array"}', b"\xff\xfe"]
-)
-def test_any_metadata_file_gives_an_error_of_ours(tmp_path: Path, bad: bytes) -> None:
-    (tmp_path / "zarr.json").write_bytes(bad)
-    with pytest.raises(Error):
-        swath.open(tmp_path)
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_mutated_metadata_never_end_in_a_foreign_error(tmp_path_factory: Any, data: st.DataObject) -> None:
-    metadata = json.loads(json.dumps(data.draw(st.sampled_from([V3, V2, {**V3, "codecs": SHARDED}]))))
-    holder: Any = metadata
-    while True:
-        keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
-        key = data.draw(st.sampled_from(keys))
-        if not isinstance(holder[key], (dict, list)) or not holder[key] or data.draw(st.booleans()):
-            break
-        holder = holder[key]
-    values = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
-    holder[key] = data.draw(
-        values | st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=4), values, max_size=2)
-    )
-    path = store(tmp_path_factory.mktemp("mutated"), metadata)
-    try:
-        with swath.open(path) as a:
-            if a.nbytes < 1 << 20:
-                a.read()
-    except Error:
-        pass
