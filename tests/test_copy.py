@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 import swath
 from swath.bench.standalone import page_cache
+from swath.copying import workers
 from swath.copying.plan import CHUNK_BYTES
+from swath.ranks import Ranks
 from swath.simulated import run_ranks
 
 FORMATS = ("raw", "npy", "netcdf-classic", "hdf5", "hdf5-chunked", "zarr-chunked", "zarr-sharded", "zarr:v2-chunked")
@@ -345,19 +347,37 @@ def test_an_existing_target_is_replaced_only_when_asked(tmp_path: Path) -> None:
     assert np.load(tmp_path / "b.npy").dtype == np.float32
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("cores", [1, 2, 8])
+@pytest.mark.parametrize("ranks", [2, 3, 5])
 @pytest.mark.parametrize("nodes", [1, 2])
-def test_ranks_together_make_the_same_bytes_as_one_process(tmp_path: Path, ranks: int, nodes: int) -> None:
+def test_ranks_together_make_the_same_bytes_as_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranks: int, nodes: int, cores: int
+) -> None:
+    monkeypatch.setattr(workers, "cores_of_node", lambda: cores)
     np.save(tmp_path / "a.npy", values_of((61, 47), "<f8"))
     options: dict[str, Any] = {"axes": (1, 0), "dtype": ">f4", "memory": 12_000, "checkpoint_bytes": 4000}
     swath.copy(tmp_path / "a.npy", tmp_path / "one.npy", **options)
     together = tmp_path / "many.npy"
-    run_ranks(ranks, lambda comm: swath.copy(tmp_path / "a.npy", together, comm=comm, **options), nodes=nodes)
+    copied = run_ranks(ranks, lambda comm: swath.copy(tmp_path / "a.npy", together, comm=comm, **options), nodes=nodes)
+    assert {c.working_ranks for c in copied} == {min(ranks, nodes * cores)}
     assert together.read_bytes() == (tmp_path / "one.npy").read_bytes()
     compared = run_ranks(
         ranks, lambda comm: swath.verify(tmp_path / "a.npy", together, axes=(1, 0), memory=8000, comm=comm)
     )
     assert all(compared)
+
+
+def test_of_each_node_no_more_ranks_work_than_it_has_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "cores_of_node", lambda: 2)
+    found = run_ranks(7, lambda comm: (workers.Workers.of(Ranks(comm)), comm.node_of(comm.rank)), nodes=2)
+    assert len({chosen for chosen, _ in found}) == 1
+    chosen = found[0][0]
+    nodes = [found[rank][1] for rank in chosen.ranks]
+    assert chosen.ranks[0] == 0
+    assert (sorted(nodes), chosen.most_on_a_node) == ([0, 0, 1, 1], 2)
+    dealt = [list(chosen.tiles_of(rank, 3, 13)) for rank in range(7)]
+    assert sorted(itertools.chain(*dealt)) == list(range(3, 13))
+    assert all(len(tiles) in (2, 3) if rank in chosen.ranks else not tiles for rank, tiles in enumerate(dealt))
 
 
 def test_an_error_of_one_rank_reaches_all_of_them(tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ from swath.errors import Error, StoreError, from_wire, to_wire
 from swath.formats import Description, StridedLayout
 from swath.ranks import Ranks
 
+BANDS_BEHIND_OTHERS = 4
+"""Another worker of the node may be so many bands behind this one: pages dropped too early are read again."""
+
 
 @dataclasses.dataclass
 class State:
@@ -139,6 +142,7 @@ class _OnePass:
             (target.path, self._spans(self._plan.target, job.files[self._number + 1])),
             (source.path, self._spans(self._plan.source, job.files[self._number])),
             drops=job.drops,
+            bands_behind=1 if job.workers.most_on_a_node == 1 else BANDS_BEHIND_OTHERS,
         )
         stack.callback(back.close)
         pipeline = Pipeline(self._plan, source, target, axes, mine, back, self._watched)

@@ -116,11 +116,15 @@ class WriteBack:
         source: of the copy, the same.
         drops: whether pages of both are forgotten when they are no longer needed, so that a copy larger than the memory
             does not push everything else out of it.
+        bands_behind: so many bands before the one that was just written: no worker is at work on that one any more.
     """
 
-    def __init__(self, target: tuple[str, SpanOf], source: tuple[str, SpanOf], *, drops: bool) -> None:
+    def __init__(
+        self, target: tuple[str, SpanOf], source: tuple[str, SpanOf], *, drops: bool, bands_behind: int = 1
+    ) -> None:
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._drops = drops
+        self._bands_behind = bands_behind
         self._path, self._span_of = target
         self._source, self._source_span_of = source
         self._is_folder = os.path.isdir(self._path)
@@ -168,14 +172,14 @@ class WriteBack:
                 job()
 
     def _write(self, band: int) -> None:
-        """Of both files the band before is dropped: as a rule no rank is still at work on it."""
         self._sync_range(self._span_of(band) or WHOLE, _SYNC_FILE_RANGE_WRITE)
-        if not self._drops or band == 0:
+        before = band - self._bands_behind
+        if not self._drops or before < 0:
             return
-        before = self._span_of(band - 1) or WHOLE
-        self._sync_range(before, _SYNC_FILE_RANGE_ALL)
-        _drop(self._path, before)
-        source = self._source_span_of(band - 1)
+        target = self._span_of(before) or WHOLE
+        self._sync_range(target, _SYNC_FILE_RANGE_ALL)
+        _drop(self._path, target)
+        source = self._source_span_of(before)
         if source is not None:
             _drop(self._source, source)
 
