@@ -29,7 +29,8 @@ MIB = 1 << 20
 OVERHEAD_BYTES = 6 * MIB
 """Kept back of a budget for threads' stacks, rings and plans; of small budgets at most a quarter."""
 TYPICAL_OVERHEAD_BYTES = 7 * MIB // 4
-"""What they take as a rule: 0 to 3.5 MiB over the grid of `swath bench copy --grid`."""
+"""What they take as a rule: 0 to 3.5 MiB over the grid of `swath bench copy --grid`. Threads that code chunks take all
+that is kept back: each has a heap of its own, and its compressor another buffer."""
 METHOD_BYTES = 600 << 10
 """What reading or writing one tile needs (docs/methods.md): a bounce buffer or a batch."""
 WORKERS = 8
@@ -311,7 +312,9 @@ class CopyPlan:
     @property
     def memory_bytes(self) -> int:
         """Predicted for the time when it is most: all buffers and what goes with them."""
-        overhead = min(TYPICAL_OVERHEAD_BYTES, overhead_bytes(self.budget_bytes))
+        overhead = overhead_bytes(self.budget_bytes)
+        if not any(side.worker_bytes for p in self.passes for side in (p.source, p.target)):
+            overhead = min(overhead, TYPICAL_OVERHEAD_BYTES)
         return max(p.memory_bytes for p in self.passes) + overhead
 
     @property
