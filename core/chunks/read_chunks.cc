@@ -56,7 +56,7 @@ class SharedShard {
 // does not rest while chunks before them are decoded.
 class ReadAhead {
  public:
-  // As many chunks ahead as decode to kAheadBytes; at least 4, to keep a device busy, and at most 32, each an open file.
+  // As many chunks ahead as decode to kAheadBytes: at least 4, to keep a device busy; at most 32, each an open file.
   ReadAhead(int64_t tasks, int64_t chunk_bytes)
       : tasks_(tasks), ahead_(std::clamp<int64_t>(kAheadBytes / std::max<int64_t>(chunk_bytes, 1), 4, 32)) {}
 
