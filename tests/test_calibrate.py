@@ -234,7 +234,7 @@ def change(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
         (change("numbers/cache.read", [[8, 1], [4, 1]]), "cache.read"),
         (change("numbers/speed", 1), '"speed" is no number of a profile'),
         (change("date", None), "'date' is missing"),
-        (change("corrections", {"direct/read/cache": {"factor": -1, "observations": 1}}), "a correction"),
+        (change("corrections", {"direct/read/cache/large": {"factor": -1, "observations": 1}}), "a correction"),
         (change("frozen", "no"), "frozen is 'no'"),
         (change("store", 3), ""),
     ],
@@ -269,7 +269,7 @@ def test_a_cache_folder_that_cannot_be_is_no_profile_and_keeping_one_is_an_error
     elsewhere = dataclasses.replace(kept, file=profile.file_of(kept.store))
     with pytest.raises(StoreError, match="XDG_CACHE_HOME"):
         elsewhere.save()
-    assert elsewhere.save_corrections({"direct/read/cache": (2.0, 1)}) is False
+    assert elsewhere.save_corrections({"direct/read/cache/large": (2.0, 1)}) is False
 
 
 def test_the_environment_names_the_profile_to_use(
@@ -279,7 +279,7 @@ def test_the_environment_names_the_profile_to_use(
     other.save()
     monkeypatch.setenv(profile.VARIABLE, other.file)
     assert profile.for_path("/") == other
-    assert other.save_corrections({"direct/read/cache": (2.0, 1)}) is False, "the user's own file"
+    assert other.save_corrections({"direct/read/cache/large": (2.0, 1)}) is False, "the user's own file"
     monkeypatch.setenv(profile.VARIABLE, "none")
     assert profile.for_path(tmp_path) is None
     monkeypatch.setenv(profile.VARIABLE, str(tmp_path / "missing.json"))
@@ -292,11 +292,11 @@ def test_the_environment_names_the_profile_to_use(
 
 
 def test_what_operations_taught_is_added_to_the_file_and_prices_follow(kept: StoredProfile, tmp_path: Path) -> None:
-    assert kept.save_corrections({"direct/read/cache": (2.0, 3)})
-    assert kept.save_corrections({"list/write/device": (0.5, 1), "direct/read/cache": (1.5, 4)})
+    assert kept.save_corrections({"direct/read/cache/large": (2.0, 3)})
+    assert kept.save_corrections({"list/write/device/small": (0.5, 1), "direct/read/cache/large": (1.5, 4)})
     again = profile.for_path(tmp_path)
     assert again is not None
-    assert again.corrections == {"direct/read/cache": (1.5, 4), "list/write/device": (0.5, 1)}
+    assert again.corrections == {"direct/read/cache/large": (1.5, 4), "list/write/device/small": (0.5, 1)}
     assert again.core.corrections == again.corrections
     assert again.numbers == kept.numbers
 
@@ -304,7 +304,7 @@ def test_what_operations_taught_is_added_to_the_file_and_prices_follow(kept: Sto
 def test_a_frozen_a_forgotten_and_a_newer_profile_learn_nothing_from_an_old_one(
     kept: StoredProfile, tmp_path: Path
 ) -> None:
-    learned = {"direct/read/cache": (2.0, 3)}
+    learned = {"direct/read/cache/large": (2.0, 3)}
     frozen = dataclasses.replace(kept, frozen=True)
     assert frozen.save_corrections(learned) is False
     frozen.save()

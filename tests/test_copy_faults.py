@@ -208,7 +208,7 @@ def test_a_copy_goes_on_with_another_number_of_ranks(tmp_path: Path) -> None:
 
     values = source_of(tmp_path)
     interrupted(tmp_path)
-    more = {**OPTIONS, "memory": 3 * OPTIONS["memory"], "resume": True}  # of all ranks together
+    more = {**OPTIONS, "memory": 3 * OPTIONS["memory"], "resume": True, "workers": 3}  # of all ranks together
     copied = run_ranks(3, lambda comm: swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", comm=comm, **more))
     assert all(0 < c.resumed_bytes < c.bytes for c in copied)
     np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), values.T.astype(">f4"))

@@ -21,7 +21,10 @@ from swath.copying.costs import Costs, at
 from swath.copying.explain import in_words, text
 from swath.copying.plan import MIB, CopyPlan, Pass, make_plan, overhead_bytes
 from swath.copying.sides import Side, pieces, same_order
+from swath.copying.workers import best_plan, counts_to_weigh
 from swath.errors import ArgumentError
+from swath.ranks import Ranks
+from swath.simulated import run_ranks
 
 GOLDEN = Path(__file__).parent / "golden" / "copies"
 COSTS = Costs.of({**_core.default_profile().to_dict(), "source": "stated defaults"})
@@ -215,3 +218,61 @@ def test_an_empty_array_needs_nothing() -> None:
     plan = make_plan(source, target, budget_bytes=1000, costs=COSTS)
     assert isinstance(plan, CopyPlan)
     assert (plan.passes[0].tiles, plan.disk_bytes) == (0, 0)
+
+
+def planned_by(counts: tuple[int, ...], budget: int, shape: tuple[int, int] = SIX_GIB, **costs: Any) -> CopyPlan:
+    """Of a transpose, the plan by so many workers of a node as pay."""
+    source, target = sides(shape, "F")
+    priced = dataclasses.replace(COSTS, **costs)
+
+    def plan_for(workers: int) -> CopyPlan:
+        each = dataclasses.replace(priced, workers=workers)
+        return make_plan(source, target, budget_bytes=budget // workers, costs=each)
+
+    return best_plan(counts, plan_for)
+
+
+def test_a_device_that_one_process_keeps_busy_gets_one_worker() -> None:
+    plan = planned_by((1, 2, 4), 256 * MIB, cores=8.0)
+    assert plan.workers_of_node == 1
+    assert plan.budget_bytes == 256 * MIB
+
+
+def test_more_workers_share_what_processors_do() -> None:
+    """A fast device, many cores, and elements that are slow to turn: by one process it takes a core's time."""
+    fast = tuple((x, y / 100) for x, y in COSTS.read)
+    costs = {"cores": 16.0, "read": fast, "write": fast, "read_jump": 0.0, "write_jump": 0.0, "shuffle_byte": 6e-9}
+    plan = planned_by((1, 2, 4), 32 * MIB, (4096, 4096), **costs)
+    assert plan.workers_of_node == 4
+    assert plan.budget_bytes == 8 * MIB
+    assert plan.seconds < planned_by((1,), 32 * MIB, (4096, 4096), **costs).seconds / 2
+
+
+def test_as_many_workers_as_have_room_for_a_tile() -> None:
+    source, target = sides((512, 512), (512, 512))
+    least = make_plan(source, target, budget_bytes=64 * MIB, costs=COSTS).memory_bytes
+
+    def plan_for(workers: int) -> CopyPlan:
+        if workers > 1:
+            raise ArgumentError("a budget is too small")
+        return make_plan(source, target, budget_bytes=2 * least, costs=COSTS)
+
+    assert best_plan((1, 2), plan_for).workers_of_node == 1
+    with pytest.raises(ArgumentError, match="too small"):
+        best_plan((2,), plan_for)
+
+
+def test_how_many_workers_are_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def weighed(ranks: int, asked: int | None = None, cores: int = 64) -> tuple[int, ...]:
+        monkeypatch.setattr("swath.copying.workers.cores_of_node", lambda: cores)
+        return run_ranks(ranks, lambda comm: counts_to_weigh(Ranks(comm), asked))[0]
+
+    assert weighed(1) == (1,)
+    assert weighed(2) == (1, 2)
+    assert weighed(5) == (1, 2, 4, 5)
+    assert weighed(8, cores=3) == (1, 2, 3)
+    assert weighed(4, asked=3) == (3,)
+    assert weighed(2, asked=16) == (2,)
+    for wrong in (0, -1, True, 1.5, "2"):
+        with pytest.raises(ArgumentError, match="workers"):
+            counts_to_weigh(Ranks(_core.solo_comm()), wrong)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "plan/make_plan.h"
@@ -140,7 +141,7 @@ TEST(Choice, FlipsWithWhatWasLearned) {
   Request request = in_c_order(shape, of_all(cyclic, shape, 4));
   ASSERT_EQ(make_plan(request).method, Method::kTwoPhase);
   auto learned = std::make_shared<Profile>(default_profile());
-  const size_t place = correction_place(Method::kTwoPhase, Direction::kRead, 1);
+  const size_t place = correction_place(Method::kTwoPhase, Direction::kRead, 1, Scale::kMedium);
   request.profile = learned;
   for (int i = 0; i < 4; ++i) learned->corrections.observe(place, 100);
   EXPECT_EQ(make_plan(request).method, Method::kTwoPhase);  // the machine may be busy: every method would be slower
@@ -163,7 +164,33 @@ TEST(Corrections, AreBounded) {
   Corrections corrections;
   for (int i = 0; i < 1000; ++i) corrections.observe(0, 1e9);
   EXPECT_DOUBLE_EQ(corrections.factor(0), Corrections::kMost * Corrections::kMost);
-  EXPECT_DOUBLE_EQ(corrections.factor(4), Corrections::kMost);  // another method, the same medium
+  EXPECT_DOUBLE_EQ(corrections.factor(Corrections::kCommon), Corrections::kMost);  // another method, the same else
+}
+
+TEST(Corrections, HaveAPlaceAndANameEach) {
+  std::set<std::string> names;
+  for (size_t place = 0; place < Corrections::kCount; ++place) names.insert(correction_name(place));
+  EXPECT_EQ(names.size(), Corrections::kCount);
+  EXPECT_EQ(correction_name(correction_place(Method::kList, Direction::kWrite, 0, Scale::kSmall)),
+            "list/write/device/small");
+  EXPECT_EQ(correction_name(Corrections::common_place(correction_place(Method::kSieve, Direction::kRead, 1,
+                                                                       Scale::kLarge))),
+            "any/read/cache/large");
+}
+
+TEST(Corrections, OfOneScaleSayNothingOfAnother) {
+  const Shape shape = {1000, 1000};  // of 8 bytes: a rank's columns span 8 MB
+  const Distribution cyclic({{Kind::kWhole, 0}, {Kind::kCyclic, 1}}, {1, 4});
+  Request request = in_c_order(shape, of_all(cyclic, shape, 4));
+  const double before = seconds_of(request, Method::kTwoPhase);
+  auto learned = std::make_shared<Profile>(default_profile());
+  request.profile = learned;
+  for (const Scale scale : {Scale::kSmall, Scale::kLarge}) {
+    learned->corrections.observe(correction_place(Method::kTwoPhase, Direction::kRead, 1, scale), 2);
+    EXPECT_DOUBLE_EQ(seconds_of(request, Method::kTwoPhase), before);
+  }
+  learned->corrections.observe(correction_place(Method::kTwoPhase, Direction::kRead, 1, Scale::kMedium), 2);
+  EXPECT_GT(seconds_of(request, Method::kTwoPhase), before);
 }
 
 // ---- The guidelines of ncio-2006 ------------------------------------------------------------------------------------

@@ -286,6 +286,7 @@ Work work_of(const Request& request, Method method, const Access& together, cons
   }
   work.memory_bytes = share.memory_span;
   work.partial_lines = partial_lines(share);
+  work.share_span = share.span;
   if (method == Method::kTwoPhase) return work;
   const double ranks = request.sharing.ranks();
   const double span_together = as_double(*together.last_end(INT64_MAX) - *together.next_start(0));
@@ -340,13 +341,23 @@ Price price_of(const Request& request, Method method, const Work& work) {
   price.fixed += profile.operation_seconds * turns;
   // A transfer from the page cache is work of the same core that exchanges; one from a device is waiting.
   if (work.overlaps) price.hidden = std::min(uncached * read_device, price.copy + price.exchange);
-  price.correction = profile.corrections.factor(correction_place(method, request.direction, request.cached));
+  price.place = correction_place(method, request.direction, request.cached, scale_of(work.share_span));
+  price.correction = profile.corrections.factor(price.place);
   return price;
 }
 
-size_t correction_place(Method method, Direction direction, double cached) {
+size_t correction_place(Method method, Direction direction, double cached, Scale scale) {
   const auto of_method = static_cast<size_t>(method) - static_cast<size_t>(Method::kDirect);
-  return of_method * 4 + (direction == Direction::kRead ? 0 : 2) + (cached >= 0.5 ? 0 : 1);
+  const size_t of_direction = direction == Direction::kRead ? 0 : 1;
+  const size_t of_medium = cached >= 0.5 ? 0 : 1;
+  return of_method * Corrections::kCommon + (of_direction * 2 + of_medium) * 3 + static_cast<size_t>(scale);
+}
+
+std::string correction_name(size_t place) {
+  const size_t common = place % Corrections::kCommon;
+  const auto method = static_cast<Method>(static_cast<size_t>(Method::kDirect) + place / Corrections::kCommon);
+  return (place < Corrections::kMethods ? to_string(method) : "any") + (common / 6 == 0 ? "/read" : "/write") +
+         (common / 3 % 2 == 0 ? "/cache/" : "/device/") + to_string(static_cast<Scale>(common % 3));
 }
 
 }  // namespace swath

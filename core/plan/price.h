@@ -21,6 +21,7 @@ struct Work {
   double partial_pages = 0;  // pages written in part: one that is not in the page cache is read first
   double locks = 0;
   double span = 0;            // of the file, from the first byte to the last
+  double share_span = 0;      // the same of the share of the rank with most, whatever the method
   double overlap = 1;         // ranks whose spans lie over each other: they read the same pages
   double pieces = 0;          // of memory, in vectored requests
   double copied_bytes = 0;    // between memory and this rank's own buffer ...
@@ -48,7 +49,8 @@ struct Price {
   double exchange = 0;    // with other ranks, and waiting for each other
   double fixed = 0;       // checks, planning, agreement
   double hidden = 0;      // of these: behind one another
-  double correction = 1;  // learned: Profile::corrections
+  double correction = 1;  // learned: Profile::corrections, at ...
+  size_t place = 0;       // ... this place
 
   double uncorrected() const { return transfer + copy + exchange + fixed - hidden; }
   double seconds() const { return uncorrected() * correction; }
@@ -59,6 +61,8 @@ Work work_of(const Request& request, Method method, const Access& together, cons
 Price price_of(const Request& request, Method method, const Work& work);
 
 // Which correction an operation belongs to.
-size_t correction_place(Method method, Direction direction, double cached);
+size_t correction_place(Method method, Direction direction, double cached, Scale scale);
+// "two-phase/read/cache/large", and "any/read/cache/large" of what all methods have in common.
+std::string correction_name(size_t place);
 
 }  // namespace swath

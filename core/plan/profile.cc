@@ -94,6 +94,25 @@ double Curve::times_x_at(double x) const {
   return low_total + (after->x * after->y - low_total) * ((x - low.x) / (after->x - low.x));
 }
 
+std::string to_string(Scale scale) {
+  switch (scale) {
+    case Scale::kSmall:
+      return "small";
+    case Scale::kMedium:
+      return "medium";
+    case Scale::kLarge:
+      return "large";
+  }
+  throw Error(ErrorKind::kInternal, "a scale has no name");
+}
+
+Scale scale_of(double span_bytes) {
+  constexpr double kCoreCacheBytes = 1 << 20;
+  constexpr double kProcessorCacheBytes = 32 << 20;
+  if (span_bytes < kCoreCacheBytes) return Scale::kSmall;
+  return span_bytes < kProcessorCacheBytes ? Scale::kMedium : Scale::kLarge;
+}
+
 void Corrections::observe(size_t place, double ratio) {
   constexpr double kCommonWeight = 1.0 / 8;
   constexpr double kMethodWeight = 1.0 / 16;

@@ -54,18 +54,25 @@ struct Medium {
   bool known() const { return !read.empty(); }
 };
 
+// How much of a file an operation spans. What is learned of one scale says little of another: what a core's cache holds
+// costs other things than what fills the memory.
+enum class Scale { kSmall, kMedium, kLarge };
+std::string to_string(Scale scale);
+// `span_bytes`: from the first byte of the rank with most to its last.
+Scale scale_of(double span_bytes);
+
 // How far prices were off, learned from operations. Bounded, so that one disturbed hour cannot spoil the choice for
 // good.
 //
-// Two factors: one of a direction and medium, common to all methods, which learns fast; and one of a method there,
-// which learns slowly. A machine that is busy today makes every method slower: if only the method in use learned it,
-// the next would look cheaper, be tried, and be found as slow.
+// Two factors: one of a direction, medium and scale, common to all methods, which learns fast; and one of a method
+// there, which learns slowly. A machine that is busy today makes every method slower: if only the method in use learned
+// it, the next would look cheaper, be tried, and be found as slow.
 class Corrections {
  public:
   static constexpr double kMost = 4;
-  static constexpr size_t kMethods = 16;  // places: four methods, two directions, two media (correction_place())
-  static constexpr size_t kCommon = 4;    // after them: two directions, two media
-  static constexpr size_t kCount = kMethods + kCommon;
+  static constexpr size_t kCommon = 2 * 2 * 3;         // directions, media, scales
+  static constexpr size_t kMethods = 4 * kCommon;      // places: of each method (correction_place()) ...
+  static constexpr size_t kCount = kMethods + kCommon;  // ... and after them what is common
 
   // Of a method's place: both factors.
   double factor(size_t place) const { return factors_[place] * factors_[common_place(place)]; }

@@ -197,6 +197,7 @@ nb::dict price_dict(const swath::Price& price) {
   dict["fixed"] = price.fixed;
   dict["hidden"] = price.hidden;
   dict["correction"] = price.correction;
+  dict["place"] = swath::correction_name(price.place);
   return dict;
 }
 

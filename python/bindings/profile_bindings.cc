@@ -97,48 +97,33 @@ nb::dict dict_of(const Profile& profile) {
   return values;
 }
 
-// "two-phase/read/cache", and "any/read/cache" of what all methods have in common.
-template <typename Visit>
-void for_each_place(const Visit& visit) {
-  using swath::Direction;
-  using swath::Method;
-  for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
-    for (const bool cached : {true, false}) {
-      const std::string where =
-          std::string(direction == Direction::kRead ? "/read" : "/write") + (cached ? "/cache" : "/device");
-      const auto place_of = [&](Method method) { return swath::correction_place(method, direction, cached ? 1 : 0); };
-      for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
-        visit(swath::to_string(method) + where, place_of(method));
-      }
-      visit("any" + where, swath::Corrections::common_place(place_of(Method::kDirect)));
-    }
+Profile observed(const Profile& profile, const std::string& place, double ratio, int times) {
+  for (size_t number = 0; number < swath::Corrections::kMethods; ++number) {
+    if (swath::correction_name(number) != place) continue;
+    Profile learned = profile;
+    for (int i = 0; i < times; ++i) learned.corrections.observe(number, ratio);
+    return learned;
   }
-}
-
-Profile observed(const Profile& profile, const std::string& method, bool write, double cached, double ratio) {
-  Profile learned = profile;
-  const auto direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
-  learned.corrections.observe(swath::correction_place(swath::parse_method(method), direction, cached), ratio);
-  return learned;
+  swath::fail_argument("profile: \"" + place + "\" is no place of a correction");
 }
 
 using Correction = std::pair<double, int64_t>;
 
 Profile with_corrections(const Profile& profile, const std::map<std::string, Correction>& corrections) {
   Profile corrected = profile;
-  for_each_place([&](const std::string& name, size_t place) {
-    const auto found = corrections.find(name);
+  for (size_t place = 0; place < swath::Corrections::kCount; ++place) {
+    const auto found = corrections.find(swath::correction_name(place));
     if (found != corrections.end()) corrected.corrections.set(place, found->second.first, found->second.second);
-  });
+  }
   return corrected;
 }
 
 std::map<std::string, Correction> corrections_of(const Profile& profile) {
   std::map<std::string, Correction> corrections;
-  for_each_place([&](const std::string& name, size_t place) {
+  for (size_t place = 0; place < swath::Corrections::kCount; ++place) {
     const int64_t seen = profile.corrections.observations(place);
-    if (seen > 0) corrections[name] = {profile.corrections.part(place), seen};
-  });
+    if (seen > 0) corrections[swath::correction_name(place)] = {profile.corrections.part(place), seen};
+  }
   return corrections;
 }
 
@@ -149,8 +134,9 @@ void bind_profile(nb::module_& m) {
       .def_static("from_dict", &profile_of, "values"_a,
                   "From dotted names, curves as lists of [x, y]; what is not named is as in the stated defaults.")
       .def("to_dict", &dict_of)
-      .def("observed", &observed, "method"_a, "write"_a, "cached"_a, "ratio"_a,
-           "A profile that has learned what an operation took: measured seconds to its uncorrected price.")
+      .def("observed", &observed, "place"_a, "ratio"_a, "times"_a = 1,
+           "A profile that has learned, so many times, what operations took that are corrected at `place`: measured "
+           "seconds to their uncorrected price.")
       .def("with_corrections", &with_corrections, "corrections"_a, "{place: (factor, observations)}")
       .def_prop_ro("corrections", &corrections_of, "{place: (factor, observations)} of what was ever observed.")
       .def_prop_ro("source", [](const Profile& profile) { return profile.source; });

@@ -592,7 +592,7 @@ class Array:
         self._counted = plan, counted
         if ranks is self._ranks:
             seconds = counted.total_seconds - counted.token_seconds
-            self._learning.measured(plan, cached=conditions.cached, seconds=seconds)
+            self._learning.measured(plan, seconds=seconds)
 
     def _by_chunks(self, operation: Operation) -> coded_access.CodedAccess | None:
         """What moves coded chunks, where the operation goes by it: HDF5's are written by the library."""

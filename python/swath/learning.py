@@ -1,19 +1,26 @@
 """How a profile learns from operations: measured seconds beside predicted ones, at collective points only.
 
-A profile that is wrong corrects itself, within bounds: one factor for each direction and medium, and one for each
-method there (core/plan/profile.h). All ranks must price alike: what a rank measured is not used before all ranks know
-of it. It travels with the next agreement, and the slowest rank's time counts.
+A profile that is wrong corrects itself, within bounds: one factor for each direction, medium and scale, and one for
+each method there (core/plan/profile.h). All ranks must price alike: what a rank measured is not used before all ranks
+know of it. It travels with the next agreement, and the slowest rank's time counts.
 """
 
 from __future__ import annotations
 
 import os
+import statistics
 
 from swath import _core
 from swath.profile import StoredProfile
 
-TOO_SHORT_SECONDS = 1e-3
-"""Of shorter operations the fixed part and the noise tell nothing of the method."""
+SHORT_SECONDS = 1e-3
+"""Of shorter operations a single one tells little but noise, and what is learned costs a new plan."""
+SHORT_GROUP = 16
+"""So many short ones in a row, by the same plan, are learned from at once: their median."""
+SHORT_TIMES = 4
+"""A group counts as so many operations."""
+NOT_WORTH_LEARNING = 0.1
+"""A group that is off by no more teaches nothing: plans that are kept stay as good as they are."""
 
 
 class Learning:
@@ -29,28 +36,42 @@ class Learning:
         self.profile = _core.default_profile() if stored is None else stored.core
         self.frozen = frozen or (stored is not None and stored.frozen) or os.environ.get("SWATH_LEARNING") == "0"
         self._stored = stored
-        self._waiting: tuple[_core.Plan, float, float] | None = None
+        self._waiting: tuple[_core.Plan, float] | None = None
+        self._short: list[float] = []
+        self._short_plan: _core.Plan | None = None
         self._has_learned = False
 
-    def measured(self, plan: _core.Plan, *, cached: float, seconds: float) -> None:
+    def measured(self, plan: _core.Plan, *, seconds: float) -> None:
         """This rank's own time of an operation that all ranks carried out by this plan."""
         if not self.frozen:
-            self._waiting = (plan, cached, seconds)
+            self._waiting = (plan, seconds)
 
     def own_nanoseconds(self) -> int:
         """What this rank has measured and not yet told, 0 for nothing."""
-        return 0 if self._waiting is None else int(self._waiting[2] * 1e9)
+        return 0 if self._waiting is None else int(self._waiting[1] * 1e9)
 
     def told(self, nanoseconds: int) -> None:
         """All ranks have told what they measured of the operation before: the slowest of them so much."""
         waiting, self._waiting = self._waiting, None
-        seconds = nanoseconds * 1e-9
-        if waiting is None or seconds < TOO_SHORT_SECONDS:
+        if waiting is None or nanoseconds == 0:
             return
-        plan, cached, _ = waiting
+        plan, seconds = waiting[0], nanoseconds * 1e-9
+        if seconds >= SHORT_SECONDS:
+            self._observe(plan, seconds, 1)
+            return
+        if plan is not self._short_plan:
+            self._short, self._short_plan = [], plan
+        self._short.append(seconds)
+        if len(self._short) == SHORT_GROUP:
+            typical = statistics.median_low(self._short)
+            self._short = []
+            if abs(typical / plan.price["seconds"] - 1) > NOT_WORTH_LEARNING:
+                self._observe(plan, typical, SHORT_TIMES)
+
+    def _observe(self, plan: _core.Plan, seconds: float, times: int) -> None:
         price = plan.price
         predicted = price["seconds"] / price["correction"]
-        self.profile = self.profile.observed(plan.method, plan.direction == "write", cached, seconds / predicted)
+        self.profile = self.profile.observed(price["place"], seconds / predicted, times)
         self._has_learned = True
 
     def keep(self) -> None:

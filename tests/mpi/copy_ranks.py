@@ -15,7 +15,6 @@ import numpy as np
 from mpi4py import MPI
 
 import swath
-from swath.copying import workers
 
 COPIES: list[tuple[str, dict[str, Any]]] = [
     ("b.npy", {"axes": (1, 0)}),
@@ -27,7 +26,7 @@ COPIES: list[tuple[str, dict[str, Any]]] = [
 
 def main() -> None:
     comm = MPI.COMM_WORLD
-    workers.cores_of_node = lambda: comm.size  # all of them work, however few cores there are
+    shared: dict[str, Any] = {"comm": comm, "workers": comm.size}
     folder = comm.bcast(tempfile.mkdtemp() if comm.rank == 0 else None)
     source = os.path.join(folder, "a.npy")
     if comm.rank == 0:
@@ -35,7 +34,7 @@ def main() -> None:
     comm.Barrier()
     for name, options in COPIES:
         together, alone = os.path.join(folder, name), os.path.join(folder, f"alone-{name}")
-        swath.copy(source, together, memory=200_000 * comm.size, checkpoint_bytes=100_000, comm=comm, **options)
+        swath.copy(source, together, memory=200_000 * comm.size, checkpoint_bytes=100_000, **shared, **options)
         if comm.rank == 0:
             swath.copy(source, alone, memory=200_000, checkpoint_bytes=100_000, **options)
             with open(together, "rb") as a, open(alone, "rb") as b:
@@ -44,7 +43,7 @@ def main() -> None:
             assert swath.verify(source, together, axes=options.get("axes"), memory="1MiB", comm=comm)
     engine = "fault:write@3=EIO" if comm.rank == comm.size - 1 else None
     try:
-        swath.copy(source, os.path.join(folder, "c.npy"), order="F", memory=100_000, comm=comm, engine=engine)
+        swath.copy(source, os.path.join(folder, "c.npy"), order="F", memory=100_000, engine=engine, **shared)
     except swath.StoreError as error:
         told = comm.allgather(str(error))
         assert len(set(told)) == 1, told

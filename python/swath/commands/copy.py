@@ -32,7 +32,7 @@ examples:
   swath copy a.npy b.zarr --chunks 512,512 --codecs zstd,crc32c
   swath copy a.npy b.h5 --chunks 512,512 --explain passes, requests, memory, seconds, disk space
   swath copy a.npy b.h5 --chunks 512,512 --resume  go on with one that was killed
-  mpiexec -n 4 swath copy a.npy b.h5               four ranks share the work
+  mpiexec -n 4 swath copy a.npy b.h5               as many of four ranks as make it faster
 
 read next: swath verify a.npy b.h5; docs/copying.md.
 """
@@ -71,6 +71,9 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     made.add_argument("--overwrite", action="store_true", help="replace a file of that name, when the new one is there")
     parser.add_argument("--memory", metavar="SIZE", help="the budget: 256MiB")
     parser.add_argument(
+        "--workers", metavar="N", type=int, help="ranks of a node that move data (default: as many as make it faster)"
+    )
+    parser.add_argument(
         "--explain", action="store_true", help="say what would be done and what it costs; write nothing"
     )
     parser.add_argument("--checkpoint", metavar="SIZE", help="after so many bytes what is done can be resumed (1GiB)")
@@ -98,6 +101,7 @@ def run(options: argparse.Namespace) -> int:
         "target_variable": options.variable,
         "memory": options.memory,
         "comm": comm,
+        "workers": options.workers,
     }
     with arguments.opened_source(options) as source:
         if options.explain:

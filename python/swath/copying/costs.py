@@ -30,6 +30,8 @@ class Costs:
         shuffle_byte: of bringing one byte into another order in memory.
         sync: of a sync with little left to write.
         merge_bytes: how much of the target the page cache may hold back until it is contiguous.
+        workers: processes of each node that share the tiles.
+        nodes: on which they are.
     """
 
     source: str
@@ -43,6 +45,8 @@ class Costs:
     shuffle_byte: float
     sync: float
     merge_bytes: int = MERGE_BYTES
+    workers: int = 1
+    nodes: int = 1
 
     @staticmethod
     def of(numbers: Mapping[str, Any], available_bytes: int | None = None, *, cached: bool = False) -> Costs:

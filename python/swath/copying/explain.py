@@ -17,7 +17,7 @@ class Explained:
         plan: of every rank.
         title: what goes where.
         layouts: source and target in words.
-        ranks: how many share the tiles.
+        ranks: how many share the tiles, of those that there are.
     """
 
     plan: CopyPlan
@@ -47,7 +47,7 @@ def text(plan: CopyPlan, title: str, layouts: tuple[str, str], ranks: int = 1) -
         f"  memory    {in_bytes(plan.memory_bytes)} of {in_bytes(plan.budget_bytes)}{each}",
         f"  disk      {in_bytes(plan.disk_bytes)} free are needed"
         + (f", {in_bytes(plan.scratch_bytes)} of it only meanwhile" if plan.scratch_bytes else ""),
-        f"  seconds   {in_seconds(plan.seconds)} predicted for one process ({plan.passes[0].costs.source})",
+        f"  seconds   {in_seconds(plan.seconds)} predicted ({plan.passes[0].costs.source})",
     ]
     return "\n".join(lines) + "\n"
 

@@ -64,6 +64,8 @@ it, and by itself (a long request makes large folios). Seen once, on ext4, with 
 reserved file: 1.30, 0.93 and 0.17 s a GiB at first, 0.61, 0.44 and 0.10 s again; a profile does not tell it yet."""
 DEVICE_SHARED = 0.5
 """A device that reads and writes at once takes the longer of both, and this part of the shorter."""
+THREADS = 3.0
+"""Of a process: one reads, one shuffles, one writes."""
 HINDRANCE = 0.15
 """So much of the work of processors is not hidden behind a device that is slower."""
 
@@ -222,9 +224,14 @@ class Pass:
         """Of each stage; "last", the writing of the last band to the device; and "total".
 
         Stages overlap; the first tile and the last band do not. Of what a device reads and writes at the same time it
-        hides a part; processors copy from and to the page cache, and in memory.
+        hides a part; processors copy from and to the page cache, and in memory. More workers share all but the device,
+        and the turns at one file.
         """
-        costs, tiles = self.costs, max(self.tiles, 1)
+        costs = self.costs
+        workers = costs.workers * costs.nodes
+        tiles = max(self.tiles / workers, 1)  # of each
+        # Linux lets one process of a node at a time write to a file: only files of their own are written at once.
+        writers = workers if self.target.worker_bytes and self.target.whole_chunks else costs.nodes
         read_run = self.source.nbytes / max(self.read_requests, 1)
         write_run = self.target.nbytes / max(self.write_requests, 1)
         # A compressed chunk is read whole for every tile that has a part of it.
@@ -244,17 +251,18 @@ class Pass:
         meanwhile = to_device - last
         busy = {
             "device": max(reading, meanwhile) + DEVICE_SHARED * min(reading, meanwhile),
-            "processors": (copied_in + writing + shuffling) / max(min(costs.cores, 3.0), 1.0),
-            "reading": max(reading, copied_in - decoding + decoding / costs.cores),
-            "shuffling": shuffling,
-            "writing": writing - encoding + encoding / costs.cores,
+            "processors": (copied_in + writing + shuffling)
+            / (max(min(costs.cores, THREADS * costs.workers), 1.0) * costs.nodes),
+            "reading": max(reading, (copied_in - decoding) / workers + decoding / (costs.cores * costs.nodes)),
+            "shuffling": shuffling / workers,
+            "writing": (writing - encoding) / writers + encoding / (costs.cores * costs.nodes),
         }
         # Every tile and slab is asked for by the interpreter, one at a time.
         slabs = 1 if self.in_place else math.prod(self.tile) / max(self.slab_elements, 1)
         busy["interpreter"] = STEP_SECONDS * tiles * (1 + slabs)
         # What waits for the device still costs something: threads take each other's cores and locks.
-        beside = HINDRANCE * (copied_in + shuffling + writing + busy["interpreter"])
-        ends = (busy["reading"] + writing) / tiles  # the first tile is only read, the last one only written
+        beside = HINDRANCE * ((copied_in + shuffling + writing) / costs.nodes + busy["interpreter"])
+        ends = (busy["reading"] + writing / writers) / tiles  # the first tile is only read, the last one only written
         slowest = max(busy.values())
         return {**busy, "last": last, "total": slowest + beside + min(ends, slowest) + last + costs.sync}
 
@@ -302,7 +310,7 @@ class CopyPlan:
 
     Attributes:
         passes: one, or two with a scratch file between.
-        budget_bytes: the memory that was allowed.
+        budget_bytes: the memory that was allowed to each process that moves tiles.
         reason: why so many passes.
     """
 
@@ -317,6 +325,11 @@ class CopyPlan:
         if not any(side.worker_bytes for p in self.passes for side in (p.source, p.target)):
             overhead = min(overhead, TYPICAL_OVERHEAD_BYTES)
         return max(p.memory_bytes for p in self.passes) + overhead
+
+    @property
+    def workers_of_node(self) -> int:
+        """How many processes of a node move tiles, each within its own part of the memory."""
+        return self.passes[0].costs.workers
 
     @property
     def seconds(self) -> float:
@@ -337,6 +350,7 @@ class CopyPlan:
         """As plain data, for JSON."""
         return {
             "passes": [p.to_dict() for p in self.passes],
+            "workers_of_node": self.workers_of_node,
             "budget_bytes": self.budget_bytes,
             "memory_bytes": self.memory_bytes,
             "disk_bytes": self.disk_bytes,

@@ -14,9 +14,10 @@ from swath.copying.plan import CopyPlan, Pass, make_plan
 from swath.copying.request import CopyRequest
 from swath.copying.sides import Side
 from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve
-from swath.copying.workers import Workers
+from swath.copying.workers import Workers, best_plan, counts_to_weigh
 from swath.errors import ArgumentError, Error, ExistsError, StoreError
 from swath.formats import Description, TiledLayout
+from swath.ranks import Ranks
 
 DROP_PART = 2
 """Pages are dropped behind a copy whose two files are larger than the available memory divided by this."""
@@ -37,27 +38,46 @@ class Job:
     drops: bool
 
 
-def plan_copy(request: CopyRequest, budget: int, *, cached: bool = False) -> CopyPlan:
-    """By the profile of the store that will hold the target. Raises ArgumentError where the budget is too small."""
-    return make_plan(
-        request.source_side,
-        request.target_side,
-        budget_bytes=budget,
-        costs=_costs(request, cached=cached),
-        converts=request.converts,
-    )
+def plan_copy(
+    request: CopyRequest, ranks: Ranks, asked_workers: int | None, memory: int, *, cached: bool = False
+) -> CopyPlan:
+    """By the profile of the store that will hold the target.
+
+    Args:
+        request: what is asked for.
+        ranks: that may work.
+        asked_workers: how many of a node shall; None for as many as pay.
+        memory: of a node.
+        cached: whether the source is in the page cache.
+
+    Raises ArgumentError where the memory is too small.
+    """
+    costs = _costs(request, ranks, cached=cached)
+
+    def plan_for(workers: int) -> CopyPlan:
+        return make_plan(
+            request.source_side,
+            request.target_side,
+            budget_bytes=memory // workers,
+            costs=dataclasses.replace(costs, workers=workers),
+            converts=request.converts,
+        )
+
+    return best_plan(counts_to_weigh(ranks, asked_workers), plan_for)
 
 
-def _costs(request: CopyRequest, *, cached: bool = False) -> Costs:
+def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Costs:
     """Of the store that will hold the target."""
     stored = profile.for_path(os.path.dirname(os.path.realpath(request.target_path)))
     core = _core.default_profile() if stored is None else stored.core
-    return Costs.of({**core.to_dict(), "source": core.source}, available_bytes(), cached=cached)
+    costs = Costs.of({**core.to_dict(), "source": core.source}, available_bytes(), cached=cached)
+    return dataclasses.replace(costs, nodes=ranks.comm.node_count)
 
 
 def prepare_job(
     request: CopyRequest,
-    workers: Workers,
+    ranks: Ranks,
+    asked_workers: int | None,
     memory: int,
     overwrite: bool,
     resume: bool | None,
@@ -66,7 +86,6 @@ def prepare_job(
 ) -> Job:
     """On rank 0: everything that is decided once. The journal is locked, and put into `journal_kept`."""
     target = request.target_path
-    budget = memory // workers.most_on_a_node
     aside = Aside.prepare(target, overwrite=overwrite, atomic=True, is_folder=request.is_folder)
     working = working_path(target)
     aside = dataclasses.replace(aside, working_path=working)
@@ -76,10 +95,10 @@ def prepare_job(
         going_on = _goes_on(journal, request, identity, working, resume)
         if going_on:
             assert journal.header is not None
-            plan = _planned_before(journal.header, request, budget)
+            plan = _planned_before(journal.header, request, ranks, asked_workers, memory)
             files = _files(request, plan, working)
         else:
-            plan = plan_copy(request, budget)
+            plan = plan_copy(request, ranks, asked_workers, memory)
             remove(working)
             remove(working + ".scratch")
             # How little compressed chunks need shows only when they are written.
@@ -96,6 +115,7 @@ def prepare_job(
     available = available_bytes()
     moved = request.source_side.nbytes + request.target_side.nbytes
     drops = available is not None and moved > available // DROP_PART
+    workers = Workers.of(ranks, plan.workers_of_node)
     return Job(request, plan, workers, identity, aside, files, journal.done, checkpoint_bytes, drops)
 
 
@@ -136,31 +156,38 @@ def _kept(plan: CopyPlan) -> list[dict[str, Any]]:
     ]
 
 
-def _planned_before(header: dict[str, Any], request: CopyRequest, budget: int) -> CopyPlan:
-    """The plan by which an interrupted copy was made; ArgumentError where this budget is too small for it."""
-    costs = _costs(request)
+def _planned_before(
+    header: dict[str, Any], request: CopyRequest, ranks: Ranks, asked_workers: int | None, memory: int
+) -> CopyPlan:
+    """The plan by which an interrupted copy was made; ArgumentError where there is too little memory for it."""
+    costs = _costs(request, ranks)
     itemsize = request.source.dtype.itemsize
     between = [Side.tiled(request.shape, itemsize, kept["chunk"]) for kept in header["passes"][:-1]]
     sides = [request.source_side, *between, request.target_side]
-    passes = tuple(
-        Pass(
-            sides[n],
-            sides[n + 1],
-            tuple(kept["tile"]),
-            tuple(kept["slab"]),
-            request.converts and n + 2 == len(sides),
-            costs,
+
+    def plan_for(workers: int) -> CopyPlan:
+        passes = tuple(
+            Pass(
+                sides[n],
+                sides[n + 1],
+                tuple(kept["tile"]),
+                tuple(kept["slab"]),
+                request.converts and n + 2 == len(sides),
+                dataclasses.replace(costs, workers=workers),
+            )
+            for n, kept in enumerate(header["passes"])
         )
-        for n, kept in enumerate(header["passes"])
-    )
-    plan = CopyPlan(passes, budget, "as the interrupted copy was planned")
-    if plan.memory_bytes > budget:
-        raise ArgumentError(
-            f"{request.title}: the interrupted copy was planned with more memory: each rank of a node needs "
-            f"{plan.memory_bytes} bytes of it, and {budget} are allowed: give as much as then (memory=, --memory), "
-            "or begin anew with resume=False (--restart)"
-        )
-    return plan
+        budget = memory // workers
+        plan = CopyPlan(passes, budget, "as the interrupted copy was planned")
+        if plan.memory_bytes > budget:
+            raise ArgumentError(
+                f"{request.title}: the interrupted copy was planned with more memory: each rank of a node that works "
+                f"needs {plan.memory_bytes} bytes of it, and {budget} are allowed: give as much as then (memory=, "
+                "--memory), or begin anew with resume=False (--restart)"
+            )
+        return plan
+
+    return best_plan(counts_to_weigh(ranks, asked_workers), plan_for)
 
 
 def _new_files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Description, ...]:

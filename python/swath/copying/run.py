@@ -36,7 +36,7 @@ class Copied:
         seconds: all of it.
         sync_seconds: of them, waiting at the end for what was written to be on the medium.
         bytes: of the target's elements.
-        working_ranks: how many ranks moved tiles, see `swath.copying.workers`.
+        working_ranks: how many ranks moved tiles.
         resumed_bytes: of the bytes that all passes move, those that an earlier, interrupted copy had moved.
     """
 
@@ -70,6 +70,7 @@ def copy(
     overwrite: bool = False,
     resume: bool | None = None,
     comm: Any = None,
+    workers: int | None = None,
     engine: str | None = None,
     checkpoint_bytes: int = CHECKPOINT_BYTES,
 ) -> Copied:
@@ -101,7 +102,10 @@ def copy(
         overwrite: whether an existing target may be replaced.
         resume: True goes on with a copy that was interrupted (or begins, where there is none); False begins anew; None
             begins, but refuses to throw away what an interrupted copy has done.
-        comm: an mpi4py communicator: the ranks share the work, on each node as many of them as it has cores.
+        comm: an mpi4py communicator, whose ranks may share the work.
+        workers: how many ranks of each node move tiles; the others sleep. By default as many as make the copy faster
+            by the plan, at most as many as the node has cores: one process reads, shuffles and writes at once, and
+            alone keeps most devices busy.
         engine: see `swath.open`.
         checkpoint_bytes: after so many bytes the journal is brought up to date.
 
@@ -133,11 +137,11 @@ def copy(
         )
         if not isinstance(checkpoint_bytes, int) or checkpoint_bytes < 1:
             raise ArgumentError(f"checkpoint_bytes: expected at least 1, not {checkpoint_bytes!r}")
-        workers = Workers.of(ranks)
-        return prepare_job(request, workers, memory_bytes(memory), overwrite, resume, checkpoint_bytes, journal)
+        budget = memory_bytes(memory)
+        return prepare_job(request, ranks, workers, budget, overwrite, resume, checkpoint_bytes, journal)
 
     asked = f"copy to {target} axes={axes} order={order} chunks={chunks} dtype={dtype} memory={memory}"
-    asked += f" shards={shards} codecs={codecs}"
+    asked += f" shards={shards} codecs={codecs} workers={workers}"
     job = ranks.on_first(asked, prepare)
     state = State(job, ranks, engine, journal[0] if journal else None, job.done)
     try:
@@ -166,6 +170,7 @@ def explain_copy(
     variable: str | None = None,
     memory: int | str | None = None,
     comm: Any = None,
+    workers: int | None = None,
     cached: bool | None = None,
     **how: Any,
 ) -> explain.Explained:
@@ -177,6 +182,7 @@ def explain_copy(
         variable: see `copy`.
         memory: see `copy`.
         comm: see `copy`.
+        workers: see `copy`.
         cached: whether the source is taken to be in the page cache; by default it is not.
         how: axes, order, chunks, shards, codecs, dtype, casting, format and target_variable, as for `copy`.
 
@@ -189,9 +195,9 @@ def explain_copy(
         request = make_request(
             description_of(source, variable), target, variable=how.pop("target_variable", None), **how
         )
-        workers = Workers.of(ranks)
-        plan = plan_copy(request, memory_bytes(memory) // workers.most_on_a_node, cached=bool(cached))
-        return explain.Explained(plan, request.title, _layout_words(request), len(workers.ranks))
+        plan = plan_copy(request, ranks, workers, memory_bytes(memory), cached=bool(cached))
+        working = Workers.of(ranks, plan.workers_of_node)
+        return explain.Explained(plan, request.title, _layout_words(request), len(working.ranks))
 
     return ranks.on_first(f"explain copy to {target}", work)
 

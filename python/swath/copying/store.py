@@ -114,8 +114,8 @@ class WriteBack:
     Args:
         target: the file or folder, and where its bands are.
         source: of the copy, the same.
-        drops: whether pages of both are forgotten when they are no longer needed, so that a copy larger than the memory
-            does not push everything else out of it.
+        drops: whether pages of the bands that are done are forgotten, so that a copy larger than the memory does not
+            push everything else out of it.
         bands_behind: so many bands before the one that was just written: no worker is at work on that one any more.
     """
 
@@ -158,8 +158,7 @@ class WriteBack:
     def close(self) -> None:
         """Ends the thread."""
         if self._drops:
-            for path in (self._source, self._path):
-                self._jobs.put(functools.partial(_drop, path, WHOLE))
+            self._jobs.put(self._drop_rest)
         self._jobs.put(None)
         self._thread.join()
 
@@ -182,6 +181,15 @@ class WriteBack:
         source = self._source_span_of(before)
         if source is not None:
             _drop(self._source, source)
+
+    def _drop_rest(self) -> None:
+        """Forgets what is left of the target, and of a source that is read in its own order.
+
+        Of another source all is left: to forget 6 GiB takes 0.3 s, and no page that it pushed out comes back by that.
+        """
+        _drop(self._path, WHOLE)
+        if self._source_span_of(0) is not None:
+            _drop(self._source, WHOLE)
 
     def _sync_range(self, span: Span, what: int) -> None:
         descriptor = os.open(self._path, os.O_RDONLY)

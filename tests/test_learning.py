@@ -1,0 +1,88 @@
+"""What a profile learns from operations: when, from which, and of what."""
+
+import pytest
+
+from swath import _core
+from swath.learning import SHORT_GROUP, SHORT_SECONDS, Learning
+
+PLACE = "list/read/cache/small"
+COMMON = "any/read/cache/small"
+
+
+class Priced:
+    """What learning needs of a plan: a price of so many seconds, as the profile has it now."""
+
+    def __init__(self, learning, uncorrected):
+        known = learning.profile.corrections
+        factor = known.get(PLACE, (1.0, 0))[0] * known.get(COMMON, (1.0, 0))[0]
+        self.price = {"seconds": uncorrected * factor, "correction": factor, "place": PLACE}
+
+
+def carry_out(learning, plan, seconds):
+    """One operation and the agreement after it, where this rank is the slowest."""
+    learning.measured(plan, seconds=seconds)
+    learning.told(learning.own_nanoseconds())
+
+
+def test_one_long_operation_teaches_at_once():
+    learning = Learning(None)
+    carry_out(learning, Priced(learning, SHORT_SECONDS), 1.5 * SHORT_SECONDS)
+    factors = learning.profile.corrections
+    assert {place: seen for place, (_, seen) in factors.items()} == {PLACE: 1, COMMON: 1}
+    assert factors[COMMON][0] == pytest.approx(1 + 0.5 / 8)
+    assert factors[PLACE][0] == pytest.approx(1 + 0.5 / 16)
+
+
+def test_short_operations_teach_by_the_median_of_a_group():
+    learning = Learning(None)
+    plan = Priced(learning, SHORT_SECONDS / 10)
+    for turn in range(SHORT_GROUP - 1):
+        carry_out(learning, plan, SHORT_SECONDS / (2 if turn < 2 else 5))  # two of them disturbed
+        assert learning.profile.corrections == {}
+    carry_out(learning, plan, SHORT_SECONDS / 5)
+    for _ in range(30 * SHORT_GROUP):
+        carry_out(learning, plan, SHORT_SECONDS / 5)
+        if learning.profile.corrections[PLACE][1] != plan.price.get("seen"):
+            plan = Priced(learning, SHORT_SECONDS / 10)
+            plan.price["seen"] = learning.profile.corrections[PLACE][1]
+    assert plan.price["correction"] == pytest.approx(2, rel=0.1)
+
+
+def test_a_group_is_of_one_plan():
+    learning = Learning(None)
+    plans = [Priced(learning, SHORT_SECONDS / 10) for _ in range(2)]
+    for turn in range(3 * SHORT_GROUP):
+        carry_out(learning, plans[turn % 2], SHORT_SECONDS / 2)
+    assert learning.profile.corrections == {}
+
+
+def test_a_price_that_is_about_right_is_left_alone():
+    """So that plans which are kept, and were made from this profile, stay of use."""
+    learning = Learning(None)
+    profile = learning.profile
+    for seconds in (1.08, 0.92):
+        plan = Priced(learning, SHORT_SECONDS / 10)
+        for _ in range(SHORT_GROUP):
+            carry_out(learning, plan, seconds * SHORT_SECONDS / 10)
+    assert learning.profile is profile
+
+
+def test_the_slowest_rank_counts_and_nobody_who_did_not_take_part():
+    learning = Learning(None)
+    learning.told(10**9)  # of an operation before this array was opened, say
+    assert learning.profile.corrections == {}
+    learning.measured(Priced(learning, 1.0), seconds=1.0)
+    assert learning.own_nanoseconds() == 10**9
+    learning.told(2 * 10**9)
+    assert learning.profile.corrections[COMMON][0] == pytest.approx(1 + 1 / 8)
+
+
+def test_a_frozen_profile_learns_nothing():
+    learning = Learning(None, frozen=True)
+    carry_out(learning, Priced(learning, 1.0), 2.0)
+    assert learning.profile.corrections == {}
+
+
+def test_what_is_observed_must_have_a_place():
+    with pytest.raises(Exception, match="no place of a correction"):
+        _core.default_profile().observed("two-phase/read/cache", 2.0)
