@@ -10,12 +10,12 @@ COMMON = "any/read/cache/small"
 
 
 class Priced:
-    """What learning needs of a plan: a price of so many seconds, as the profile has it now."""
+    """What learning needs of a plan: a price of so many seconds of work, as the profile has it now."""
 
-    def __init__(self, learning, uncorrected):
+    def __init__(self, learning, work, fixed=0.0):
         known = learning.profile.corrections
         factor = known.get(PLACE, (1.0, 0))[0] * known.get(COMMON, (1.0, 0))[0]
-        self.price = {"seconds": uncorrected * factor, "correction": factor, "place": PLACE}
+        self.price = {"seconds": work * factor + fixed, "fixed": fixed, "correction": factor, "place": PLACE}
 
 
 def carry_out(learning, plan, seconds):
@@ -65,6 +65,19 @@ def test_a_price_that_is_about_right_is_left_alone():
         for _ in range(SHORT_GROUP):
             carry_out(learning, plan, seconds * SHORT_SECONDS / 10)
     assert learning.profile is profile
+
+
+@pytest.mark.parametrize(("work", "teaches"), [(0.9e-4, False), (1.1e-4, True)])
+def test_an_operation_that_is_mostly_fixed_teaches_nothing(work, teaches):
+    learning = Learning(None)
+    plan = Priced(learning, work, fixed=1e-4)
+    for _ in range(SHORT_GROUP):
+        carry_out(learning, plan, 1.5 * work)  # without what is fixed
+    if teaches:
+        known = learning.profile.corrections
+        assert 1.1 < known[COMMON][0] * known[PLACE][0] < 1.5
+    else:
+        assert learning.profile.corrections == {}
 
 
 def test_the_slowest_rank_counts_and_nobody_who_did_not_take_part():

@@ -83,7 +83,7 @@ std::string parts_of(const Price& price) {
   if (price.correction != 1) {
     std::array<char, 32> factor{};
     std::snprintf(factor.data(), factor.size(), "%.2f", price.correction);
-    text += std::string("; times ") + factor.data() + ", learned from operations before";
+    text += std::string("; what is not fixed times ") + factor.data() + ", learned from operations before";
   }
   return text;
 }

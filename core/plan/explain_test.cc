@@ -27,16 +27,16 @@ TEST(Explain, SaysWhatIsDoneByWhomAndWhatElseItWouldCost) {
   layout        C order at offset 128
   data          1.9 KiB, at most 960 B a rank
   runs          R_dist = 8 contiguous runs, S_dist = 240 bytes the longest
-  method        sieve: predicted 33.3 us; next direct, 35.5 us (1.1 x)
+  method        sieve: predicted 33.1 us; next direct, 34.7 us (1.0 x)
   priced from   stated defaults; 100 % in the page cache
 
 All ranks together, by method (> chosen):
   method                         requests  mean size     read  written  exchanged  buffers a rank  predicted
-    direct                              8      240 B  1.9 KiB      0 B        0 B             0 B    35.5 us
-  > sieve, windows of 512.0 KiB         2    1.6 KiB  3.3 KiB      0 B        0 B         4.0 KiB    33.3 us
-    list                                8      240 B  1.9 KiB      0 B        0 B        24.0 KiB    35.8 us
+    direct                              8      240 B  1.9 KiB      0 B        0 B             0 B    34.7 us
+  > sieve, windows of 512.0 KiB         2    1.6 KiB  3.3 KiB      0 B        0 B         4.0 KiB    33.1 us
+    list                                8      240 B  1.9 KiB      0 B        0 B        24.0 KiB    35.0 us
     two-phase                           1    1.9 KiB  1.9 KiB      0 B      960 B         8.0 KiB    36.2 us
-  of them 1.01 us transfer, 317 ns copying, 0.00 ns exchange, 32.0 us fixed
+  of them 844 ns transfer, 298 ns copying, 0.00 ns exchange, 32.0 us fixed
 
 Each rank, by sieve (direct beside it):
   rank  requests  mean size     read  written  exchanged  buffers  holds  direct requests
@@ -57,9 +57,9 @@ TEST(Explain, OfAWriteCountsWhatIsReadToFillHoles) {
 
 All ranks together, by method (> chosen):
   method                         requests  mean size     read  written  exchanged  buffers a rank  predicted
-    direct                            120        8 B      0 B    960 B        0 B             0 B     176 us
+    direct                            120        8 B      0 B    960 B        0 B             0 B     160 us
   > sieve, windows of 512.0 KiB         2    1.9 KiB  1.9 KiB  1.9 KiB        0 B         4.0 KiB    24.4 us
-    list                              120        8 B      0 B    960 B        0 B        24.0 KiB     190 us
+    list                              120        8 B      0 B    960 B        0 B        24.0 KiB     173 us
     two-phase                           2    1.9 KiB  1.9 KiB  1.9 KiB        0 B        12.0 KiB    24.8 us
   of them 4.02 us transfer, 382 ns copying, 0.00 ns exchange, 20.0 us fixed
 

@@ -228,11 +228,35 @@ double cached_requests_at(const Curve& each, double requests, double bytes, doub
   return requests_at(each, std::max(requests, std::floor(bytes / kWindowBytes)), bytes, jump);
 }
 
+// How much of a jump to another page each of so many requests of the page cache costs.
+//
+// Example: of 8 bytes of every 272, one request in 15 is in another page than the last one; the others cost 0.3 of
+// that.
+double jump_part(const Work& work, double requests) {
+  constexpr double kWithinPage = 0.3;
+  if (!work.jumps) return 0;
+  const double to_others = std::min(1.0, work.span / std::max(requests, 1.0) / kPageBytes);
+  return kWithinPage + (1 - kWithinPage) * to_others;
+}
+
+// How much of the memory that ranks share an operation uses, from 0, where its core's cache holds all, to 1.
+double memory_part(const Profile& profile, const Work& work) {
+  const Curve& byte = profile.memory_byte_load;
+  return byte.at(std::max(work.memory_bytes, work.share_span)) / byte.points().back().y;
+}
+
+// How many times longer each of so many ranks at once takes: ranks are in each other's way where they share memory, and
+// where they take turns on a core.
+double slowdown_of(const Curve& in_memory, double ranks, double memory_part, double turns) {
+  return std::max(turns, 1 + (in_memory.at_or_in_proportion(ranks) - 1) * memory_part);
+}
+
 // Reading what the page cache has.
-double cached_read_seconds(const Medium& cache, const Work& work, double turns) {
-  const double jump = work.jumps ? (work.batched ? cache.read_jump_batched : cache.read_jump) : 0;
+double cached_read_seconds(const Profile& profile, const Work& work, double turns) {
+  const Medium& cache = profile.cache;
+  const double jump = (work.batched ? cache.read_jump_batched : cache.read_jump) * jump_part(work, work.read_requests);
   return cached_requests_at(cache.read, work.read_requests, work.read_bytes, jump) *
-         std::max(turns, cache.read_slowdown.at_or_in_proportion(work.transfers_at_once));
+         slowdown_of(cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
 }
 
 // Reading what it has not. Pages that several ranks want are read once; requests closer than a page make the kernel
@@ -248,7 +272,7 @@ double device_read_seconds(const Profile& profile, const Work& work) {
     const double jump = work.jumps ? (work.batched ? device.read_jump_batched : device.read_jump) : 0;
     pages = reads_ahead ? requests_at(device.read, std::max(work.span / kAheadBytes, 1.0), work.span, 0)
                         : requests_at(device.read, work.read_requests, work.read_bytes, jump);
-    if (reads_ahead || work.overlap > 1) copies = cached_read_seconds(profile.cache, work, 1);
+    if (reads_ahead || work.overlap > 1) copies = cached_read_seconds(profile, work, 1);
   }
   // Pages that are written in part are read first, one after the other.
   const double partial =
@@ -256,10 +280,11 @@ double device_read_seconds(const Profile& profile, const Work& work) {
   return (pages + partial) * slowdown / work.overlap + copies;
 }
 
+// Writing is in turns whatever the memory: the kernel lets one at a time write to a file.
 double write_seconds(const Medium& cache, const Work& work, double turns) {
-  const double jump = work.jumps ? cache.write_jump : 0;
+  const double jump = cache.write_jump * jump_part(work, work.write_requests);
   return cached_requests_at(cache.write, work.write_requests, work.written_bytes, jump) *
-         std::max(turns, cache.write_slowdown.at_or_in_proportion(work.transfers_at_once));
+         slowdown_of(cache.write_slowdown, work.transfers_at_once, 1, turns);
 }
 
 }  // namespace
@@ -307,13 +332,13 @@ Price price_of(const Request& request, Method method, const Work& work) {
   Price price;
 
   const double read_device = uncached > 0 ? device_read_seconds(profile, work) : 0;
-  const double read = (1 - uncached) * cached_read_seconds(profile.cache, work, turns) + uncached * read_device;
+  const double read = (1 - uncached) * cached_read_seconds(profile, work, turns) + uncached * read_device;
   // Written bytes stay in the page cache until they are synced.
   const double write = write_seconds(profile.cache, work, turns);
   const double piece = reading ? profile.read_piece_seconds : profile.write_piece_seconds;
   price.transfer = read + write + (work.locks * profile.lock_seconds + work.pieces * piece) * turns;
 
-  const double slowdown = std::max(turns, profile.copy_slowdown.at_or_in_proportion(node));
+  const double slowdown = slowdown_of(profile.copy_slowdown, node, memory_part(profile, work), turns);
   const auto copy = [&](const Curve& curve, double bytes, double block) {
     return bytes <= 0 ? 0 : bytes / block * curve.times_x_at(block);
   };
@@ -341,7 +366,8 @@ Price price_of(const Request& request, Method method, const Work& work) {
   price.fixed += profile.operation_seconds * turns;
   // A transfer from the page cache is work of the same core that exchanges; one from a device is waiting.
   if (work.overlaps) price.hidden = std::min(uncached * read_device, price.copy + price.exchange);
-  price.place = correction_place(method, request.direction, request.cached, scale_of(work.share_span));
+  const Scale scale = scale_of(std::max(work.share_span, work.memory_bytes));
+  price.place = correction_place(method, request.direction, request.cached, scale);
   price.correction = profile.corrections.factor(price.place);
   return price;
 }

@@ -52,8 +52,9 @@ struct Price {
   double correction = 1;  // learned: Profile::corrections, at ...
   size_t place = 0;       // ... this place
 
-  double uncorrected() const { return transfer + copy + exchange + fixed - hidden; }
-  double seconds() const { return uncorrected() * correction; }
+  // What is not fixed. Checks and agreement are the same by every method, and nothing is learned of them.
+  double uncorrected_work() const { return transfer + copy + exchange - hidden; }
+  double seconds() const { return fixed + uncorrected_work() * correction; }
 };
 
 // The two-phase numbers that a choice varies are in `request.tuning`.

@@ -54,11 +54,11 @@ struct Medium {
   bool known() const { return !read.empty(); }
 };
 
-// How much of a file an operation spans. What is learned of one scale says little of another: what a core's cache holds
-// costs other things than what fills the memory.
+// How much of the file or of memory an operation spans. What is learned of one scale says little of another: what a
+// core's cache holds costs other things than what fills the memory.
 enum class Scale { kSmall, kMedium, kLarge };
 std::string to_string(Scale scale);
-// `span_bytes`: from the first byte of the rank with most to its last.
+// `span_bytes`: from the first byte of the rank with most to its last, in the file or in memory, whichever is more.
 Scale scale_of(double span_bytes);
 
 // How far prices were off, learned from operations. Bounded, so that one disturbed hour cannot spoil the choice for
@@ -70,8 +70,8 @@ Scale scale_of(double span_bytes);
 class Corrections {
  public:
   static constexpr double kMost = 4;
-  static constexpr size_t kCommon = 2 * 2 * 3;         // directions, media, scales
-  static constexpr size_t kMethods = 4 * kCommon;      // places: of each method (correction_place()) ...
+  static constexpr size_t kCommon = size_t{2} * 2 * 3;  // directions, media, scales
+  static constexpr size_t kMethods = 4 * kCommon;       // places: of each method (correction_place()) ...
   static constexpr size_t kCount = kMethods + kCommon;  // ... and after them what is common
 
   // Of a method's place: both factors.

@@ -20,7 +20,8 @@ SHORT_GROUP = 16
 SHORT_TIMES = 4
 """A group counts as so many operations."""
 NOT_WORTH_LEARNING = 0.1
-"""A group that is off by no more teaches nothing: plans that are kept stay as good as they are."""
+"""A group that is off by no more teaches nothing: plans that are kept stay as good as they are. Nor does an operation
+whose fixed part is more than its work."""
 
 
 class Learning:
@@ -65,13 +66,15 @@ class Learning:
         if len(self._short) == SHORT_GROUP:
             typical = statistics.median_low(self._short)
             self._short = []
-            if abs(typical / plan.price["seconds"] - 1) > NOT_WORTH_LEARNING:
-                self._observe(plan, typical, SHORT_TIMES)
+            self._observe(plan, typical, SHORT_TIMES, not_worth=NOT_WORTH_LEARNING)
 
-    def _observe(self, plan: _core.Plan, seconds: float, times: int) -> None:
+    def _observe(self, plan: _core.Plan, seconds: float, times: int, not_worth: float = 0.0) -> None:
+        """`seconds` are those of the work: what is fixed, checks and agreement, is not among them, nor corrected."""
         price = plan.price
-        predicted = price["seconds"] / price["correction"]
-        self.profile = self.profile.observed(price["place"], seconds / predicted, times)
+        work = price["seconds"] - price["fixed"]
+        if work / price["correction"] < price["fixed"] or abs(seconds / work - 1) <= not_worth:
+            return
+        self.profile = self.profile.observed(price["place"], seconds / work * price["correction"], times)
         self._has_learned = True
 
     def keep(self) -> None:
