@@ -101,19 +101,23 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("moments", [3, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(1000)])])
 def test_copies_into_a_zarr_store_that_are_killed_leave_no_half_result_and_go_on(tmp_path: Path, moments: int) -> None:
     """Chunks are files of their own: none is left half written, or under a hidden name."""
-    source_of(tmp_path, (300, 200))
+    source_of(tmp_path, (600, 400))
     options: dict[str, Any] = {"chunks": (13, 17), "memory": 200_000, "checkpoint_bytes": 40_000}
     target = tmp_path / "b.zarr"
-    swath.copy(tmp_path / "a.npy", target, **options)
-    reference = contents(target)
     journal = tmp_path / ".b.zarr.swath-copy.journal"
+    process = start(tmp_path, "b.zarr", **options)
+    wait_for_journal(journal, process)
+    writes_from = time.monotonic()
+    assert process.wait(100) == 0
+    whole = time.monotonic() - writes_from
+    reference = contents(target)
     dice = random.Random(moments)
     went_on = 0
     for _ in range(moments):
         shutil.rmtree(target)
         process = start(tmp_path, "b.zarr", **options)
         wait_for_journal(journal, process)
-        time.sleep(dice.random() * 0.3)
+        time.sleep(dice.random() * whole)
         process.send_signal(signal.SIGKILL)
         process.wait(10)
         if target.exists():  # it was complete already
