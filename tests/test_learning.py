@@ -67,17 +67,23 @@ def test_a_price_that_is_about_right_is_left_alone():
     assert learning.profile is profile
 
 
-@pytest.mark.parametrize(("work", "teaches"), [(0.9e-4, False), (1.1e-4, True)])
+@pytest.mark.parametrize(("work", "teaches"), [(0.0, False), (0.9e-4, False), (1.1e-4, True)])
 def test_an_operation_that_is_mostly_fixed_teaches_nothing(work, teaches):
     learning = Learning(None)
     plan = Priced(learning, work, fixed=1e-4)
     for _ in range(SHORT_GROUP):
-        carry_out(learning, plan, 1.5 * work)  # without what is fixed
+        carry_out(learning, plan, max(1.5 * work, 1e-6))  # without what is fixed
     if teaches:
         known = learning.profile.corrections
         assert 1.1 < known[COMMON][0] * known[PLACE][0] < 1.5
     else:
         assert learning.profile.corrections == {}
+
+
+def test_a_plan_without_a_price_teaches_nothing():
+    learning = Learning(None)
+    carry_out(learning, Priced(learning, 0.0), 1.0)
+    assert learning.profile.corrections == {}
 
 
 def test_the_slowest_rank_counts_and_nobody_who_did_not_take_part():

@@ -72,7 +72,7 @@ class Learning:
         """`seconds` are those of the work: what is fixed, checks and agreement, is not among them, nor corrected."""
         price = plan.price
         work = price["seconds"] - price["fixed"]
-        if work / price["correction"] < price["fixed"] or abs(seconds / work - 1) <= not_worth:
+        if work <= 0 or work / price["correction"] < price["fixed"] or abs(seconds / work - 1) <= not_worth:
             return
         self.profile = self.profile.observed(price["place"], seconds / work * price["correction"], times)
         self._has_learned = True

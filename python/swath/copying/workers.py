@@ -17,7 +17,7 @@ ANOTHER_PAYS = 0.9
 
 @dataclasses.dataclass(frozen=True)
 class Workers:
-    """The ranks that move tiles, on each node as many.
+    """The ranks that move tiles, on each node the same number where it has so many.
 
     Attributes:
         ranks: in order; rank 0 is one.
@@ -63,8 +63,8 @@ def counts_to_weigh(ranks: Ranks, asked: int | None) -> tuple[int, ...]:
 def best_plan(counts: Sequence[int], plan_for: Callable[[int], CopyPlan]) -> CopyPlan:
     """The plan by so many workers of a node as pay: each reads, shuffles and writes with three threads already.
 
-    Where a copy waits for the device, two workers on 2 cores took 1.2 to 1.4 times as long as one: each has half of the
-    memory, and six threads take turns on the cores that three kept busy.
+    Where a copy waits for the device, two workers on 2 cores took longer than one (docs/copying.md): each has half
+    of the memory, and six threads take turns on the cores that three kept busy.
 
     Args:
         counts: of workers, fewest first.
