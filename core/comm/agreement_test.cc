@@ -113,9 +113,10 @@ TEST(Agreement, AnErrorWithoutWordsGoesBeforeADisagreementAndOneWithWordsAfterIt
 TEST(Agreement, EveryRankGetsTheNotesOfAll) {
   thrown(3, [](Comm& comm) {
     const auto notes = agree_same(comm, "read", std::nullopt, {comm.rank(), 10, -1});
-    EXPECT_EQ(notes, (std::vector<Note>{{0, 10, -1, 0}, {1, 10, -1, 0}, {2, 10, -1, 0}}));
+    EXPECT_EQ(notes, (std::vector<Note>{{0, 10, -1, 0, 0}, {1, 10, -1, 0, 0}, {2, 10, -1, 0, 0}}));
   });
-  EXPECT_EQ(agree_same(*make_solo_comm(), "read", std::nullopt, {7, 8, 9, 10}), (std::vector<Note>{{7, 8, 9, 10}}));
+  EXPECT_EQ(agree_same(*make_solo_comm(), "read", std::nullopt, {7, 8, 9, 10, 11}),
+            (std::vector<Note>{{7, 8, 9, 10, 11}}));
 }
 
 }  // namespace

@@ -63,6 +63,9 @@ class Engine {
   virtual void end_burst() {}
   // Whether the kernel may read on beyond what is asked for, in the background; it may by default.
   virtual void set_readahead(bool /*wanted*/) {}
+  // Whether the device is to begin at once with what is written, as where a sync will follow: long writes are cut, and
+  // each part is on its way while the next one is written. Of no effect where there is no page cache.
+  virtual void set_write_behind(bool /*wanted*/) {}
 
   virtual int64_t size() const = 0;
   virtual void resize(int64_t bytes) = 0;  // new bytes read as zero

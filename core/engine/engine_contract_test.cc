@@ -113,6 +113,27 @@ TEST_P(EngineContract, RequestsStopAtTheirBoundEvenInsideATransfer) {
   EXPECT_EQ(file.contents(), memory);
 }
 
+TEST_P(EngineContract, WhatIsWrittenBehindReachesItsPlaceAndNothingElse) {
+  Bytes expected = counting_bytes(6 << 20);
+  file.write(expected);
+  Bytes written = counting_bytes((5 << 20) - 3, 77);
+  std::copy(written.begin(), written.end(), expected.begin() + 100);
+  auto engine = open(OpenMode::kReadWrite);
+  for (const bool wanted : {true, false}) {
+    engine->set_write_behind(wanted);
+    const Transfer whole[] = {transfer_of(100, written)};
+    const int64_t before = counters.write_requests;
+    engine->transfer(Direction::kWrite, whole, counters);
+    engine->start(Direction::kWrite, whole);
+    engine->wait(counters);
+    engine->sync();
+    EXPECT_EQ(file.contents(), expected);
+    const bool as_asked = !GetParam().starts_with("model") && GetParam() != "throttled";  // those have bounds of theirs
+    if (as_asked) EXPECT_EQ(counters.write_requests - before, wanted ? 6 : 2);
+  }
+  EXPECT_EQ(counters.written_bytes, 4 * std::ssize(written));
+}
+
 TEST_P(EngineContract, EmptyBatchesAndEmptyTransfersAreNoRequests) {
   file.write(counting_bytes(10));
   auto engine = open(OpenMode::kReadWrite);

@@ -90,7 +90,8 @@ void ModelEngine::wait(Counters& counters) {
 void ModelEngine::carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   Clock& clock = clock_of_thread();
   FileRequest request;
-  for (RequestCutter cutter(batch, std::min(request_bytes_max_, disk_->request_bytes())); !cutter.exhausted();) {
+  for (RequestCutter cutter(batch, std::min(request_bytes_max(direction), disk_->request_bytes()));
+       !cutter.exhausted();) {
     cutter.next(request);
     const double done =
         disk_->transfer(key_, direction, request.offset, request.bytes, [&clock] { return clock.now(); });

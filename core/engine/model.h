@@ -35,6 +35,7 @@ class ModelEngine : public FileEngine {
   // In a simulation only its ranks' threads can wait: the batch is carried out by wait().
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override;
+  void set_write_behind(bool /*wanted*/) override {}  // a modelled disk takes its own time for every write
   // A simulated rank that waited in the kernel would keep the others, one of whom has the lock, from going on: it asks
   // again and again, in its own time.
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;

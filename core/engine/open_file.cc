@@ -151,6 +151,11 @@ void OpenFile::set_readahead(bool wanted) const {
   posix_fadvise(descriptor_, 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
 
+// Advice too: what is not begun here is written by the sync, which tells of errors.
+void OpenFile::begin_write_back(int64_t offset, int64_t bytes) const {
+  sync_file_range(descriptor_, offset, bytes, SYNC_FILE_RANGE_WRITE);
+}
+
 void OpenFile::resize(int64_t bytes) {
   const std::string what = "resize " + path_ + " to " + std::to_string(bytes) + " bytes";
   if (bytes < 0) fail_argument(what + ": expected a size >= 0");

@@ -1,12 +1,14 @@
 // One open file, and what every engine that has one does alike: size, locks, sync.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/request.h"
 
 namespace swath {
 
@@ -31,6 +33,11 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   int64_t size() const;
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const;
   void set_readahead(bool wanted) const;
+  // Of all engines of this file; see Engine::set_write_behind.
+  void set_write_behind(bool wanted) { write_behind_ = wanted; }
+  bool write_behind() const { return write_behind_; }
+  // Has the kernel begin to write [offset, offset + bytes) to the device; waits for nothing but room in its queue.
+  void begin_write_back(int64_t offset, int64_t bytes) const;
   void resize(int64_t bytes);
   void sync();
   // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
@@ -46,6 +53,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   std::string path_;
   std::unique_ptr<Faults> faults_;
   int descriptor_ = -1;
+  bool write_behind_ = false;
 };
 
 // What posix and uring share.
@@ -57,6 +65,7 @@ class FileEngine : public Engine {
     return file_->cached_part(offset, bytes);
   }
   void set_readahead(bool wanted) override { file_->set_readahead(wanted); }
+  void set_write_behind(bool wanted) override { file_->set_write_behind(wanted); }
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
   void sync() override { file_->sync(); }
@@ -70,7 +79,24 @@ class FileEngine : public Engine {
     return file_->faults() == nullptr ? kind : "fault(" + kind + ")";
   }
 
+  int64_t request_bytes_max(Direction direction) const {
+    const bool in_parts = direction == Direction::kWrite && file_->write_behind();
+    return in_parts ? std::min(request_bytes_max_, kWriteBehindBytes) : request_bytes_max_;
+  }
+  // To be told of every request that is complete.
+  void moved(Direction direction, const FileRequest& request) const {
+    if (direction == Direction::kWrite && file_->write_behind() && request.bytes >= kWriteBehindBytesMin) {
+      file_->begin_write_back(request.offset, request.bytes);
+    }
+  }
+
   const std::shared_ptr<OpenFile> file_;
+
+ private:
+  // The device is at work after 2 MiB; of less than 256 KiB a sync is as fast without.
+  static constexpr int64_t kWriteBehindBytes = int64_t{2} << 20;
+  static constexpr int64_t kWriteBehindBytesMin = int64_t{256} << 10;
+
   const int64_t request_bytes_max_;
 };
 

@@ -35,9 +35,10 @@ void PosixEngine::wait(Counters& counters) {
 
 void PosixEngine::carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters) const {
   FileRequest request;
-  for (RequestCutter cutter(batch, request_bytes_max_); !cutter.exhausted();) {
+  for (RequestCutter cutter(batch, request_bytes_max(direction)); !cutter.exhausted();) {
     cutter.next(request);
     while (!request.complete()) settle(*file_, direction, request, attempt(direction, request), counters);
+    moved(direction, request);
   }
 }
 

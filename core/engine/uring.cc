@@ -67,7 +67,7 @@ class UringEngine : public FileEngine {
   void transfer(Direction direction, std::span<const Transfer> transfers, Counters& counters) override {
     check_usable();
     check_batch(transfers);
-    UringBatch batch(direction, transfers, request_bytes_max_);
+    UringBatch batch(direction, transfers, request_bytes_max(direction));
     finish(batch, counters);
   }
 
@@ -76,7 +76,7 @@ class UringEngine : public FileEngine {
     if (started_) fail_already_started(path());
     check_batch(transfers);
     started_transfers_.assign(transfers.begin(), transfers.end());
-    started_.emplace(direction, started_transfers_, request_bytes_max_);
+    started_.emplace(direction, started_transfers_, request_bytes_max(direction));
     started_->in_background = true;
     fill(*started_);
     submit(0);
@@ -171,6 +171,7 @@ class UringEngine : public FileEngine {
     try {
       settle(*file_, batch.direction, slot.request, result, batch.counters);
       if (!slot.request.complete() && !batch.error) return attempt(slot);
+      if (slot.request.complete()) moved(batch.direction, slot.request);
     } catch (...) {
       if (!batch.error) batch.error = std::current_exception();
     }

@@ -11,9 +11,12 @@
 
 namespace swath {
 
-Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress) {
+namespace {
+
+// What this rank does; of an error it is told, not thrown, unless the ranks cannot agree on it.
+std::optional<Error> carry_out(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory,
+                               Progress& progress, Counters& counters) {
   const Stopwatch watch;
-  Counters counters;
   std::optional<Error> failure;
   const Access mine(*plan.request.layout, memory.parts);
   progress.bytes_done = 0;
@@ -45,7 +48,26 @@ Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& me
   }
   engine.end_burst();
   if (plan.method != Method::kTwoPhase) counters.transfer_seconds = watch.seconds();
+  return failure;
+}
+
+}  // namespace
+
+Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress) {
+  const Stopwatch watch;
+  Counters counters;
+  const std::optional<Error> failure = carry_out(plan, comm, engine, memory, progress, counters);
   agree(comm, failure);
+  counters.total_seconds = watch.seconds();
+  return counters;
+}
+
+Counters run_own_part(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress) {
+  if (plan.method == Method::kTwoPhase) throw Error(ErrorKind::kInternal, "a rank's own part of two-phase");
+  const Stopwatch watch;
+  Counters counters;
+  const std::optional<Error> failure = carry_out(plan, comm, engine, memory, progress, counters);
+  if (failure) throw Error(*failure);
   counters.total_seconds = watch.seconds();
   return counters;
 }

@@ -40,6 +40,10 @@ struct Job {
 // rank throws the same; elements that are not part of the request are untouched in any case.
 Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress);
 
+// This rank's own part of a plan whose method lets no ranks meet (all but two-phase): not collective, and an error is
+// this rank's alone. For who lets the ranks agree afterwards.
+Counters run_own_part(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress);
+
 // The methods. Each throws its own rank's error; run() lets all ranks agree on it.
 void run_direct(const Job& job);
 void run_list(const Job& job);

@@ -41,6 +41,8 @@ void run_sieve(const Job& job) {
       });
     } else {
       const bool holes = job.mine.bytes_in(window->begin, window->limit) < window->bytes();
+      // What other ranks fill in would be written to the device again.
+      if (holes) job.engine.set_write_behind(false);
       write_sieved(
           job.engine, *window, holes, buffer.get(),
           [&](std::byte* filled) {

@@ -27,16 +27,16 @@ TEST(Explain, SaysWhatIsDoneByWhomAndWhatElseItWouldCost) {
   layout        C order at offset 128
   data          1.9 KiB, at most 960 B a rank
   runs          R_dist = 8 contiguous runs, S_dist = 240 bytes the longest
-  method        sieve: predicted 33.1 us; next direct, 34.7 us (1.0 x)
+  method        sieve: predicted 24.1 us; next direct, 25.7 us (1.1 x)
   priced from   stated defaults; 100 % in the page cache
 
 All ranks together, by method (> chosen):
   method                         requests  mean size     read  written  exchanged  buffers a rank  predicted
-    direct                              8      240 B  1.9 KiB      0 B        0 B             0 B    34.7 us
-  > sieve, windows of 512.0 KiB         2    1.6 KiB  3.3 KiB      0 B        0 B         4.0 KiB    33.1 us
-    list                                8      240 B  1.9 KiB      0 B        0 B        24.0 KiB    35.0 us
-    two-phase                           1    1.9 KiB  1.9 KiB      0 B      960 B         8.0 KiB    36.2 us
-  of them 844 ns transfer, 298 ns copying, 0.00 ns exchange, 32.0 us fixed
+    direct                              8      240 B  1.9 KiB      0 B        0 B             0 B    25.7 us
+  > sieve, windows of 512.0 KiB         2    1.6 KiB  3.3 KiB      0 B        0 B         4.0 KiB    24.1 us
+    list                                8      240 B  1.9 KiB      0 B        0 B        24.0 KiB    26.0 us
+    two-phase                           1    1.9 KiB  1.9 KiB      0 B      960 B         8.0 KiB    30.2 us
+  of them 844 ns transfer, 298 ns copying, 0.00 ns exchange, 23.0 us fixed
 
 Each rank, by sieve (direct beside it):
   rank  requests  mean size     read  written  exchanged  buffers  holds  direct requests

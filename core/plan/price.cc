@@ -287,6 +287,10 @@ double write_seconds(const Medium& cache, const Work& work, double turns) {
          slowdown_of(cache.write_slowdown, work.transfers_at_once, 1, turns);
 }
 
+// How often the ranks agree: on what is asked, and on how it went. A short read where they do not meet on the way has
+// one agreement on both (python/swath/prepared.py), and of a long one agreements are no matter.
+double agreements(bool reading, Method method) { return reading && method != Method::kTwoPhase ? 1 : 2; }
+
 }  // namespace
 
 Work work_of(const Request& request, Method method, const Access& together, const Access& busiest, bool staged) {
@@ -361,7 +365,7 @@ Price price_of(const Request& request, Method method, const Work& work) {
   if (ranks > 1) {
     const double meeting = profile.barrier.at_or_in_proportion(node);
     price.exchange += work.rounds * meeting;
-    price.fixed += 4 * meeting;  // three agreements, and windows that are set up
+    price.fixed += agreements(reading, method) * meeting;
   }
   price.fixed += profile.operation_seconds * turns;
   // A transfer from the page cache is work of the same core that exchanges; one from a device is waiting.

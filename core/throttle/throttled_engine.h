@@ -73,6 +73,7 @@ class ThrottledEngine final : public Engine {
   }
   void end_burst() override { turn_.end(); }
   void set_readahead(bool wanted) override { engine_->set_readahead(wanted); }
+  void set_write_behind(bool wanted) override { engine_->set_write_behind(wanted); }
   int64_t size() const override { return engine_->size(); }
   void resize(int64_t bytes) override { engine_->resize(bytes); }
   void sync() override { engine_->sync(); }

@@ -459,6 +459,8 @@ NB_MODULE(_core, m) {
       .def("cached_range", &swath::Engine::cached_part, "offset"_a, "bytes"_a,
            "What part of so many bytes is in the page cache; None where that is not known.")
       .def("resize", &swath::Engine::resize, "bytes"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("set_write_behind", &swath::Engine::set_write_behind, "wanted"_a,
+           "Whether the device begins at once with what is written; for files that will be synced.")
       .def("sync", &swath::Engine::sync, nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "open_engine",
@@ -538,19 +540,22 @@ NB_MODULE(_core, m) {
   m.def(
       "run",
       [](const swath::Plan& plan, Comm& comm, swath::Engine& engine, const nb::list& arrays, const nb::bytes& fill,
-         swath::Progress* watched) {
+         swath::Progress* watched, bool own_part) {
         const swath::Layout& layout = *plan.request.layout;
         const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), arrays);
         const std::span fill_element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
         swath::Progress unwatched;
         nb::gil_scoped_release release;
-        const Counters counters = swath::run(plan, comm, engine, memory, watched == nullptr ? unwatched : *watched);
+        swath::Progress& progress = watched == nullptr ? unwatched : *watched;
+        const Counters counters = own_part ? swath::run_own_part(plan, comm, engine, memory, progress)
+                                           : swath::run(plan, comm, engine, memory, progress);
         if (plan.request.direction == swath::Direction::kRead && layout.has_absent_chunks()) {
           swath::fill_absent(layout, memory, fill_element);
         }
         return counters;
       },
-      "plan"_a, "comm"_a, "engine"_a, "arrays"_a, "fill"_a, "progress"_a.none() = nb::none());
+      "plan"_a, "comm"_a, "engine"_a, "arrays"_a, "fill"_a, "progress"_a.none() = nb::none(), "own_part"_a = false,
+      "Collective; of its own part alone a rank tells nobody, and the error is its own.");
 
   bind_chunks(m);
 

@@ -40,7 +40,7 @@ class Comm:
     def allgather(self, mine: bytes) -> list[bytes]: ...
     def broadcast(self, data: bytes, root: int) -> bytes: ...
     def agree_same(
-        self, asked: str, kind: int = 0, message: str = "", os_error: int = 0, note: Sequence[int] = (0, 0, 0)
+        self, asked: str, kind: int = 0, message: str = "", os_error: int = 0, note: Sequence[int] = (0, 0, 0, 0, 0)
     ) -> list[Sequence[int]]: ...
 
 def solo_comm() -> Comm: ...
@@ -170,6 +170,7 @@ class Engine:
     def cached_part(self, layout: Layout, sharing: Sharing) -> float | None: ...
     def cached_range(self, offset: int, bytes: int) -> float | None: ...  # noqa: A002
     def resize(self, bytes: int) -> None: ...  # noqa: A002
+    def set_write_behind(self, wanted: bool) -> None: ...
     def sync(self) -> None: ...
 
 def open_engine(
@@ -208,7 +209,13 @@ class Counters:
     total_seconds: float
 
 def run(
-    plan: Plan, comm: Comm, engine: Engine, arrays: Arrays, fill: bytes, progress: Progress | None = None
+    plan: Plan,
+    comm: Comm,
+    engine: Engine,
+    arrays: Arrays,
+    fill: bytes,
+    progress: Progress | None = None,
+    own_part: bool = False,
 ) -> Counters: ...
 def redistribute(
     element_bytes: int,

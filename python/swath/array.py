@@ -11,7 +11,6 @@ from types import NoneType, TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from swath import _core, coded_access, formats, library_access, profile, progress, throttle
 from swath.aside import Aside
@@ -21,11 +20,10 @@ from swath.learning import Learning
 from swath.local_memory import checked_out, checked_values
 from swath.operation import Conditions, Operation, checked_tuning
 from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
-from swath.ranks import NO_NOTE, Note, Ranks
+from swath.prepared import Array1, Asked, OwnNote, Prepared, ShortRead, span_bytes
+from swath.ranks import Ranks
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 from swath.stream_settings import Streams
-
-Array1 = npt.NDArray[Any]
 
 PLANS_KEPT = 64
 """Of the latest operations of an array, for whoever asks for the same again, as programs do at every time step."""
@@ -64,32 +62,6 @@ class FoundOfStore(NamedTuple):
 
     profile: profile.StoredProfile | None = None
     coordinator: throttle.Coordinator | None = None
-
-
-class Asked(NamedTuple):
-    """What a caller asked for, as it was given: the arguments of `Array.read` and `Array.write`."""
-
-    direction: str
-    distribution: Distribution | Boxes | None
-    selection: Any
-    method: str = "auto"
-    rank: int | None = None
-    tuning: Mapping[str, int] | None = None
-
-
-def _span_bytes(part: Array1) -> int:
-    """From the first byte of its memory to the last."""
-    if part.size == 0:
-        return 0
-    return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
-
-
-class Prepared(NamedTuple):
-    """An operation that all ranks have agreed on, this rank's memory for it, and what it is planned by."""
-
-    operation: Operation
-    parts: list[Array1]
-    conditions: Conditions
 
 
 class Array:
@@ -144,6 +116,10 @@ class Array:
         # The time of a modelled disk tells nothing of the store under it.
         self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
         self._cached = 1.0  # as all ranks know it from the operation before
+        self._short_read: ShortRead | None = None  # the last read, if it was one
+        # What will be synced is on its way to the device while the rest is written. A new file will be, before it gets
+        # its name; of another one a sync tells that its user wants it there.
+        self._will_be_synced = aside is not None
         # Both are pure: what was asked before has the same answer. Neither holds the array, which would hold itself.
         self._checked = functools.lru_cache(PLANS_KEPT)(
             functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size)
@@ -340,13 +316,18 @@ class Array:
     def sync(self) -> None:
         """Collective. When it returns, what was written is on the medium.
 
-        One rank of each node syncs the file, after all ranks have finished writing.
+        One rank of each node syncs the file, after all ranks have finished writing. What is written from then on is
+        taken to be synced too, and on its way to the device as soon as it is written.
         """
-        self._ranks.together(f"sync {self.path}", lambda: self._refuse_closed("sync"))
-        first_of_node = all(
-            self._ranks.comm.node_of(r) != self._ranks.comm.node_of(self._ranks.rank) for r in range(self._ranks.rank)
-        )
-        self._ranks.together(f"sync {self.path}: done", self._engine.sync if first_of_node else lambda: None)
+
+        def work() -> None:
+            self._refuse_closed("sync")
+            if self._ranks.is_first_of_node:
+                self._engine.sync()
+
+        # Every write ended with an agreement: nothing that any rank wrote is on its way still.
+        self._ranks.together(f"sync {self.path}", work)
+        self._will_be_synced = True
 
     def close(self) -> None:
         """Collective. A created file becomes complete under its name; nothing can be read or written afterwards.
@@ -454,7 +435,8 @@ class Array:
         operation: Operation | None = None
         boxes: list[Any] = []
         parts: list[Array1] = []
-        note = NO_NOTE
+        note = OwnNote()
+        counted: _core.Counters | None = None
         error: Exception | None = None
         if isinstance(asked.distribution, Boxes):
             operation, boxes = self._gather_boxes(asked, asked.distribution)
@@ -465,26 +447,38 @@ class Array:
                 operation.set_boxes(boxes)
             parts = memory(operation)
             note = self._note(ranks, operation, parts)
+            counted = self._read_at_once(ranks, operation, parts, note)
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             error = raised
         words = operation.asked if operation is not None and ranks.size > 1 else ""
-        notes = ranks.agree(words, error, note)
-        blocks, spans, steps, nanoseconds = zip(*notes, strict=True)
+        notes = ranks.agree(words, error, note._replace(is_read=int(counted is not None)))
+        blocks, spans, steps, nanoseconds, is_read = zip(*notes, strict=True)
         cached = steps[0] / CACHED_STEPS
         if ranks is self._ranks:
             self._cached = cached
             self._learning.told(max(nanoseconds))
         block = min(filter(None, blocks), default=0)
-        return Prepared(operation, parts, Conditions(cached, block, max(spans) if block else 0))  # type: ignore[arg-type]
+        conditions = Conditions(cached, block, max(spans) if block else 0)
+        return Prepared(operation, parts, conditions, note, counted if all(is_read) else None)  # type: ignore[arg-type]
 
-    def _note(self, ranks: Ranks, operation: Operation, parts: list[Array1]) -> Note:
-        """What this rank knows: of its memory as in `Conditions`, what is cached in steps (rank 0), its own time."""
+    def _read_at_once(
+        self, ranks: Ranks, operation: Operation, parts: list[Array1], note: OwnNote
+    ) -> _core.Counters | None:
+        """This rank's share, before the ranks have agreed, where the same was read just before: see `ShortRead`."""
+        short = self._short_read
+        if short is None or ranks is not self._ranks or not short.is_same(operation, note, self._learning.profile):
+            return None
+        fill = self._description.fill
+        return _core.run(short.plan, ranks.comm, self._engine, parts, fill, own_part=True)
+
+    def _note(self, ranks: Ranks, operation: Operation, parts: list[Array1]) -> OwnNote:
+        """What this rank knows of it."""
         block = span = 0
         if self._layout is not None and not all(part.flags.c_contiguous for part in parts):
             block = _core.memory_block(self._layout, operation.sharing, operation.rank_of_sharing, parts)
-            span = max(_span_bytes(part) for part in parts)
+            span = max(span_bytes(part) for part in parts)
         steps = self._cached_steps(operation) if ranks.rank == 0 else 0
-        return block, span, steps, self._learning.own_nanoseconds() if ranks is self._ranks else 0
+        return OwnNote(block, span, steps, self._learning.own_nanoseconds() if ranks is self._ranks else 0)
 
     def _cached_steps(self, operation: Operation) -> int:
         """What part of it is in the page cache now; all where the kernel does not tell, or the file is a new one."""
@@ -578,21 +572,29 @@ class Array:
         return self._core_plan(self._ranks, prepared.operation, prepared.conditions).bytes == self.nbytes
 
     def _carry_out(self, ranks: Ranks, prepared: Prepared) -> None:
-        operation, parts, conditions = prepared
+        operation, parts, conditions, _, counted = prepared
         if self._layout is None:
             self._counted = None, self._carry_out_unplanned(ranks, operation, parts)
             return
+        if counted is not None and self._short_read is not None:
+            self._note_done(ranks, self._short_read.plan, counted)
+            return
         plan = self._core_plan(ranks, operation, conditions)
+        self._engine.set_write_behind(self._will_be_synced)
         with progress.watching(f"{operation.direction} {self.path}", ranks.rank) as watched:
             try:
                 counted = _core.run(plan, ranks.comm, self._engine, parts, self._description.fill, watched)
             except Error as error:
                 ranks.have_agreed(error)
                 raise
+        if ranks is self._ranks and ranks.size > 1 and operation.direction == "read":
+            self._short_read = ShortRead.of(prepared, self._learning.profile, plan)
+        self._note_done(ranks, plan, counted)
+
+    def _note_done(self, ranks: Ranks, plan: _core.Plan, counted: _core.Counters) -> None:
         self._counted = plan, counted
         if ranks is self._ranks:
-            seconds = counted.total_seconds - counted.token_seconds
-            self._learning.measured(plan, seconds=seconds)
+            self._learning.measured(plan, seconds=counted.total_seconds - counted.token_seconds)
 
     def _by_chunks(self, operation: Operation) -> coded_access.CodedAccess | None:
         """What moves coded chunks, where the operation goes by it: HDF5's are written by the library."""

@@ -13,8 +13,8 @@ from swath.errors import ArgumentError, Error, to_core
 
 T = TypeVar("T")
 Note = Sequence[int]
-"""What a rank alone knows and planning needs; it travels with an agreement, at no further cost: three integers."""
-NO_NOTE: Note = (0, 0, 0, 0)
+"""What a rank alone knows and planning needs; it travels with an agreement, at no further cost: five integers."""
+NO_NOTE: Note = (0, 0, 0, 0, 0)
 
 
 class Ranks:
@@ -35,6 +35,11 @@ class Ranks:
         """How many ranks the fullest node has."""
         counts = Counter(self.comm.node_of(rank) for rank in range(self.size))
         return max(counts.values())
+
+    @functools.cached_property
+    def is_first_of_node(self) -> bool:
+        """Whether no lower rank is on the same node."""
+        return all(self.comm.node_of(rank) != self.comm.node_of(self.rank) for rank in range(self.rank))
 
     def agree(self, asked: str, error: BaseException | None = None, note: Note = NO_NOTE) -> list[Note]:
         """Collective. Raises the same error on every rank if any brings one, or if they ask for different things.

@@ -7,10 +7,11 @@ import math
 from typing import Any
 
 from swath import mpi
-from swath.array import Array, Asked
+from swath.array import Array
 from swath.commands import arguments, output
 from swath.errors import ArgumentError
 from swath.plan import Plan
+from swath.prepared import Asked
 from swath.space import Distribution, balanced_grid
 
 DESCRIPTION = """\

@@ -123,7 +123,7 @@ class _OnePass:
                 ranks.together(f"{self._title}: tiles from {first}", lambda: pipeline.advance(tiles))  # noqa: B023
                 self._state.check_unchanged()
                 self._settle(back, first)
-                if self._is_first_of_node():
+                if ranks.is_first_of_node:
                     back.begin_sync(sync)
                 first = end
             begin = time.perf_counter()
@@ -171,11 +171,6 @@ class _OnePass:
         """Collective. What was written of the first `tiles` tiles is on the medium, and entered."""
         self._state.ranks.together(f"{self._title}: synced {tiles}", back.wait_synced)
         self._state.enter(self._number, tiles)
-
-    def _is_first_of_node(self) -> bool:
-        ranks = self._state.ranks
-        node = ranks.comm.node_of
-        return all(node(r) != node(ranks.rank) for r in range(ranks.rank))
 
 
 def _syncing(target: Array, engine: str | None) -> Callable[[], None]:

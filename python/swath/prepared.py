@@ -1,0 +1,105 @@
+"""An operation on its way to be carried out, as data: as asked for, as each rank notes it, as all agree on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from swath import _core
+from swath.learning import SHORT_SECONDS
+from swath.operation import Conditions, Operation
+from swath.space import Boxes, Distribution
+
+Array1 = npt.NDArray[Any]
+
+
+class Asked(NamedTuple):
+    """What a caller asked for, as it was given: the arguments of `Array.read` and `Array.write`."""
+
+    direction: str
+    distribution: Distribution | Boxes | None
+    selection: Any
+    method: str = "auto"
+    rank: int | None = None
+    tuning: Mapping[str, int] | None = None
+
+
+class OwnNote(NamedTuple):
+    """What a rank alone knows of an operation; it travels with the agreement on it (core/comm/agreement.h).
+
+    Attributes:
+        memory_block_bytes: as in `Conditions`, of this rank.
+        memoryspan_bytes: as in `Conditions`, of this rank.
+        cached_steps: what part of it is in the page cache, in steps; rank 0 says.
+        own_nanoseconds: of the operation before.
+        is_read: it has read its share already, see `ShortRead`.
+    """
+
+    memory_block_bytes: int = 0
+    memoryspan_bytes: int = 0
+    cached_steps: int = 0
+    own_nanoseconds: int = 0
+    is_read: int = 0
+
+    def plans_as(self, other: OwnNote) -> bool:
+        """Whether this rank gives no reason to plan otherwise."""
+        return self[:3] == other[:3]
+
+
+def span_bytes(part: Array1) -> int:
+    """From the first byte of its memory to the last."""
+    if part.size == 0:
+        return 0
+    return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
+
+
+class Prepared(NamedTuple):
+    """An operation that all ranks have agreed on, this rank's memory for it, and what it is planned by.
+
+    Attributes:
+        operation: the same on all ranks.
+        parts: of this rank's memory.
+        conditions: the same on all ranks.
+        own_note: of this rank.
+        counted: of a read that all ranks have carried out already.
+    """
+
+    operation: Operation
+    parts: list[Array1]
+    conditions: Conditions
+    own_note: OwnNote
+    counted: _core.Counters | None = None
+
+
+class ShortRead(NamedTuple):
+    """A read that takes no longer than it takes ranks to agree: where it is asked for again, it is done at once.
+
+    Ranks then meet once, to agree on what was asked and on how it went, instead of twice. It is planned as it was
+    before, which is right where no rank notes anything else; where one does, all read again, by a new plan.
+
+    Attributes:
+        operation: what was asked for.
+        own_note: of this rank.
+        profile: that the plan was priced from.
+        plan: the same on all ranks.
+    """
+
+    operation: Operation
+    own_note: OwnNote
+    profile: _core.Profile
+    plan: _core.Plan
+
+    @classmethod
+    def of(cls, prepared: Prepared, profile: _core.Profile, plan: _core.Plan) -> ShortRead | None:
+        """None where it is long, where ranks meet on the way, or where the device is waited for."""
+        operation = prepared.operation
+        in_memory = operation.direction == "read" and prepared.conditions.cached == 1
+        if not in_memory or plan.method == "two-phase" or plan.price["seconds"] >= SHORT_SECONDS:
+            return None
+        return cls(operation, prepared.own_note, profile, plan)
+
+    def is_same(self, operation: Operation, own_note: OwnNote, profile: _core.Profile) -> bool:
+        """Whether it is what is asked for now."""
+        return self.operation is operation and self.profile is profile and self.own_note.plans_as(own_note)
