@@ -93,10 +93,6 @@ class FileEngine : public Engine {
   const std::shared_ptr<OpenFile> file_;
 
  private:
-  // The device is at work after 2 MiB; of less than 256 KiB a sync is as fast without.
-  static constexpr int64_t kWriteBehindBytes = int64_t{2} << 20;
-  static constexpr int64_t kWriteBehindBytesMin = int64_t{256} << 10;
-
   const int64_t request_bytes_max_;
 };
 

@@ -63,7 +63,7 @@ Option best_of(const Request& request, Method method, std::vector<Tuning> sizes,
   for (size_t i = 0; i < sizes.size(); ++i) {
     varied.tuning = sizes[i];
     const Price price = price_of(varied, method, work_of(varied, method, together, busiest, staged));
-    if (i == 0 || price.seconds() < best.price.seconds()) best = {method, sizes[i], price};
+    if (i == 0 || price.until_synced() < best.price.until_synced()) best = {method, sizes[i], price};
   }
   return best;
 }
@@ -93,21 +93,25 @@ std::vector<Option> priced_options(const Request& request, bool staged, Method o
 
 const Option& cheapest(const std::vector<Option>& options) {
   if (options.empty()) throw Error(ErrorKind::kInternal, "no method was priced");
-  return *std::min_element(options.begin(), options.end(),
-                           [](const Option& a, const Option& b) { return a.price.seconds() < b.price.seconds(); });
+  return *std::min_element(options.begin(), options.end(), [](const Option& a, const Option& b) {
+    return a.price.until_synced() < b.price.until_synced();
+  });
 }
 
 std::string why_chosen(const std::vector<Option>& options) {
   const Option& best = cheapest(options);
-  std::string text = "predicted " + in_seconds(best.price.seconds());
+  const auto predicted = [](const Price& price) {
+    return in_seconds(price.seconds()) + (price.sync > 0 ? " and " + in_seconds(price.sync) + " of a sync" : "");
+  };
+  std::string text = "predicted " + predicted(best.price);
   const Option* next = nullptr;
   for (const Option& option : options) {
     if (&option == &best) continue;
-    if (next == nullptr || option.price.seconds() < next->price.seconds()) next = &option;
+    if (next == nullptr || option.price.until_synced() < next->price.until_synced()) next = &option;
   }
   if (next != nullptr) {
-    text += "; next " + to_string(next->method) + ", " + in_seconds(next->price.seconds()) + " (" +
-            times(next->price.seconds() / best.price.seconds()) + ")";
+    text += "; next " + to_string(next->method) + ", " + predicted(next->price) + " (" +
+            times(next->price.until_synced() / best.price.until_synced()) + ")";
   }
   return text;
 }

@@ -135,6 +135,35 @@ TEST(Choice, FlipsWithTheStore) {
   EXPECT_TRUE(through == Method::kSieve || through == Method::kTwoPhase) << to_string(through);
 }
 
+// Regions of 4 KiB in turn, with gaps: written by each rank alone they stay in the page cache until the sync; in two
+// phases the device writes each window while the next one is filled.
+TEST(Choice, FlipsWithASyncThatWillFollow) {
+  Profile profile = default_profile();
+  profile.sync_seconds = 0;
+  profile.sync_byte_seconds = 0.2e-9;
+  profile.barrier = Curve({{1, 1e-6}, {2, 1e-4}});  // or two phases were the best anyhow
+  Request request = ncio(4096, 512, 16, 2, Direction::kWrite);
+  request.profile = std::make_shared<Profile>(profile);
+  ASSERT_EQ(make_plan(request).method, Method::kDirect);
+  EXPECT_EQ(make_plan(request).price().sync, 0);
+  request.synced = true;
+  const Plan plan = make_plan(request);
+  EXPECT_EQ(plan.method, Method::kTwoPhase);
+  EXPECT_GE(plan.request.tuning.window_bytes, Engine::kWriteBehindBytesMin);
+  EXPECT_NE(plan.reason.find(" of a sync; next "), std::string::npos) << plan.reason;
+  request.method = Method::kSieve;
+  const Price sieved = make_plan(request).price();
+  EXPECT_GT(sieved.sync, 5 * plan.price().sync);
+  EXPECT_GT(sieved.until_synced(), plan.price().until_synced());
+  EXPECT_NEAR(sieved.sync, 4096 * 2 * 528 * 8 * 0.2e-9, 0.1 * sieved.sync);
+}
+
+TEST(Choice, AReadIsNotSynced) {
+  Request request = ncio(4096, 512, 16, 2);
+  request.synced = true;
+  EXPECT_EQ(make_plan(request).price().sync, 0);
+}
+
 TEST(Choice, FlipsWithWhatWasLearned) {
   const Shape shape = {1000, 1000};
   const Distribution cyclic({{Kind::kWhole, 0}, {Kind::kCyclic, 1}}, {1, 4});

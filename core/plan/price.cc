@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kPageBytes = 4096;
 constexpr double kLineBytes = 64;
+constexpr double kBehindBytesMin = static_cast<double>(Engine::kWriteBehindBytesMin);
 constexpr double kWindowBytes = 512 * 1024;  // of which the processor's cache holds what the kernel copies
 constexpr int kSampledWindows = 8;
 
@@ -97,6 +98,12 @@ double partial_pages(const Share& share) {
   return std::min(2 * share.runs, share.span / kPageBytes + 1);
 }
 
+// The pages that all ranks touch by so many runs a rank, in bytes.
+double dirty_bytes(const Share& share, double ranks, double span_together) {
+  const double around = share.page_aligned ? 0 : kPageBytes;
+  return std::min(ranks * share.runs * (share.run_bytes + around), span_together);
+}
+
 // Cache lines that are used in part, beyond those that the bytes would fill.
 //
 // Example: blocks of 8 bytes, 136 from one to the next: each has a line of its own, and would fill an eighth of one.
@@ -161,6 +168,8 @@ Work sieve_work(const Request& request, const Access& access, const Share& share
     return work;
   }
   add_transfer(work, request, sample.windows, sample.bytes);
+  work.dirty_bytes = sample.bytes * request.sharing.ranks();
+  work.is_behind = sample.with_holes == 0 && work.window_bytes >= kBehindBytesMin;
   work.read_requests = sample.with_holes;
   work.read_bytes = sample.bytes * sample.with_holes / std::max(sample.windows, 1.0);
   work.locks = sample.windows;
@@ -200,6 +209,8 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
   const double ranks = request.sharing.ranks();
   work.rounds = windows;
   work.window_bytes = sample.bytes / windows;
+  work.dirty_bytes = aggregators * (by_runs ? sample.useful + kPageBytes * sample.runs : sample.bytes);
+  work.is_behind = !by_runs && work.window_bytes >= kBehindBytesMin;
   work.visits = windows * aggregators * (staged ? 2 : 1);
   if (staged) {
     work.packed_bytes += sample.useful;
@@ -287,6 +298,12 @@ double write_seconds(const Medium& cache, const Work& work, double turns) {
          slowdown_of(cache.write_slowdown, work.transfers_at_once, 1, turns);
 }
 
+// What a sync waits for after an operation of so many seconds: the device has used them where it could begin.
+double sync_after(const Profile& profile, const Work& work, double seconds) {
+  const double device = work.dirty_bytes * profile.sync_byte_seconds;
+  return profile.sync_seconds + std::max(0.0, work.is_behind ? device - seconds : device);
+}
+
 // How often the ranks agree: on what is asked, and on how it went. A short read where they do not meet on the way has
 // one agreement on both (python/swath/prepared.py), and of a long one agreements are no matter.
 double agreements(bool reading, Method method) { return reading && method != Method::kTwoPhase ? 1 : 2; }
@@ -319,6 +336,12 @@ Work work_of(const Request& request, Method method, const Access& together, cons
   if (method == Method::kTwoPhase) return work;
   const double ranks = request.sharing.ranks();
   const double span_together = as_double(*together.last_end(INT64_MAX) - *together.next_start(0));
+  if (method == Method::kSieve) {
+    work.dirty_bytes = std::min(work.dirty_bytes, span_together);
+  } else {
+    work.dirty_bytes = dirty_bytes(share, ranks, span_together);
+    work.is_behind = share.run_bytes >= kBehindBytesMin;
+  }
   work.transfers_at_once = ranks;
   work.span = share.span;
   work.overlap = std::clamp(ranks * share.span / span_together, 1.0, ranks);
@@ -373,6 +396,7 @@ Price price_of(const Request& request, Method method, const Work& work) {
   const Scale scale = scale_of(std::max(work.share_span, work.memory_bytes));
   price.place = correction_place(method, request.direction, request.cached, scale);
   price.correction = profile.corrections.factor(price.place);
+  if (request.synced && !reading) price.sync = sync_after(profile, work, price.seconds());
   return price;
 }
 

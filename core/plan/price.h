@@ -38,6 +38,8 @@ struct Work {
   double visits = 0;    // one rank's part of one window, to be found
   double messages = 0;  // between nodes
   double message_bytes = 0;
+  double dirty_bytes = 0;        // pages that all ranks leave to be written to the device, in bytes
+  bool is_behind = false;        // the device has begun with them, see Engine::set_write_behind
   double transfers_at_once = 1;  // ranks that transfer at the same time
   bool overlaps = false;         // transfer and exchange go on at the same time where the store is a device
 };
@@ -49,12 +51,15 @@ struct Price {
   double exchange = 0;    // with other ranks, and waiting for each other
   double fixed = 0;       // checks, planning, agreement
   double hidden = 0;      // of these: behind one another
+  double sync = 0;        // afterwards: what a sync waits for, where one will follow
   double correction = 1;  // learned: Profile::corrections, at ...
   size_t place = 0;       // ... this place
 
   // What is not fixed. Checks and agreement are the same by every method, and nothing is learned of them.
   double uncorrected_work() const { return transfer + copy + exchange - hidden; }
   double seconds() const { return fixed + uncorrected_work() * correction; }
+  // What a choice compares.
+  double until_synced() const { return seconds() + sync; }
 };
 
 // The two-phase numbers that a choice varies are in `request.tuning`.

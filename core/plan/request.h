@@ -99,6 +99,7 @@ struct Request {
   int64_t memory_block_bytes = 0;          // smallest piece of any rank's memory that is contiguous; 0: packed
   int64_t memory_span_bytes = 0;           // from the first byte of any rank's memory to its last; 0: packed
   int ranks_of_node = 0;                   // of the fullest node; 0: not known, taken to be one a core
+  bool synced = false;                     // a write will be: the device begins while it goes on (Engine)
 };
 
 }  // namespace swath

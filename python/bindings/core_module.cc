@@ -196,6 +196,7 @@ nb::dict price_dict(const swath::Price& price) {
   dict["exchange"] = price.exchange;
   dict["fixed"] = price.fixed;
   dict["hidden"] = price.hidden;
+  dict["sync"] = price.sync;
   dict["correction"] = price.correction;
   dict["place"] = swath::correction_name(price.place);
   return dict;
@@ -400,7 +401,7 @@ NB_MODULE(_core, m) {
       "make_plan",
       [](bool write, std::shared_ptr<swath::Layout> layout, const swath::Sharing& sharing, const std::string& method,
          const TuningPairs& tuning, bool messages, std::shared_ptr<swath::Profile> profile, double cached,
-         int64_t memory_block_bytes, int64_t memory_span_bytes, int ranks_of_node) {
+         int64_t memory_block_bytes, int64_t memory_span_bytes, int ranks_of_node, bool synced) {
         swath::Request request;
         request.direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
         request.layout = std::move(layout);
@@ -413,11 +414,12 @@ NB_MODULE(_core, m) {
         request.memory_block_bytes = memory_block_bytes;
         request.memory_span_bytes = memory_span_bytes;
         request.ranks_of_node = ranks_of_node;
+        request.synced = synced;
         return swath::make_plan(std::move(request));
       },
       "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = TuningPairs(), "messages"_a = false,
       "profile"_a.none() = nb::none(), "cached"_a = 1.0, "memory_block_bytes"_a = 0, "memory_span_bytes"_a = 0,
-      "ranks_of_node"_a = 0);
+      "ranks_of_node"_a = 0, "synced"_a = false);
 
   m.def(
       "check_asked",

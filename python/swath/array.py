@@ -563,6 +563,7 @@ class Array:
             conditions.memory_block_bytes,
             conditions.memory_span_bytes,
             0 if ranks.size == 1 else min(ranks.most_on_a_node, operation.sharing.ranks),
+            operation.direction == "write" and self._will_be_synced,
         )
 
     def _covers_all(self, prepared: Prepared) -> bool:
