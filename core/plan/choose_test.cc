@@ -150,12 +150,21 @@ TEST(Choice, FlipsWithASyncThatWillFollow) {
   const Plan plan = make_plan(request);
   EXPECT_EQ(plan.method, Method::kTwoPhase);
   EXPECT_GE(plan.request.tuning.window_bytes, Engine::kWriteBehindBytesMin);
-  EXPECT_NE(plan.reason.find(" of a sync; next "), std::string::npos) << plan.reason;
+  EXPECT_NE(plan.reason.find(" of a sync"), std::string::npos) << plan.reason;
   request.method = Method::kSieve;
   const Price sieved = make_plan(request).price();
   EXPECT_GT(sieved.sync, 5 * plan.price().sync);
   EXPECT_GT(sieved.until_synced(), plan.price().until_synced());
   EXPECT_NEAR(sieved.sync, 4096 * 2 * 528 * 8 * 0.2e-9, 0.1 * sieved.sync);
+}
+
+TEST(Choice, AWriteThatWillBeSyncedIsTakenToFollowASync) {
+  Request request = ncio(16, 1, 1, 2, Direction::kWrite);
+  const double fixed = make_plan(request).price().fixed;
+  request.synced = true;
+  const Profile& profile = default_profile();
+  EXPECT_NEAR(make_plan(request).price().fixed - fixed, profile.late_operation_seconds - profile.operation_seconds,
+              1e-9);
 }
 
 TEST(Choice, AReadIsNotSynced) {

@@ -354,6 +354,7 @@ Price price_of(const Request& request, Method method, const Work& work) {
   const double node = request.ranks_of_node > 0 ? request.ranks_of_node : std::min<double>(ranks, profile.cores);
   const double uncached = profile.device.known() ? 1 - request.cached : 0;
   const bool reading = request.direction == Direction::kRead;
+  const bool is_late = request.synced && !reading;
   // Ranks that share a core take turns on it, whatever they do but wait.
   const double turns = std::max(1.0, node / profile.cores);
   Price price;
@@ -390,13 +391,14 @@ Price price_of(const Request& request, Method method, const Work& work) {
     price.exchange += work.rounds * meeting;
     price.fixed += agreements(reading, method) * meeting;
   }
-  price.fixed += profile.operation_seconds * turns;
+  // A write that will be synced is taken to follow a sync.
+  price.fixed += (is_late ? profile.late_operation_seconds : profile.operation_seconds) * turns;
   // A transfer from the page cache is work of the same core that exchanges; one from a device is waiting.
   if (work.overlaps) price.hidden = std::min(uncached * read_device, price.copy + price.exchange);
   const Scale scale = scale_of(std::max(work.share_span, work.memory_bytes));
   price.place = correction_place(method, request.direction, request.cached, scale);
   price.correction = profile.corrections.factor(price.place);
-  if (request.synced && !reading) price.sync = sync_after(profile, work, price.seconds());
+  if (is_late) price.sync = sync_after(profile, work, price.seconds());
   return price;
 }
 

@@ -35,6 +35,7 @@ Profile make_defaults() {
   profile.device.read_jump_batched = 10 * kMicro;
   profile.device.read_slowdown = profile.device.write_slowdown = Curve({{1, 1}, {2, 1.8}, {8, 7}});
   profile.operation_seconds = 20 * kMicro;
+  profile.late_operation_seconds = 40 * kMicro;
   profile.lock_seconds = 1.5 * kMicro;
   profile.sync_seconds = 2e-3;
   profile.sync_byte_seconds = 2e-9;

@@ -103,13 +103,14 @@ struct Profile {
   Medium cache;
   Medium device;  // not known(): it was not reached when measuring; plans then price the page cache and say so
 
-  double operation_seconds = 0;    // of an operation that moves nothing, one rank: checks and planning
-  double lock_seconds = 0;         // taking and releasing the lock of one window
-  double sync_seconds = 0;         // fsync with one dirty page
-  double sync_byte_seconds = 0;    // and of every further dirty byte
-  double read_piece_seconds = 0;   // one more piece of memory in list I/O
-  double write_piece_seconds = 0;  //
-  double visit_seconds = 0;        // finding one rank's part of one window
+  double operation_seconds = 0;       // of an operation that moves nothing, one rank: checks and planning
+  double late_operation_seconds = 0;  // the same after a sync: caches are cold
+  double lock_seconds = 0;            // taking and releasing the lock of one window
+  double sync_seconds = 0;            // fsync with one dirty page
+  double sync_byte_seconds = 0;       // and of every further dirty byte
+  double read_piece_seconds = 0;      // one more piece of memory in list I/O
+  double write_piece_seconds = 0;     //
+  double visit_seconds = 0;           // finding one rank's part of one window
   Curve gather;           // seconds a byte by bytes of a contiguous block: from a window in this core's cache to memory
   Curve scatter;          // the same from memory into a window
   Curve exchange_gather;  // the same from another rank's window
@@ -148,6 +149,7 @@ void for_each_member(AnyProfile& profile, const Visit& visit) {
   medium("cache", profile.cache);
   medium("device", profile.device);
   visit("operation_seconds", profile.operation_seconds);
+  visit("late_operation_seconds", profile.late_operation_seconds);
   visit("lock_seconds", profile.lock_seconds);
   visit("sync_seconds", profile.sync_seconds);
   visit("sync_byte_seconds", profile.sync_byte_seconds);

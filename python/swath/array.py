@@ -201,6 +201,9 @@ class Array:
     ) -> Any:
         """Read this rank's share. Collective over the communicator that the array was opened with.
 
+        What any rank wrote through Swath before is read. Who changed the file otherwise must let the ranks meet first:
+        a short read that is asked for again does not wait for them before it begins (decision record 0018).
+
         Args:
             distribution: a `Distribution` of the (selected) array, or this rank's `Boxes` of the whole array; without
                 a communicator it may be left out: the whole selection.
@@ -215,7 +218,8 @@ class Array:
             An ndarray of `distribution.local_shape(selected shape, rank)`; for boxes a list of ndarrays, one a box.
 
         Raises:
-            ArgumentError, DisagreementError: before anything is read.
+            ArgumentError: before anything is read.
+            DisagreementError: what `out` then holds is not defined.
             StoreError: naming rank, path, offset, bytes wanted and got.
         """
         prepared = self._read(self._ranks, Asked("read", distribution, selection, method, rank, tuning), out)

@@ -61,6 +61,8 @@ DEVICE_MIN = 0.95
 """Of the bytes that were asked for, as the kernel counts what the device gave."""
 TRIES = 3
 REPETITIONS = 5
+COLD_BYTES = 4 << 20
+"""Whoever has touched so many has pushed this process's own data out of its core's caches."""
 BRIEF_SECONDS = 1e-3
 """One repetition of what only this core does: shorter than a scheduler's slice, so that most are not interrupted."""
 NOISY = 0.25
@@ -532,8 +534,18 @@ class _Measuring:
                     os.pread(plain.fileno(), 8, 128)
                 return (time.perf_counter() - begin) / calls
 
-            operation, pread = self._in_turn([operations, preads], seconds)
+            operation, pread = self._in_turn([operations, preads], seconds / 2)
         self._set("operation_seconds", max(0.0, operation.median - pread.median), operation.spread)
+        values, others = np.zeros(1), np.ones(COLD_BYTES // 8)
+        with opening.open(path, mode="r+") as opened:
+
+            def late_operation() -> float:
+                opened.sync()
+                others.sum()  # what the program does between: the caches are its own
+                return _seconds_of(lambda: opened.write(values, selection=np.s_[:1], method="direct"))
+
+            late = self._in_turn([late_operation], seconds / 2)[0]
+        self._set("late_operation_seconds", max(0.0, late.median - pread.median), late.spread)
 
     # ---- syncs and the device ----------------------------------------------------------------------------------------
 

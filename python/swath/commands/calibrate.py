@@ -258,6 +258,8 @@ def _others_table(numbers: dict[str, Any]) -> Any:
     table = output.table("one of each", "seconds", right=("seconds",))
     table.show_header = False
     table.add_row("an operation that moves nothing", _time(numbers["operation_seconds"]))
+    if "late_operation_seconds" in numbers:  # a profile of before has none
+        table.add_row("  after a sync, with cold caches", _time(numbers["late_operation_seconds"]))
     table.add_row("a lock", _time(numbers["lock_seconds"]))
     table.add_row("a sync of one dirty page", _time(numbers["sync_seconds"]))
     table.add_row("  of every further MiB", _time(numbers["sync_byte_seconds"] * 2**20))
