@@ -230,13 +230,17 @@ def test_a_peer_that_moves_wrong_data_ends_the_run(tmp_path: Path, direction: st
 
 
 @pytest.mark.parametrize("wrong", [False, True])
-def test_table1_checks_what_it_reads(tmp_path: Path, wrong: bool) -> None:
-    ranks, options = ranks_of(None), table1.Options(1, 8 * 50 * 50, 1)
+@pytest.mark.parametrize("fresh", [False, True])
+def test_table1_checks_what_it_reads(tmp_path: Path, wrong: bool, fresh: bool) -> None:
+    ranks, options = ranks_of(None), table1.Options(1, 8 * 50 * 50, 1, fresh)
 
     class Array:
-        def read(self, distribution: Distribution, *, method: str, out: measure.Values) -> None:
+        def read(self, distribution: Distribution, *, method: str, out: measure.Values | None) -> measure.Values:
+            assert (out is None) is fresh
+            out = np.empty((50, 50), np.int64) if out is None else out
             out[:] = np.fromfile(file.path, np.int64).reshape(50, 50)
             out[49, 7] += wrong
+            return out
 
     file = measure.FileUnderTest(ranks, str(tmp_path / "f.bin"), 2500)
     with file.opened():
@@ -445,6 +449,8 @@ def test_both_benchmarks_take_from_one_command_line_what_is_theirs() -> None:
     given = command.parser().parse_args(["--quick", "--ranks", "3", "--region", "16"])
     assert command.options_of("interleaved", given) == interleaved.Options(3, 1 << 20, 16, 3)
     assert command.options_of("table1", given) == table1.Options(3, 2 << 20, 3)
+    given = command.parser().parse_args(["table1", "--fresh"])
+    assert command.options_of("table1", given) == table1.Options(fresh=True)
 
 
 @pytest.mark.parametrize(

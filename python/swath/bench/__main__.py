@@ -151,6 +151,9 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         help="elements of a tile along each dimension (512; zarr: of a chunk, 1024)",
     )
     group.add_argument("--grid", action="store_true", default=None, help="predicted beside measured, over a grid")
+    made.add_argument_group("table1").add_argument(
+        "--fresh", action="store_true", default=None, help="read into new memory each time, not into touched memory"
+    )
     _add_zarr_arguments(made.add_argument_group("zarr", "lists are separated by commas; default: all that is named"))
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
     _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))
