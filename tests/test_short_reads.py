@@ -98,6 +98,24 @@ def test_one_rank_with_other_memory_has_all_read_by_a_new_plan(path, runs):
     assert len(runs) - sum(runs) == 3 * 3
 
 
+def test_chunks_that_a_write_allocates_are_read(tmp_path, runs):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", SHAPE, "<i4", chunks=(5, 6), fillvalue=-7)
+
+    def work(comm):
+        mine = np.ascontiguousarray(expected(NEW, comm))
+        with swath.open(tmp_path / "a.h5", "x", mode="r+", comm=comm) as a:
+            for _ in range(3):
+                assert (a.read(cyclic(2), method="direct") == -7).all()
+            a.write(mine, cyclic(2))
+            for _ in range(3):
+                np.testing.assert_array_equal(a.read(cyclic(2), method="direct"), mine)
+
+    run_ranks(2, work)
+    assert sum(runs) == 2 * (2 + 2)
+
+
 def test_big_endian_memory_is_swapped_once(path):
     def work(comm):
         with swath.open(path, comm=comm) as a:

@@ -116,7 +116,6 @@ class Array:
         # The time of a modelled disk tells nothing of the store under it.
         self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
         self._cached = 1.0  # as all ranks know it from the operation before
-        self._short_read: ShortRead | None = None  # the last read, if it was one
         # What will be synced is on its way to the device while the rest is written. A new file will be, before it gets
         # its name; of another one a sync tells that its user wants it there.
         self._will_be_synced = aside is not None
@@ -391,6 +390,7 @@ class Array:
 
     def _set_description(self, description: Description) -> None:
         self._description = description
+        self._short_read: ShortRead | None = None  # the last read of this layout, if it was one
         layout = description.layout
         itemsize = description.dtype.itemsize
         self._layout: Any = None
