@@ -17,10 +17,10 @@ from swath.aside import Aside
 from swath.errors import ArgumentError, Error, StoreError
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
 from swath.learning import Learning
-from swath.local_memory import checked_out, checked_values
+from swath.local_memory import Part, checked_out, checked_values, span_bytes
 from swath.operation import Conditions, Operation, checked_tuning
 from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
-from swath.prepared import Array1, Asked, OwnNote, Prepared, ShortRead, span_bytes
+from swath.prepared import Asked, Done, OwnNote, Prepared, ShortRead
 from swath.ranks import Ranks
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 from swath.stream_settings import Streams
@@ -92,7 +92,7 @@ class Array:
         self.mode = mode
         self._ranks = ranks
         self._alone = ranks if ranks.size == 1 else Ranks(_core.solo_comm())
-        self._counted: tuple[_core.Plan | None, _core.Counters] | None = None
+        self._done: Done | None = None  # the last operation
         self._unplanned = "library"  # what carried out an operation without a plan
         self._aside = aside
         self._closed = False
@@ -128,9 +128,9 @@ class Array:
     @property
     def counters(self) -> Counters:
         """What the last operation did on this rank."""
-        if self._counted is None:
+        if self._done is None:
             return Counters()
-        plan, counted = self._counted
+        plan, counted = self._done
         names = [field.name for field in dataclasses.fields(Counters)[1:]]
         return Counters(
             self._unplanned if plan is None else plan.method, **{name: getattr(counted, name) for name in names}
@@ -147,7 +147,7 @@ class Array:
 
         None before the first operation, and after one of coded chunks, or by the format's own library.
         """
-        plan = None if self._counted is None else self._counted[0]
+        plan = None if self._done is None else self._done.plan
         return None if plan is None else Plan(plan, self._title())
 
     @property
@@ -430,7 +430,7 @@ class Array:
         operation = self._ranks.together(words, lambda: self._operation(asked, self._ranks.size))
         return operation, self._ranks.gather_objects(boxes.boxes)
 
-    def _prepare(self, ranks: Ranks, asked: Asked, memory: Callable[[Operation], list[Array1]]) -> Prepared:
+    def _prepare(self, ranks: Ranks, asked: Asked, memory: Callable[[Operation], list[Part]]) -> Prepared:
         """Collective. The same operation on every rank, with each rank's memory, or the same error on every rank.
 
         One agreement tells all: what is asked, whether each rank can do it, and what planning must know of the memory
@@ -438,9 +438,9 @@ class Array:
         """
         operation: Operation | None = None
         boxes: list[Any] = []
-        parts: list[Array1] = []
+        parts: list[Part] = []
         note = OwnNote()
-        counted: _core.Counters | None = None
+        done: Done | None = None
         error: Exception | None = None
         if isinstance(asked.distribution, Boxes):
             operation, boxes = self._gather_boxes(asked, asked.distribution)
@@ -451,11 +451,11 @@ class Array:
                 operation.set_boxes(boxes)
             parts = memory(operation)
             note = self._note(ranks, operation, parts)
-            counted = self._read_at_once(ranks, operation, parts, note)
+            done = self._read_at_once(ranks, operation, parts, note)
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             error = raised
         words = operation.asked if operation is not None and ranks.size > 1 else ""
-        notes = ranks.agree(words, error, note._replace(is_read=int(counted is not None)))
+        notes = ranks.agree(words, error, note._replace(is_read=int(done is not None)))
         blocks, spans, steps, nanoseconds, is_read = zip(*notes, strict=True)
         cached = steps[0] / CACHED_STEPS
         if ranks is self._ranks:
@@ -463,19 +463,17 @@ class Array:
             self._learning.told(max(nanoseconds))
         block = min(filter(None, blocks), default=0)
         conditions = Conditions(cached, block, max(spans) if block else 0)
-        return Prepared(operation, parts, conditions, note, counted if all(is_read) else None)  # type: ignore[arg-type]
+        return Prepared(operation, parts, conditions, note, done if all(is_read) else None)  # type: ignore[arg-type]
 
-    def _read_at_once(
-        self, ranks: Ranks, operation: Operation, parts: list[Array1], note: OwnNote
-    ) -> _core.Counters | None:
+    def _read_at_once(self, ranks: Ranks, operation: Operation, parts: list[Part], note: OwnNote) -> Done | None:
         """This rank's share, before the ranks have agreed, where the same was read just before: see `ShortRead`."""
         short = self._short_read
         if short is None or ranks is not self._ranks or not short.is_same(operation, note, self._learning.profile):
             return None
         fill = self._description.fill
-        return _core.run(short.plan, ranks.comm, self._engine, parts, fill, own_part=True)
+        return Done(short.plan, _core.run(short.plan, ranks.comm, self._engine, parts, fill, own_part=True))
 
-    def _note(self, ranks: Ranks, operation: Operation, parts: list[Array1]) -> OwnNote:
+    def _note(self, ranks: Ranks, operation: Operation, parts: list[Part]) -> OwnNote:
         """What this rank knows of it."""
         block = span = 0
         if self._layout is not None and not all(part.flags.c_contiguous for part in parts):
@@ -494,7 +492,7 @@ class Array:
     def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         """Collective. This rank's parts, in `out` or in new memory."""
 
-        def memory(operation: Operation) -> list[Array1]:
+        def memory(operation: Operation) -> list[Part]:
             shapes = operation.local_shapes
             if out is None:
                 # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
@@ -511,7 +509,7 @@ class Array:
     def _write(self, asked: Asked, values: Any) -> Prepared:
         """Collective."""
 
-        def memory(operation: Operation) -> list[Array1]:
+        def memory(operation: Operation) -> list[Part]:
             if self.mode != "r+":
                 raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
             boxes = isinstance(operation.distribution, Boxes)
@@ -577,14 +575,18 @@ class Array:
         return self._core_plan(self._ranks, prepared.operation, prepared.conditions).bytes == self.nbytes
 
     def _carry_out(self, ranks: Ranks, prepared: Prepared) -> None:
-        operation, parts, conditions, _, counted = prepared
+        operation, parts = prepared.operation, prepared.parts
         if self._layout is None:
-            self._counted = None, self._carry_out_unplanned(ranks, operation, parts)
+            self._done = Done(None, self._carry_out_unplanned(ranks, operation, parts))
             return
-        if counted is not None and self._short_read is not None:
-            self._note_done(ranks, self._short_read.plan, counted)
-            return
-        plan = self._core_plan(ranks, operation, conditions)
+        self._done = prepared.done or self._carry_out_planned(ranks, prepared)
+        plan, counted = self._done
+        if plan is not None and ranks is self._ranks:
+            self._learning.measured(plan, seconds=counted.total_seconds - counted.token_seconds)
+
+    def _carry_out_planned(self, ranks: Ranks, prepared: Prepared) -> Done:
+        operation, parts = prepared.operation, prepared.parts
+        plan = self._core_plan(ranks, operation, prepared.conditions)
         self._engine.set_write_behind(self._will_be_synced)
         with progress.watching(f"{operation.direction} {self.path}", ranks.rank) as watched:
             try:
@@ -594,19 +596,14 @@ class Array:
                 raise
         if ranks is self._ranks and ranks.size > 1 and operation.direction == "read":
             self._short_read = ShortRead.of(prepared, self._learning.profile, plan)
-        self._note_done(ranks, plan, counted)
-
-    def _note_done(self, ranks: Ranks, plan: _core.Plan, counted: _core.Counters) -> None:
-        self._counted = plan, counted
-        if ranks is self._ranks:
-            self._learning.measured(plan, seconds=counted.total_seconds - counted.token_seconds)
+        return Done(plan, counted)
 
     def _by_chunks(self, operation: Operation) -> coded_access.CodedAccess | None:
         """What moves coded chunks, where the operation goes by it: HDF5's are written by the library."""
         coded = self._coded
         return coded if coded is not None and (operation.direction == "read" or coded.can_write) else None
 
-    def _carry_out_unplanned(self, ranks: Ranks, operation: Operation, parts: list[Array1]) -> _core.Counters:
+    def _carry_out_unplanned(self, ranks: Ranks, operation: Operation, parts: list[Part]) -> _core.Counters:
         """Collective. By chunks where they are coded, else, and to write them in HDF5, by the format's own library."""
         coded = self._by_chunks(operation)
         if coded is not None:

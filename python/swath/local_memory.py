@@ -13,6 +13,13 @@ from swath.space import Shape
 Part = npt.NDArray[Any]
 
 
+def span_bytes(part: Part) -> int:
+    """From the first byte of its memory to the last."""
+    if part.size == 0:
+        return 0
+    return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
+
+
 def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool) -> list[Part]:
     """`out` as a list of writable ndarrays of these shapes, or ArgumentError."""
     parts = _as_list("out", out, shapes, boxes)

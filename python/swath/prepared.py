@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import numpy.typing as npt
-
 from swath import _core
 from swath.learning import SHORT_SECONDS
+from swath.local_memory import Part
 from swath.operation import Conditions, Operation
 from swath.space import Boxes, Distribution
-
-Array1 = npt.NDArray[Any]
 
 
 class Asked(NamedTuple):
@@ -31,14 +28,14 @@ class OwnNote(NamedTuple):
 
     Attributes:
         memory_block_bytes: as in `Conditions`, of this rank.
-        memoryspan_bytes: as in `Conditions`, of this rank.
+        memory_span_bytes: as in `Conditions`, of this rank.
         cached_steps: what part of it is in the page cache, in steps; rank 0 says.
         own_nanoseconds: of the operation before.
         is_read: it has read its share already, see `ShortRead`.
     """
 
     memory_block_bytes: int = 0
-    memoryspan_bytes: int = 0
+    memory_span_bytes: int = 0
     cached_steps: int = 0
     own_nanoseconds: int = 0
     is_read: int = 0
@@ -48,11 +45,11 @@ class OwnNote(NamedTuple):
         return self[:3] == other[:3]
 
 
-def span_bytes(part: Array1) -> int:
-    """From the first byte of its memory to the last."""
-    if part.size == 0:
-        return 0
-    return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
+class Done(NamedTuple):
+    """What was carried out by which plan, and what this rank did; without a plan by chunks or a library."""
+
+    plan: _core.Plan | None
+    counted: _core.Counters
 
 
 class Prepared(NamedTuple):
@@ -63,14 +60,14 @@ class Prepared(NamedTuple):
         parts: of this rank's memory.
         conditions: the same on all ranks.
         own_note: of this rank.
-        counted: of a read that all ranks have carried out already.
+        done: of a read that all ranks have carried out already, by which plan and what this rank did.
     """
 
     operation: Operation
-    parts: list[Array1]
+    parts: list[Part]
     conditions: Conditions
     own_note: OwnNote
-    counted: _core.Counters | None = None
+    done: Done | None = None
 
 
 class ShortRead(NamedTuple):
