@@ -108,6 +108,8 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
   text += "\nAll ranks together, by method (> chosen):\n";
   std::vector<Row> rows{
       {"method", "requests", "mean size", "read", "written", "exchanged", "buffers a rank", "predicted"}};
+  const bool is_synced = plan.price().sync > 0;  // the choice is then by the sum of the last two
+  if (is_synced) rows.front().emplace_back("a sync then");
   bool exact = plan.runs.exact;
   for (const Candidate& candidate : plan.candidates()) {
     const Option& option = candidate.option;
@@ -116,6 +118,7 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
                             in_bytes(candidate.cost.buffer_bytes_max)));
     exact = exact && candidate.cost.sum.exact;
     rows.back().push_back(in_seconds(option.price.seconds()));
+    if (is_synced) rows.back().push_back(in_seconds(option.price.sync));
   }
   text += table(rows);
   text += "  " + parts_of(plan.price()) + "\n";

@@ -8,9 +8,10 @@ namespace {
 using Kind = DimensionRule::Kind;
 
 // 4 x 60 elements of 8 bytes in C order after a header of 128.
-Plan plan_of(Sharing sharing, Direction direction = Direction::kRead) {
+Plan plan_of(Sharing sharing, Direction direction = Direction::kRead, bool synced = false) {
   Request request;
   request.direction = direction;
+  request.synced = synced;
   request.layout = std::make_shared<Layout>(Layout::ordered({4, 60}, 8, 128, {0, 1}));
   request.sharing = std::move(sharing);
   return make_plan(std::move(request));
@@ -74,6 +75,13 @@ TEST(Explain, ShowsAsManyRanksAsAskedFor) {
   EXPECT_NE(text.find("\n  1  "), std::string::npos) << text;
   EXPECT_EQ(text.find("\n  2  "), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("  ... and 4 more ranks\n")) << text;
+}
+
+TEST(Explain, ASyncThatWillFollowHasAColumn) {
+  EXPECT_EQ(explain(plan_of(columns(2), Direction::kWrite), "a.raw").find("a sync then"), std::string::npos);
+  const std::string text = explain(plan_of(columns(2), Direction::kWrite, true), "a.raw");
+  EXPECT_NE(text.find("  a sync then\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(" of a sync; next "), std::string::npos) << text;
 }
 
 TEST(Explain, MarksEstimates) {

@@ -8,8 +8,9 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
         x = a[10:20, ::4, 7]
 """
 
-from swath.array import Array, Counters
+from swath.array import Array
 from swath.copying import Comparison, Copied, CopyPlan, copy, explain_copy, verify
+from swath.counters import Counters
 from swath.errors import (
     ArgumentError,
     DisagreementError,

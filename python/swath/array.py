@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import os
@@ -12,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swath import _core, coded_access, formats, library_access, profile, progress, throttle
+from swath import _core, coded_access, filling, formats, library_access, profile, progress, throttle
 from swath.aside import Aside
-from swath.errors import ArgumentError, Error, StoreError
+from swath.counters import Counters
+from swath.errors import ArgumentError, Error
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
 from swath.learning import Learning
 from swath.local_memory import Part, checked_out, checked_values, span_bytes
@@ -29,32 +29,6 @@ PLANS_KEPT = 64
 """Of the latest operations of an array, for whoever asks for the same again, as programs do at every time step."""
 CACHED_STEPS = 16
 """What part is cached is told in sixteenths, so that a few pages make no other plan."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Counters:
-    """What one operation really did on this rank, counted where it happened. Sizes in bytes, times in seconds.
-
-    `token_seconds` is how long this rank's stream waited for its turn at the file's target, in `token_waits` waits.
-    """
-
-    method: str = ""
-    read_requests: int = 0
-    write_requests: int = 0
-    read_bytes: int = 0
-    written_bytes: int = 0
-    exchanged_bytes: int = 0
-    locks: int = 0
-    buffer_bytes: int = 0
-    token_waits: int = 0
-    token_seconds: float = 0.0
-    transfer_seconds: float = 0.0
-    exchange_seconds: float = 0.0
-    total_seconds: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        return dataclasses.asdict(self)
 
 
 class FoundOfStore(NamedTuple):
@@ -131,10 +105,7 @@ class Array:
         if self._done is None:
             return Counters()
         plan, counted = self._done
-        names = [field.name for field in dataclasses.fields(Counters)[1:]]
-        return Counters(
-            self._unplanned if plan is None else plan.method, **{name: getattr(counted, name) for name in names}
-        )
+        return Counters.of(self._unplanned if plan is None else plan.method, counted)
 
     @property
     def streams(self) -> throttle.TargetStatus | None:
@@ -626,21 +597,7 @@ class Array:
         )
 
     def _fill(self) -> None:
-        """Collective. Writes the fill value everywhere; each rank an equal part of the file."""
-        layout = self._description.layout
-        if not isinstance(layout, StridedLayout | ChunkedLayout):
-            raise StoreError(f"{self.path}: cannot write a fill value to a layout of this kind")
-        if isinstance(layout, StridedLayout):
-            begins, range_bytes = np.array([layout.offset]), self.nbytes
-        else:
-            begins, range_bytes = layout.offsets.ravel(), math.prod(layout.chunk_shape) * self.dtype.itemsize
-        elements, rank, size = range_bytes // self.dtype.itemsize, self._ranks.rank, self._ranks.size
-        first = elements * rank // size * self.dtype.itemsize
-        last = elements * (rank + 1) // size * self.dtype.itemsize
-
-        def work() -> None:
-            for begin in begins.tolist():
-                _core.fill_range(self._engine, begin + first, begin + last, self._description.fill)
-
+        """Collective. Writes the fill value everywhere."""
+        work = functools.partial(filling.fill_part, self._engine, self._description, self._ranks.rank, self._ranks.size)
         self._ranks.together(f"fill {self.path}", work)
         self._unfilled = False
