@@ -1,6 +1,8 @@
 // Threads that begin together, and fail together.
 #pragma once
 
+#include <sched.h>
+
 #include <barrier>
 #include <exception>
 #include <functional>
@@ -10,6 +12,22 @@
 
 namespace swath {
 
+// Thread i has a core of its own, or the i-th in turn. Left to itself the kernel at times puts two that wake each other
+// on one core, where they meet in a tenth of the time and copy one after the other.
+inline void stay_on_core(int thread) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  int before = thread % CPU_COUNT(&allowed);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || before-- > 0) continue;
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(core, &own);
+    sched_setaffinity(0, sizeof own, &own);  // of this thread; refused, it goes where it may
+    return;
+  }
+}
+
 // Runs body(i, begin) in `threads` threads; each calls begin() once, when it is ready, and returns from it when all are
 // (or when one of them has thrown). Returns when all have ended, and throws what the first one threw.
 inline void run_at_once(int threads, const std::function<void(int, const std::function<void()>&)>& body) {
@@ -18,6 +36,7 @@ inline void run_at_once(int threads, const std::function<void(int, const std::fu
   std::exception_ptr error;
   const auto guarded = [&](int i) {
     bool began = false;
+    stay_on_core(i);
     try {
       body(i, [&] {
         began = true;

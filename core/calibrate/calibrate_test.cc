@@ -171,6 +171,7 @@ TEST(TimeCopies, RefuseBlocksThatDoNotDivideTheWindow) {
 
 TEST(TimeBarriers, AnyNumberOfRanksMeets) {
   for (const int ranks : {1, 2, 5}) {
+    EXPECT_EQ(time_rounds(ranks, 0).size(), 1);
     const auto samples = time_barriers(ranks, 0);
     ASSERT_EQ(samples.size(), 1);
     EXPECT_GT(samples[0], 0);

@@ -1,5 +1,6 @@
 #include "calibrate/meetings.h"
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <cstring>
@@ -36,11 +37,26 @@ class Board {
   std::vector<std::byte> slots_;
 };
 
-}  // namespace
+// What a rank does between meetings.
+class Copies {
+ public:
+  void first() { std::memcpy(to_.data(), from_.data(), kBytes); }
+  void second() { std::memcpy(from_.data(), to_.data(), kBytes); }
+  void both() {
+    first();
+    second();
+  }
 
-std::vector<double> time_barriers(int ranks, double seconds_max) {
-  if (ranks < 1) fail_argument("calibrate: a barrier needs at least one rank");
-  constexpr int kBarriersASample = 100;
+ private:
+  static constexpr size_t kBytes = size_t{256} << 10;
+  std::vector<std::byte> from_ = std::vector<std::byte>(kBytes);
+  std::vector<std::byte> to_ = std::vector<std::byte>(kBytes);
+};
+
+// What sample(comm) gives on rank 0, again and again until `seconds_max` have passed; `ranks` threads call it together.
+template <typename Sample>
+std::vector<double> samples_of_ranks(int ranks, double seconds_max, const Sample& sample) {
+  if (ranks < 1) fail_argument("calibrate: a meeting needs at least one rank");
   Board board(ranks);
   std::vector<double> samples;
   std::atomic<bool> ended = false;
@@ -51,16 +67,49 @@ std::vector<double> time_barriers(int ranks, double seconds_max) {
     ready();
     const Stopwatch watch;
     while (!ended) {
-      const Stopwatch sample_watch;
-      for (int i = 0; i < kBarriersASample; ++i) comm->barrier();
+      const double seconds = sample(*comm);
       if (rank == 0) {
-        samples.push_back(sample_watch.seconds() / kBarriersASample);
+        samples.push_back(seconds);
         ended = watch.seconds() >= seconds_max;
       }
       comm->barrier();  // all see the same `ended`
     }
   });
   return samples;
+}
+
+}  // namespace
+
+std::vector<double> time_barriers(int ranks, double seconds_max) {
+  constexpr int kBarriersASample = 100;
+  return samples_of_ranks(ranks, seconds_max, [](Comm& comm) {
+    const Stopwatch watch;
+    for (int i = 0; i < kBarriersASample; ++i) comm.barrier();
+    return watch.seconds() / kBarriersASample;
+  });
+}
+
+std::vector<double> time_rounds(int ranks, double seconds_max) {
+  constexpr int kRoundsASample = 16;
+  return samples_of_ranks(ranks, seconds_max, [](Comm& comm) {
+    Copies copies;
+    copies.both();  // its memory is the kernel's to make before
+    const auto seconds_of = [&](const auto& round) {
+      comm.barrier();
+      const Stopwatch watch;
+      for (int i = 0; i < kRoundsASample; ++i) round();
+      comm.barrier();
+      return watch.seconds() / kRoundsASample;
+    };
+    const double alone = seconds_of([&] { copies.both(); });
+    const double meeting = seconds_of([&] {
+      comm.node_arrive();
+      copies.first();
+      comm.node_wait();
+      copies.second();
+    });
+    return std::max(meeting - alone, 1e-9);  // noise may make it negative
+  });
 }
 
 std::vector<double> time_visits(double seconds_max) {

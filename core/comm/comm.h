@@ -40,8 +40,15 @@ class Comm {
   }
 
   virtual void barrier() = 0;
-  // A barrier among the ranks of this rank's node only.
-  virtual void node_barrier() = 0;
+  // A barrier among the ranks of this rank's node only, in two halves: node_wait() returns when every rank of the node
+  // has arrived. What a rank does between the two covers the time that the others are late; it must not be another call
+  // of this comm. (An exception may come between them: the next call then waits first.)
+  virtual void node_arrive() = 0;
+  virtual void node_wait() = 0;
+  void node_barrier() {
+    node_arrive();
+    node_wait();
+  }
   // all.size() == size() * mine.size(); rank r's bytes land at r * mine.size().
   virtual void allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
   virtual void broadcast(std::span<std::byte> data, int root) = 0;

@@ -109,6 +109,41 @@ TEST_P(CommContract, ANodeBarrierWaitsForTheRanksOfItsNodeOnly) {
   });
 }
 
+TEST_P(CommContract, ANodeBarrierInTwoHalvesWaitsInTheSecond) {
+  SharedByForks<std::array<std::atomic<int>, 8>> arrivals;
+  run([&](Comm& comm) {
+    const int node = comm.node_of(comm.rank());
+    int node_ranks = 0;
+    for (int r = 0; r < comm.size(); ++r) node_ranks += comm.node_of(r) == node ? 1 : 0;
+    const int start = (*arrivals)[node].load();
+    comm.barrier();
+    for (int phase = 1; phase <= 20; ++phase) {
+      (*arrivals)[node].fetch_add(1);
+      comm.node_arrive();
+      if (phase % comm.size() == comm.rank()) usleep(500);
+      comm.node_wait();
+      // All have come to this phase; some may have come to the next one, none to that after it.
+      const int come = (*arrivals)[node].load() - start;
+      EXPECT_GE(come, phase * node_ranks);
+      EXPECT_LT(come, (phase + 1) * node_ranks);
+    }
+    comm.barrier();
+  });
+}
+
+TEST_P(CommContract, AnArrivalThatAnErrorLeftBehindIsWaitedForByTheNextCall) {
+  run([](Comm& comm) {
+    for (int i = 0; i < 3; ++i) {
+      comm.node_arrive();
+      comm.barrier();
+      comm.node_arrive();
+      std::vector<std::byte> all(static_cast<size_t>(comm.size()));
+      comm.allgather(message(1, comm.rank(), 0), all);
+      EXPECT_EQ(all[0], message(1, 0, 0)[0]);
+    }
+  });
+}
+
 TEST_P(CommContract, AllgatherPutsEveryRanksBytesInOrder) {
   run([](Comm& comm) {
     for (int64_t bytes : {0, 1, 8, 4096, 300'001}) {

@@ -220,23 +220,36 @@ std::vector<std::span<std::byte>> NodeShared::stages() const {
   return all;
 }
 
-// Returns when every rank has come to this turn. stage() is then that of the next one.
-void NodeShared::meet(const Call& call) {
+void NodeShared::arrive(const Call& call) {
+  if (has_arrived_) wait();
   throw_if_one_is_known_gone(call);
   const uint32_t turn = turn_;
   Seat& node = seat(0);
   Seat& me = seat(rank_);
   me.calls[turn % 2] = call;
   me.next_turn.store(turn + 1);
+  has_arrived_ = true;
   if (node.arrived.fetch_add(1) + 1 == static_cast<uint32_t>(size_)) {
     node.arrived.store(0);
     node.turn.store(turn + 1);
     wake_all(node.turn);
-  } else {
-    wait_for_others(turn, call);
   }
+}
+
+// Returns when every rank has come to this turn. stage() is then that of the next one.
+void NodeShared::wait() {
+  if (!has_arrived_) throw Error(ErrorKind::kInternal, "node_wait() without node_arrive()");
+  const uint32_t turn = turn_;
+  const Call call = seat(rank_).calls[turn % 2];
+  has_arrived_ = false;
+  wait_for_others(turn, call);
   turn_ = turn + 1;
   check_same_call(turn, call);
+}
+
+void NodeShared::meet(const Call& call) {
+  arrive(call);
+  wait();
 }
 
 void NodeShared::wait_for_others(uint32_t turn, const Call& call) {
@@ -294,6 +307,10 @@ void NodeShared::check_same_call(uint32_t turn, const Call& call) const {
 // ---------------------------------------------------------------------------------------------------- calls
 
 void NodeShared::barrier() { meet({.kind = Call::Kind::kBarrier}); }
+
+void NodeShared::node_arrive() { arrive({.kind = Call::Kind::kNodeBarrier}); }
+
+void NodeShared::node_wait() { wait(); }
 
 void NodeShared::allgather(std::span<const std::byte> mine, std::span<std::byte> all) {
   check_allgather(size_, mine, all);

@@ -51,7 +51,8 @@ class NodeShared final : public Comm {
   int node_of(int) const override { return 0; }
 
   void barrier() override;
-  void node_barrier() override { barrier(); }
+  void node_arrive() override;
+  void node_wait() override;
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   void broadcast(std::span<std::byte> data, int root) override;
   // Sizes that do not match throw kInternal on every rank.
@@ -67,6 +68,8 @@ class NodeShared final : public Comm {
   Seat& seat(int rank) const;
   std::span<std::byte> stage(int rank) const;
   std::vector<std::span<std::byte>> stages() const;
+  void arrive(const Call& call);
+  void wait();
   void meet(const Call& call);
   void wait_for_others(uint32_t turn, const Call& call);
   void fail_if_one_is_gone(uint32_t turn, const Call& call, bool check_processes);
@@ -79,7 +82,8 @@ class NodeShared final : public Comm {
   const int size_;
   const int64_t process_;  // a fork's copy of this object must not speak for it
   SharedSegment control_;
-  uint32_t turn_ = 0;  // the next one; all ranks count alike
+  uint32_t turn_ = 0;  // the next one, or that at which this rank has arrived; all ranks count alike
+  bool has_arrived_ = false;
   SharedSegment windows_;
   int64_t window_bytes_ = 0;  // of each rank; the distance between two windows
   std::string refusal_;

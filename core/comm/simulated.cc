@@ -18,7 +18,8 @@ class SimulatedComm final : public Comm {
   int node_of(int rank) const override { return simulation_.node_of(rank); }
 
   void barrier() override { meet({.kind = Call::Kind::kBarrier}); }
-  void node_barrier() override { meet({.kind = Call::Kind::kNodeBarrier}); }
+  void node_arrive() override { simulation_.node_arrive(rank_); }
+  void node_wait() override { meet({.kind = Call::Kind::kNodeBarrier}); }
 
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     check_allgather(size(), mine, all);
@@ -176,11 +177,35 @@ void Simulation::meet(std::unique_lock<std::mutex>& lock, int rank, const Call& 
   if (me.failed) throw Error(failure_kind_, failure_);
 }
 
+// Others that wait for this rank may go on, or it itself: chosen as at every call.
+void Simulation::node_arrive(int rank) {
+  std::unique_lock lock(mutex_);
+  begin_call(rank);
+  ++ranks_[rank].arrivals;
+  ranks_[rank].state = State::kReady;
+  for (int r = 0; r < size(); ++r) {
+    const bool waits = ranks_[r].state == State::kWaiting && ranks_[r].call.kind == Call::Kind::kNodeBarrier;
+    if (waits && node_has_arrived(r)) ranks_[r].state = State::kReady;
+  }
+  running_ = -1;
+  pass_baton();
+  wait_for_turn(lock, rank);
+  if (ranks_[rank].failed) throw Error(failure_kind_, failure_);
+}
+
+// As often as this rank.
+bool Simulation::node_has_arrived(int rank) const {
+  for (int r = 0; r < size(); ++r) {
+    if (node_of(r) == node_of(rank) && ranks_[r].arrivals < ranks_[rank].arrivals) return false;
+  }
+  return true;
+}
+
 // Whether all whom the call of `rank` concerns wait in that same call.
 bool Simulation::ready_to_carry_out(int rank) const {
   const Call& call = ranks_[rank].call;
+  if (call.kind == Call::Kind::kNodeBarrier) return node_has_arrived(rank);
   for (int r = 0; r < size(); ++r) {
-    if (call.kind == Call::Kind::kNodeBarrier && node_of(r) != node_of(rank)) continue;
     if (ranks_[r].state != State::kWaiting || ranks_[r].call != call) return false;
   }
   return true;
@@ -210,8 +235,7 @@ void Simulation::carry_out(int rank) {
       break;
   }
   for (int r = 0; r < size(); ++r) {
-    if (call.kind == Call::Kind::kNodeBarrier && node_of(r) != node_of(rank)) continue;
-    ranks_[r].state = State::kReady;
+    if (call.kind != Call::Kind::kNodeBarrier || r == rank) ranks_[r].state = State::kReady;
   }
 }
 

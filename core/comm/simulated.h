@@ -76,6 +76,7 @@ class Simulation {
     const std::atomic<uint32_t>* sleeps_on = nullptr;  // what may wake it before
     std::condition_variable turn;
     int64_t window_calls = 0;
+    int64_t arrivals = 0;  // node_arrive()
     // What it waits in, and the buffers it gave.
     Call call;
     std::span<const std::byte> source;
@@ -90,6 +91,8 @@ class Simulation {
   // The caller holds the mutex in all of these.
   void begin_call(int rank) const;
   void meet(std::unique_lock<std::mutex>& lock, int rank, const Call& call);
+  void node_arrive(int rank);
+  bool node_has_arrived(int rank) const;
   void pass_baton();
   void wait_for_turn(std::unique_lock<std::mutex>& lock, int rank);
   void sleep(int rank, double until, const std::atomic<uint32_t>* word);

@@ -17,7 +17,8 @@ class SoloComm final : public Comm {
   int node_of(int) const override { return 0; }
 
   void barrier() override {}
-  void node_barrier() override {}
+  void node_arrive() override {}
+  void node_wait() override {}
 
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     check_allgather(1, mine, all);

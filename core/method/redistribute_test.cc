@@ -28,7 +28,8 @@ class CountingComm final : public Comm {
     ++barriers;
     comm_.barrier();
   }
-  void node_barrier() override { comm_.node_barrier(); }
+  void node_arrive() override { comm_.node_arrive(); }
+  void node_wait() override { comm_.node_wait(); }
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     ++gathered;
     comm_.allgather(mine, all);

@@ -1,12 +1,12 @@
 // Two-phase: aggregators move large conforming windows, all ranks exchange (two-phase-1993, section 4.1; extended to
 // windows, as ncio-2006 section 2.2 tells it).
 //
-// One round, reading:   wait for the own window ─▶ offer (all arrive) ─▶ start reading the next one ─▶ take
-// One round, writing:   put ─▶ wait for the write before ─▶ deliver (all arrive) ─▶ start writing the own window
+// One round, reading:   offer (arrive) ─▶ start reading the next window ─▶ wait for the others ─▶ take
+// One round, writing:   put ─▶ complete the window before, arrive ─▶ start writing it ─▶ wait for the others
 //
-// Two windows an aggregator, used in turn, so that a transfer and an exchange overlap; one meeting of all ranks a
-// round. A rank whose transfer failed goes on taking part without touching the file, and all agree at the end (decision
-// 0006).
+// A transfer and an exchange overlap, and one meeting of all ranks a round hides behind the transfer, too
+// (method/window_exchange.h). A rank whose transfer failed goes on taking part without touching the file, and all agree
+// at the end (decision 0006).
 
 #include <new>
 #include <optional>
@@ -152,27 +152,40 @@ void run_two_phase(const Job& job) {
   };
   const Stopwatch watch;
   RoundWindows now;
-  RoundWindows next;
-  int parity = 0;
+  RoundWindows other;  // the next one when reading, the last one when writing
+  int64_t round = 0;
   bool more = rounds.next(now);
   if (request.direction == Direction::kRead) {
-    if (const Window* window = own_of(now)) own.start_read(*window, exchange.own_window(parity), false);
+    if (const Window* window = own_of(now)) own.start_read(*window, exchange.own_window(round), false);
     while (more) {
       own.finish();
-      exchange.offer(side, now, parity);
-      more = rounds.next(next);
-      if (const Window* window = own_of(next)) own.start_read(*window, exchange.own_window(1 - parity), true);
-      exchange.take(side, now, parity);
-      std::swap(now, next);
-      parity = 1 - parity;
+      exchange.offer(side, now, round);
+      more = rounds.next(other);
+      if (const Window* window = own_of(other)) own.start_read(*window, exchange.own_window(round + 1), true);
+      exchange.wait();
+      exchange.take(side, now, round);
+      std::swap(now, other);
+      ++round;
     }
   } else {
-    for (; more; more = rounds.next(now), parity = 1 - parity) {
-      exchange.put(side, now, parity);
+    const auto complete_last = [&] {
       own.finish();
-      exchange.deliver(side, now, parity);
-      if (const Window* window = own_of(now)) own.start_write(*window, exchange.own_window(parity));
+      if (round > 0) exchange.complete(side, other, round - 1);
+    };
+    const auto start_writing_last = [&] {
+      const Window* window = round > 0 ? own_of(other) : nullptr;
+      if (window != nullptr) own.start_write(*window, exchange.own_window(round - 1));
+    };
+    for (; more; more = rounds.next(now), ++round) {
+      exchange.put(side, now, round);
+      complete_last();
+      exchange.arrive(side, now);
+      start_writing_last();
+      exchange.wait();
+      std::swap(now, other);
     }
+    complete_last();
+    start_writing_last();
   }
   own.finish();
   job.counters.exchange_seconds = watch.seconds() - job.counters.transfer_seconds;

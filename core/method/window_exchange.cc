@@ -100,29 +100,34 @@ WindowExchange::WindowExchange(Comm& comm, const FileDomains& domains, int64_t w
     : comm_(comm), domains_(domains), capacity_(window_bytes_max), counters_(counters), progress_(progress) {
   if (domains.empty()) return;
   own_domain_ = domains.place_of(comm.rank());
-  shared_ = comm.shared_windows(2 * capacity_);
+  shared_ = comm.shared_windows((staged ? 2 : 3) * capacity_);
   staged_ = staged && !shared_.empty();
+  slots_ = staged_ ? 2 : 3;
   messages_ = comm.size() > 1 && (shared_.empty() || comm.node_count() > 1);
   if (own_domain_ >= 0) {
-    const int64_t windows = shared_.empty() ? 2 : (staged_ ? 1 : 0);
+    const int64_t windows = shared_.empty() ? slots_ : (staged_ ? 1 : 0);
     private_windows_.resize(static_cast<size_t>(windows * capacity_));
   }
-  buffer_bytes_ = (shared_.empty() ? 0 : 2 * capacity_) + static_cast<int64_t>(private_windows_.size());
+  buffer_bytes_ = (shared_.empty() ? 0 : slots_ * capacity_) + static_cast<int64_t>(private_windows_.size());
   counters_.buffer_bytes = buffer_bytes_;
 }
 
-std::byte* WindowExchange::own_window(int parity) {
+std::byte* WindowExchange::own_window(int64_t round) {
   if (staged_) return private_windows_.data();
-  return shared_.empty() ? private_windows_.data() + parity * capacity_ : shared_with(comm_.rank(), parity);
+  return shared_.empty() ? private_windows_.data() + round % slots_ * capacity_ : shared_with(comm_.rank(), round);
+}
+
+const Window* WindowExchange::own_of(const RoundWindows& windows) const {
+  return own_domain_ >= 0 && windows[own_domain_] ? &*windows[own_domain_] : nullptr;
 }
 
 bool WindowExchange::shares_with(int rank) const {
   return rank == comm_.rank() || (!shared_.empty() && comm_.node_of(rank) == comm_.node_of(comm_.rank()));
 }
 
-std::byte* WindowExchange::shared_with(int rank, int parity) {
+std::byte* WindowExchange::shared_with(int rank, int64_t round) {
   if (!shares_with(rank)) return nullptr;
-  return shared_.empty() ? own_window(parity) : shared_[static_cast<size_t>(rank)].data() + parity * capacity_;
+  return shared_.empty() ? own_window(round) : shared_[static_cast<size_t>(rank)].data() + round % slots_ * capacity_;
 }
 
 int64_t WindowExchange::place_in_stage(ExchangeSide& side, const Window& window, int aggregator, int rank) const {
@@ -150,20 +155,15 @@ void WindowExchange::for_each_message(const ExchangeSide& side, const Window& wi
   }
 }
 
-void WindowExchange::put(ExchangeSide& side, const RoundWindows& windows, int parity) {
-  packets_to_.clear();
+void WindowExchange::put(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
   for (size_t i = 0; i < domains_.size(); ++i) {
     if (!windows[i]) continue;
     const Window& window = *windows[i];
     const int aggregator = domains_.rank_of(i);
-    std::byte* target = shared_with(aggregator, parity);
+    std::byte* target = shared_with(aggregator, round);
+    if (target == nullptr) continue;
     int64_t moved = 0;
-    if (target == nullptr) {
-      Packet packet{aggregator, {}};
-      packet.data.resize(static_cast<size_t>(side.mine.bytes_in(window.begin, window.limit)));
-      moved = pack_from_memory(side, window, packet.data.data());
-      if (moved > 0) packets_to_.push_back(std::move(packet));
-    } else if (staged_) {
+    if (staged_) {
       moved = pack_from_memory(side, window, target + place_in_stage(side, window, aggregator, comm_.rank()));
     } else {
       side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
@@ -176,23 +176,43 @@ void WindowExchange::put(ExchangeSide& side, const RoundWindows& windows, int pa
   }
 }
 
-void WindowExchange::deliver(ExchangeSide& side, const RoundWindows& windows, int parity) {
-  const Window* own = own_domain_ >= 0 && windows[own_domain_] ? &*windows[own_domain_] : nullptr;
-  if (messages_) {
-    packets_from_.clear();
-    if (own != nullptr) {
-      for_each_message(side, *own, [&](int rank, const Access&, int64_t bytes) {
-        packets_from_.push_back({rank, std::vector<std::byte>(static_cast<size_t>(bytes))});
-      });
-    }
-    exchange_packets();
-    for (const Packet& packet : packets_from_) {
-      unpack_to_window(side.of(packet.peer), *own, own_window(parity), packet.data.data());
-    }
-  } else {
-    comm_.barrier();
+void WindowExchange::arrive(ExchangeSide& side, const RoundWindows& windows) {
+  if (messages_) send_elements(side, windows);
+  if (!shared_.empty()) comm_.node_arrive();
+}
+
+// This rank's to the windows of other nodes, and theirs to its own.
+void WindowExchange::send_elements(ExchangeSide& side, const RoundWindows& windows) {
+  packets_to_.clear();
+  packets_from_.clear();
+  for (size_t i = 0; i < domains_.size(); ++i) {
+    const int aggregator = domains_.rank_of(i);
+    if (!windows[i] || shares_with(aggregator)) continue;
+    Packet packet{aggregator, {}};
+    packet.data.resize(static_cast<size_t>(side.mine.bytes_in(windows[i]->begin, windows[i]->limit)));
+    const int64_t moved = pack_from_memory(side, *windows[i], packet.data.data());
+    if (moved > 0) packets_to_.push_back(std::move(packet));
+    count_moved(aggregator, moved);
   }
-  if (staged_ && own != nullptr) unpack_stage(side, *own, parity);
+  if (const Window* own = own_of(windows)) {
+    for_each_message(side, *own, [&](int rank, const Access&, int64_t bytes) {
+      packets_from_.push_back({rank, std::vector<std::byte>(static_cast<size_t>(bytes))});
+    });
+  }
+  exchange_packets();
+}
+
+void WindowExchange::wait() {
+  if (!shared_.empty()) comm_.node_wait();
+}
+
+void WindowExchange::complete(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
+  const Window* own = own_of(windows);
+  if (own == nullptr) return;
+  for (const Packet& packet : packets_from_) {
+    unpack_to_window(side.of(packet.peer), *own, own_window(round), packet.data.data());
+  }
+  if (staged_) unpack_stage(side, *own, round);
 }
 
 // All ranks' packed elements of a window, those of one rank behind those of the one before. Ranks whose elements were
@@ -230,9 +250,9 @@ void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, c
   }
 }
 
-void WindowExchange::unpack_stage(ExchangeSide& side, const Window& window, int parity) {
-  const std::byte* stage = shared_with(comm_.rank(), parity);
-  std::byte* image = own_window(parity);
+void WindowExchange::unpack_stage(ExchangeSide& side, const Window& window, int64_t round) {
+  const std::byte* stage = shared_with(comm_.rank(), round);
+  std::byte* image = own_window(round);
   for_each_staged(
       side, window,
       [&](const OneSlice& slice, const Lanes& lanes) {
@@ -241,9 +261,9 @@ void WindowExchange::unpack_stage(ExchangeSide& side, const Window& window, int 
       [&](const Access& access, int64_t packed) { return unpack_to_window(access, window, image, stage + packed); });
 }
 
-void WindowExchange::pack_stage(ExchangeSide& side, const Window& window, int parity) {
-  std::byte* stage = shared_with(comm_.rank(), parity);
-  const std::byte* image = own_window(parity);
+void WindowExchange::pack_stage(ExchangeSide& side, const Window& window, int64_t round) {
+  std::byte* stage = shared_with(comm_.rank(), round);
+  const std::byte* image = own_window(round);
   for_each_staged(
       side, window,
       [&](const OneSlice& slice, const Lanes& lanes) {
@@ -252,19 +272,21 @@ void WindowExchange::pack_stage(ExchangeSide& side, const Window& window, int pa
       [&](const Access& access, int64_t packed) { return pack_from_window(access, window, image, stage + packed); });
 }
 
-void WindowExchange::offer(ExchangeSide& side, const RoundWindows& windows, int parity) {
-  const Window* own = own_domain_ >= 0 && windows[own_domain_] ? &*windows[own_domain_] : nullptr;
-  if (staged_ && own != nullptr) pack_stage(side, *own, parity);
-  if (!messages_) {
-    comm_.barrier();
-    return;
-  }
+void WindowExchange::offer(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
+  const Window* own = own_of(windows);
+  if (staged_ && own != nullptr) pack_stage(side, *own, round);
+  if (messages_) send_window(side, windows, round);
+  if (!shared_.empty()) comm_.node_arrive();
+}
+
+// Its elements to the ranks of other nodes, and this rank's from theirs.
+void WindowExchange::send_window(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
   packets_to_.clear();
   packets_from_.clear();
-  if (own != nullptr) {
+  if (const Window* own = own_of(windows)) {
     for_each_message(side, *own, [&](int rank, const Access& theirs, int64_t bytes) {
       Packet packet{rank, std::vector<std::byte>(static_cast<size_t>(bytes))};
-      pack_from_window(theirs, *own, own_window(parity), packet.data.data());
+      pack_from_window(theirs, *own, own_window(round), packet.data.data());
       packets_to_.push_back(std::move(packet));
     });
   }
@@ -276,14 +298,14 @@ void WindowExchange::offer(ExchangeSide& side, const RoundWindows& windows, int 
   exchange_packets();
 }
 
-void WindowExchange::take(ExchangeSide& side, const RoundWindows& windows, int parity) {
+void WindowExchange::take(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
   const Target use = target_of(side.mine.bytes());
   size_t next_packet = 0;  // packets_from_ is in the order of the domains
   for (size_t i = 0; i < domains_.size(); ++i) {
     if (!windows[i]) continue;
     const Window& window = *windows[i];
     const int aggregator = domains_.rank_of(i);
-    const std::byte* source = shared_with(aggregator, parity);
+    const std::byte* source = shared_with(aggregator, round);
     int64_t moved = 0;
     if (source == nullptr) {
       const bool has_packet = next_packet < packets_from_.size() && packets_from_[next_packet].peer == aggregator;
@@ -315,7 +337,6 @@ void WindowExchange::exchange_packets() {
   }
   counters_.buffer_bytes = std::max(counters_.buffer_bytes, buffer_bytes_ + packed_bytes);
   comm_.exchange(sends, receives);
-  comm_.node_barrier();
 }
 
 }  // namespace swath

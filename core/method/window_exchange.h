@@ -7,6 +7,16 @@
 //              aggregator packs (reading) or unpacks (writing) for all, within its own cache, and what the node shares
 //              is the packed stage: whole lines travel once. Two copies, the faster for all that (decision 0010).
 //   messages   between nodes, or where no memory is shared: one packed message a round and pair of ranks.
+//
+// A round has one meeting of the node's ranks, in two halves: what a rank transfers of its own window between them
+// covers the time that others are late. Whoever has met in a round knows that all are through with the one before; the
+// windows are as many as that takes.
+//
+//   writing    put(k)    arrive(k)   write window k - 1     wait(k)   put(k + 1) ...
+//   reading    offer(k)  (arrives)   read window k + 1      wait(k)   take(k)  offer(k + 1) ...
+//
+// In place three windows: others pick from (fill) window k while k + 1 is read (k - 1 written), and one that has not
+// come so far still uses the third. Staged two: what is read or written then is the one private window beside them.
 #pragma once
 
 #include <cstddef>
@@ -42,21 +52,25 @@ using RoundWindows = std::vector<std::optional<Window>>;  // one a domain
 
 class WindowExchange {
  public:
-  // Collective. `window_bytes_max` is what one window can fill (window_capacity). In place there are two windows an
-  // aggregator (`parity` 0 and 1); staged, one window and two stages.
+  // Collective. `window_bytes_max` is what one window can fill (window_capacity). In place there are three windows an
+  // aggregator; staged, one window and two stages.
   WindowExchange(Comm& comm, const FileDomains& domains, int64_t window_bytes_max, bool staged, Counters& counters,
                  Progress& progress);
 
   // The place in `domains` of this rank's own, -1 where it is no aggregator.
   int own_domain() const { return own_domain_; }
-  std::byte* own_window(int parity);
+  std::byte* own_window(int64_t round);
 
-  // Memory to windows: put() then, collectively, deliver(), after which the own window is complete.
-  void put(ExchangeSide& side, const RoundWindows& windows, int parity);
-  void deliver(ExchangeSide& side, const RoundWindows& windows, int parity);
-  // Windows to memory: collectively offer() the own, complete window, then take().
-  void offer(ExchangeSide& side, const RoundWindows& windows, int parity);
-  void take(ExchangeSide& side, const RoundWindows& windows, int parity);
+  // Memory to windows: put(), arrive() and wait(), after which complete() makes the own window so. arrive() comes after
+  // complete() of the round before, and after the round before that was written.
+  void put(ExchangeSide& side, const RoundWindows& windows, int64_t round);
+  void arrive(ExchangeSide& side, const RoundWindows& windows);
+  void complete(ExchangeSide& side, const RoundWindows& windows, int64_t round);
+  // Windows to memory: offer() the own, complete window, wait(), take(). offer() comes after take() of the round
+  // before.
+  void offer(ExchangeSide& side, const RoundWindows& windows, int64_t round);
+  void take(ExchangeSide& side, const RoundWindows& windows, int64_t round);
+  void wait();
 
  private:
   struct Packet {
@@ -65,7 +79,7 @@ class WindowExchange {
   };
 
   // What this rank shares with `rank` in this round: its window in place, its stage; null where they share nothing.
-  std::byte* shared_with(int rank, int parity);
+  std::byte* shared_with(int rank, int64_t round);
   bool shares_with(int rank) const;
   // Where the packed elements of `rank` begin in the stage of an aggregator of its node: after those of lower ranks.
   int64_t place_in_stage(ExchangeSide& side, const Window& window, int aggregator, int rank) const;
@@ -76,10 +90,13 @@ class WindowExchange {
   // Own stage to own window, and back.
   template <typename MoveDealt, typename MoveOne>
   void for_each_staged(ExchangeSide& side, const Window& window, const MoveDealt& move_dealt, const MoveOne& move_one);
-  void unpack_stage(ExchangeSide& side, const Window& window, int parity);
-  void pack_stage(ExchangeSide& side, const Window& window, int parity);
-  // packets_to_ are sent, packets_from_ received; ends with all ranks of the node having arrived.
+  void unpack_stage(ExchangeSide& side, const Window& window, int64_t round);
+  void pack_stage(ExchangeSide& side, const Window& window, int64_t round);
+  void send_elements(ExchangeSide& side, const RoundWindows& windows);
+  void send_window(ExchangeSide& side, const RoundWindows& windows, int64_t round);
+  // packets_to_ are sent, packets_from_ received.
   void exchange_packets();
+  const Window* own_of(const RoundWindows& windows) const;
   void count_moved(int domain_rank, int64_t bytes);
 
   Comm& comm_;
@@ -90,6 +107,7 @@ class WindowExchange {
   int own_domain_ = -1;
   bool staged_ = false;
   bool messages_ = false;  // whether any rank of the communicator may need one
+  int64_t slots_ = 0;      // windows or stages that are used in turn
   std::vector<std::span<std::byte>> shared_;
   std::vector<std::byte> private_windows_;
   int64_t buffer_bytes_ = 0;

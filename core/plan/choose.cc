@@ -41,12 +41,11 @@ std::vector<Tuning> two_phase_sizes(const Request& request, bool has_holes) {
   };
   using Variant = void (*)(Tuning&);
   std::vector<Variant> windows{[](Tuning&) {}};
-  const bool is_cold = request.cached < 0.5;
   // A cold window is read by another thread, and waited for: a small one is not worth being handed over.
-  if (!is_cold || request.direction == Direction::kWrite) {
+  if (request.cached >= 0.5 || request.direction == Direction::kWrite) {
     windows.push_back([](Tuning& t) { t.window_bytes = 128 * kKiB; });
   }
-  if (is_cold) windows.push_back([](Tuning& t) { t.window_bytes = 2048 * kKiB; });
+  windows.push_back([](Tuning& t) { t.window_bytes = 2048 * kKiB; });
   vary(request.asked_tuning.window_bytes, windows);
   if (request.sharing.ranks() > 1) {
     vary(request.asked_tuning.aggregators, std::vector<Variant>{[](Tuning&) {}, [](Tuning& t) { t.aggregators = 1; }});

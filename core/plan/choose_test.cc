@@ -141,7 +141,7 @@ TEST(Choice, FlipsWithASyncThatWillFollow) {
   Profile profile = default_profile();
   profile.sync_seconds = 0;
   profile.sync_byte_seconds = 0.2e-9;
-  profile.barrier = Curve({{1, 1e-6}, {2, 1e-4}});  // or two phases were the best anyhow
+  profile.round = Curve({{1, 1e-6}, {2, 1e-4}});  // or two phases were the best anyhow
   Request request = ncio(4096, 512, 16, 2, Direction::kWrite);
   request.profile = std::make_shared<Profile>(profile);
   ASSERT_EQ(make_plan(request).method, Method::kDirect);
@@ -319,7 +319,7 @@ TEST(Guideline, MeetingsHaveAPrice) {
   const Request request = ncio(16384, 1, 0, 4);
   ASSERT_EQ(make_plan(request).method, Method::kTwoPhase);
   Profile late = default_profile();
-  late.barrier = Curve({{1, 1e-6}, {4, 20e-3}});
+  late.round = Curve({{1, 1e-6}, {4, 20e-3}});
   Request waiting = request;
   waiting.profile = std::make_shared<Profile>(late);
   EXPECT_NE(make_plan(waiting).method, Method::kTwoPhase);

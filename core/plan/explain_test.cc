@@ -36,7 +36,7 @@ All ranks together, by method (> chosen):
     direct                              8      240 B  1.9 KiB      0 B        0 B             0 B    25.7 us
   > sieve, windows of 512.0 KiB         2    1.6 KiB  3.3 KiB      0 B        0 B         4.0 KiB    24.1 us
     list                                8      240 B  1.9 KiB      0 B        0 B        24.0 KiB    26.0 us
-    two-phase                           1    1.9 KiB  1.9 KiB      0 B      960 B         8.0 KiB    30.2 us
+    two-phase                           1    1.9 KiB  1.9 KiB      0 B      960 B        12.0 KiB    29.2 us
   of them 844 ns transfer, 298 ns copying, 0.00 ns exchange, 23.0 us fixed
 
 Each rank, by sieve (direct beside it):
@@ -61,7 +61,7 @@ All ranks together, by method (> chosen):
     direct                            120        8 B      0 B    960 B        0 B             0 B     160 us
   > sieve, windows of 512.0 KiB         2    1.9 KiB  1.9 KiB  1.9 KiB        0 B         4.0 KiB    24.4 us
     list                              120        8 B      0 B    960 B        0 B        24.0 KiB     173 us
-    two-phase                           2    1.9 KiB  1.9 KiB  1.9 KiB        0 B        12.0 KiB    24.8 us
+    two-phase                           2    1.9 KiB  1.9 KiB  1.9 KiB        0 B        16.0 KiB    24.8 us
   of them 4.02 us transfer, 382 ns copying, 0.00 ns exchange, 20.0 us fixed
 
 Each rank, by sieve (direct beside it):

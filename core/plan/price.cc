@@ -388,7 +388,9 @@ Price price_of(const Request& request, Method method, const Work& work) {
                    work.messages * profile.message_seconds + work.message_bytes * profile.message_byte_seconds;
   if (ranks > 1) {
     const double meeting = profile.barrier.at_or_in_proportion(node);
-    price.exchange += work.rounds * meeting;
+    price.exchange += work.rounds * profile.round.at_or_in_proportion(node);
+    // Aggregators that share cores: who finds the file locked sleeps, and so must be woken once a window by each other.
+    if (!reading && turns > 1) price.exchange += work.rounds * work.transfers_at_once * profile.barrier.at(2);
     price.fixed += agreements(reading, method) * meeting;
   }
   // A write that will be synced is taken to follow a sync.

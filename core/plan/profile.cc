@@ -53,6 +53,7 @@ Profile make_defaults() {
   profile.memory_line_load = Curve({{mib / 4, 2e-9}, {mib, 5e-9}, {16 * mib, 12e-9}});
   profile.copy_slowdown = Curve({{1, 1}, {2, 1.2}});
   profile.barrier = Curve({{1, 0.05 * kMicro}, {2, 3 * kMicro}, {4, 10 * kMicro}, {8, 25 * kMicro}});
+  profile.round = Curve({{1, 0.1 * kMicro}, {2, 2 * kMicro}, {4, 6 * kMicro}, {8, 12 * kMicro}});
   profile.message_seconds = 5 * kMicro;
   profile.message_byte_seconds = 0.3e-9;
   return profile;

@@ -123,6 +123,7 @@ struct Profile {
   Curve memory_line_load;           // the same of a copy from memory
   Curve copy_slowdown;              // by ranks that copy at once: how many times longer each takes
   Curve barrier;                    // seconds of one meeting of so many ranks of a node
+  Curve round;                      // seconds that one adds where they have something to do until all have arrived
   double message_seconds = 0;       // between nodes: one message
   double message_byte_seconds = 0;  // and each byte of it
 
@@ -166,6 +167,7 @@ void for_each_member(AnyProfile& profile, const Visit& visit) {
   visit("memory_line_load", profile.memory_line_load);
   visit("copy_slowdown", profile.copy_slowdown);
   visit("barrier", profile.barrier);
+  visit("round", profile.round);
   visit("message_seconds", profile.message_seconds);
   visit("message_byte_seconds", profile.message_byte_seconds);
 }

@@ -62,6 +62,7 @@ void bind_calibrate(nb::module_& m) {
       },
       "block_bytes"_a, "window_bytes"_a, "memory_bytes"_a, "threads"_a, "seconds_max"_a, Unlocked());
   m.def("time_barriers", &swath::time_barriers, "ranks"_a, "seconds_max"_a, Unlocked());
+  m.def("time_rounds", &swath::time_rounds, "ranks"_a, "seconds_max"_a, Unlocked());
   m.def("time_visits", &swath::time_visits, "seconds_max"_a, Unlocked());
   m.def(
       "time_small_reads",

@@ -203,7 +203,8 @@ class MpiComm final : public Comm {
   int node_of(int rank) const override { return node_of_.at(rank); }
 
   void barrier() override;
-  void node_barrier() override;
+  void node_arrive() override;
+  void node_wait() override;
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   void broadcast(std::span<std::byte> data, int root) override;
   void exchange(std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) override;
@@ -226,7 +227,8 @@ class MpiComm final : public Comm {
   int rank_ = 0;
   int size_ = 0;
   std::vector<int> node_of_;
-  std::unique_ptr<Comm> node_;  // null where shared memory cannot be had, then on every rank
+  std::unique_ptr<Comm> node_;              // null where shared memory cannot be had, then on every rank
+  MPI_Request arrival_ = MPI_REQUEST_NULL;  // at a node barrier, where it is null
   bool windows_allowed_ = true;
   int64_t window_bytes_ = 0;  // that every node has
   std::string refusal_;
@@ -329,12 +331,17 @@ void MpiComm::barrier() {
   complete(request, "MPI_Ibarrier");
 }
 
-void MpiComm::node_barrier() {
+void MpiComm::node_arrive() {
   require_open();
-  if (node_) return node_->barrier();
-  MPI_Request request;
-  check(MPI_Ibarrier(node_members_.get(), &request), "MPI_Ibarrier");
-  complete(request, "MPI_Ibarrier");
+  if (node_) return node_->node_arrive();
+  if (arrival_ != MPI_REQUEST_NULL) node_wait();
+  check(MPI_Ibarrier(node_members_.get(), &arrival_), "MPI_Ibarrier");
+}
+
+void MpiComm::node_wait() {
+  require_open();
+  if (node_) return node_->node_wait();
+  complete(std::exchange(arrival_, MPI_REQUEST_NULL), "MPI_Ibarrier");
 }
 
 void MpiComm::allgather(std::span<const std::byte> mine, std::span<std::byte> all) {

@@ -632,12 +632,14 @@ class _Measuring:
         self._set_curve("copy_slowdown", numbers, _slowdowns(samples))
 
     def _meetings(self, seconds: float) -> None:
-        share = seconds / (len(BARRIER_RANKS) + 1)
+        share = seconds / (2 * len(BARRIER_RANKS) + 1)
         visits = Sample.of(_core.time_visits(share))
         self._set("visit_seconds", visits.median, visits.spread)
         try:
-            samples = [Sample.of(_core.time_barriers(ranks, share)) for ranks in BARRIER_RANKS]
+            barriers = [Sample.of(_core.time_barriers(ranks, share)) for ranks in BARRIER_RANKS]
+            rounds = [Sample.of(_core.time_rounds(ranks, share)) for ranks in BARRIER_RANKS]
         except (UnsupportedError, StoreError) as error:
             self.known["barrier"] = f"not measured, stated defaults: {error}"
             return
-        self._set_curve("barrier", BARRIER_RANKS, samples)
+        self._set_curve("barrier", BARRIER_RANKS, barriers)
+        self._set_curve("round", BARRIER_RANKS, rounds)

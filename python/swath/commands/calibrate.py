@@ -269,6 +269,9 @@ def _others_table(numbers: dict[str, Any]) -> Any:
     for x, seconds in numbers["barrier"]:
         if x > 1:
             table.add_row(f"a meeting of {x:.0f} ranks", _time(seconds))
+    for x, seconds in numbers.get("round", []):  # a profile of before has none
+        if x > 1:
+            table.add_row(f"  of {x:.0f} that copy meanwhile", _time(seconds))
     return table
 
 
