@@ -391,7 +391,8 @@ Price price_of(const Request& request, Method method, const Work& work) {
     price.exchange += work.rounds * profile.round.at_or_in_proportion(node);
     // Aggregators that share cores: who finds the file locked sleeps, and so must be woken once a window by each other.
     if (!reading && turns > 1) price.exchange += work.rounds * work.transfers_at_once * profile.barrier.at(2);
-    price.fixed += agreements(reading, method) * meeting;
+    // Of those that share a core, one is woken when the other waits again.
+    price.fixed += agreements(reading, method) * meeting * turns;
   }
   // A write that will be synced is taken to follow a sync.
   price.fixed += (is_late ? profile.late_operation_seconds : profile.operation_seconds) * turns;

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from swath import _core, progress
 from swath.array import Array
+from swath.copying.ahead import ReadAhead
 from swath.copying.journal import Journal
 from swath.copying.pipeline import Pipeline, Progress
 from swath.copying.plan import Pass
@@ -145,7 +146,9 @@ class _OnePass:
             bands_behind=1 if job.workers.most_on_a_node == 1 else BANDS_BEHIND_OTHERS,
         )
         stack.callback(back.close)
-        pipeline = Pipeline(self._plan, source, target, axes, mine, back, self._watched)
+        ahead = ReadAhead(self._plan, job.files[self._number])
+        stack.callback(ahead.close)
+        pipeline = Pipeline(self._plan, source, target, axes, mine, back, self._watched, ahead)
         return stack.enter_context(pipeline), back, _syncing(target, engine)
 
     def _spans(self, side: Side, description: Description) -> SpanOf:

@@ -15,6 +15,9 @@ MERGE_PART = 16
 """So much of the target may wait in the page cache until it is contiguous: 1 GiB, at most a sixteenth of the available
 memory. Linux begins to write by itself, in no useful order, at a tenth."""
 
+AHEAD_PART = 4
+"""So much of the available memory may hold what will be read by and by."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
@@ -30,6 +33,7 @@ class Costs:
         shuffle_byte: of bringing one byte into another order in memory.
         sync: of a sync with little left to write.
         merge_bytes: how much of the target the page cache may hold back until it is contiguous.
+        ahead_bytes: how much of the source it may hold before it is read; 0 where it holds all of it.
         workers: processes of each node that share the tiles.
         nodes: on which they are.
     """
@@ -45,6 +49,7 @@ class Costs:
     shuffle_byte: float
     sync: float
     merge_bytes: int = MERGE_BYTES
+    ahead_bytes: int = 0
     workers: int = 1
     nodes: int = 1
 
@@ -75,6 +80,7 @@ class Costs:
             cache_write=curve("cache.write"),
             shuffle_byte=at(copies[0], 64) + sum(c[-1][1] for c in copies[1:]),
             sync=float(numbers["sync_seconds"]),
+            ahead_bytes=0 if cached or available_bytes is None else available_bytes // AHEAD_PART,
             merge_bytes=MERGE_BYTES if available_bytes is None else min(MERGE_BYTES, available_bytes // MERGE_PART),
         )
 

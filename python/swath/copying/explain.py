@@ -67,6 +67,8 @@ def _of_pass(one: Pass) -> list[str]:
         write += ", more than the page cache may hold back"
     stages = ", ".join(f"{name} {in_seconds(seconds[name])}" for name in ("device", "processors", "shuffling"))
     read = f"read {in_bytes(one.source.nbytes)} in {one.read_requests:,} requests of {read_each}"
+    if one.bands_at_once > 1:
+        read += f", {one.bands_at_once} beside each other asked for at once"
     total = f"{in_seconds(seconds['total'])}, of it at the same time: {stages}"
     return [f"{one.tiles:,} tiles of {by(one.tile)}, {slabs}", read, write, total]
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from swath import _core
 from swath.array import Array
+from swath.copying.ahead import ReadAhead
 from swath.copying.plan import SLABS_WRITTEN_BEHIND, TILES_IN_PLACE, TILES_READ_AHEAD, Pass
 from swath.copying.sides import Extents, Side
 from swath.copying.store import WriteBack
@@ -98,6 +99,7 @@ class Pipeline:
         indices: of this rank's tiles, in the order in which they will be carried out.
         write_back: told when what was written is contiguous.
         progress: told how many bytes were written.
+        ahead: of the source; told which tile will be read.
     """
 
     def __init__(
@@ -109,8 +111,10 @@ class Pipeline:
         indices: Sequence[int],
         write_back: WriteBack,
         progress: Progress,
+        ahead: ReadAhead,
     ) -> None:
         self._plan = plan
+        self._ahead = ahead
         self._source = Tiles(source, plan.source, axes, plan.chunk_buffer_bytes(plan.source))
         self._target = target
         self._indices = indices
@@ -176,6 +180,7 @@ class Pipeline:
             if self._stopped or buffer is None:
                 return
             try:
+                self._ahead.before(index)
                 box = self._plan.box(index)
                 self._tiles.put((index, box, buffer, self._source.read(box, buffer)))
             except BaseException as error:  # noqa: BLE001 - the caller's thread raises it

@@ -48,6 +48,10 @@ SLABS_WRITTEN_BEHIND = 2
 TILES_IN_PLACE = 3
 """Where a tile is written from the memory that it was read into: one that is read, one that waits, one written."""
 STEPS = tuple(sorted({2**k for k in range(62)} | {3 * 2**k for k in range(61)}))
+AHEAD_RUN_BYTES, AHEAD_RUN_BYTES_MIN = 512 << 10, 32 << 10
+"""About as long as a device likes; shorter ones are as well read as they come, for each costs a call."""
+GROUPS_MIN = 4
+"""While the first group of bands is read nothing is written."""
 SECOND_PASS_PAYS = 0.9
 """Two passes need room for another file, and must be this much faster."""
 SCRATCH_CHUNK_BYTES_MIN = 4096
@@ -168,6 +172,55 @@ class Pass:
         return self.band_bytes <= self.costs.merge_bytes
 
     @functools.cached_property
+    def bands_at_once(self) -> int:
+        """The source's runs of so many bands are asked for at once (`swath.copying.ahead`); 1 where that is no use.
+
+        It is where they follow each other in the file, and are short; and where the page cache has room for them and
+        for as many more.
+        """
+        source, d = self.source, self._band_dimension
+        if d is None or source.strides is None or source.order[-1] != d:
+            return 1
+        run_bytes = source.run_bytes(self.tile)
+        room = self.costs.ahead_bytes // max(2 * self.band_bytes * source.itemsize // self.target.itemsize, 1)
+        bands = min(AHEAD_RUN_BYTES // max(run_bytes, 1), room, self._bands_of_cycle // GROUPS_MIN)
+        return bands if bands > 1 and bands * run_bytes >= AHEAD_RUN_BYTES_MIN else 1
+
+    def tiles_of_group(self, index: int) -> range:
+        """The tiles of the bands that are asked for together with that of tile `index`."""
+        cycle = self._bands_of_cycle
+        band = index // self.band_tiles
+        first = band - band % cycle % self.bands_at_once
+        end = min(first + self.bands_at_once, band - band % cycle + cycle)
+        return range(first * self.band_tiles, min(end * self.band_tiles, self.tiles))
+
+    def box_of_group(self, group: range, place: int) -> tuple[slice, ...]:
+        """Tile `place` of the first band of a group, with those beside it in the other bands."""
+        box = list(self.box(group.start + place))
+        d = self._band_dimension
+        if d is not None:
+            box[d] = slice(box[d].start, self.box(group.stop - 1)[d].stop)
+        return tuple(box)
+
+    @property
+    def _band_dimension(self) -> int | None:
+        """That along which one band follows the other."""
+        chunk = self.target.chunk or (1,) * len(self.tile)
+        for d in self.target.order:
+            if max(self.tile[d], chunk[d]) > 1 and self.target.shape[d] > 1:
+                return d
+        return None
+
+    @property
+    def _bands_of_cycle(self) -> int:
+        """After so many bands they begin again at index 0 of that dimension."""
+        d = self._band_dimension
+        if d is None:
+            return 1
+        chunk = 1 if self.target.chunk is None else self.target.chunk[d]
+        return -(-self.grid[d] // min(-(-chunk // self.tile[d]), self.grid[d]))
+
+    @functools.cached_property
     def read_requests(self) -> int:
         """Contiguous runs of the source, tile by tile."""
         return _requests(self.source, self.tile)
@@ -238,7 +291,8 @@ class Pass:
         again = self._times_read
         decoding = again * self.source.nbytes * DECODE_SECONDS if self.source.is_compressed else 0.0
         encoding = self.target.nbytes * ENCODE_SECONDS if self.target.is_compressed else 0.0
-        reading = again * (self.read_requests * (at(costs.read, read_run) + costs.read_jump))
+        asked, asked_run = self.read_requests / self.bands_at_once, read_run * self.bands_at_once
+        reading = again * asked * (at(costs.read, asked_run) + costs.read_jump)
         copied_in = again * self.read_requests * at(costs.cache_read, read_run) + decoding
         writing = self.write_requests * at(costs.cache_write, write_run) + encoding + self._fresh_seconds
         far = 1 << 24
@@ -262,7 +316,9 @@ class Pass:
         busy["interpreter"] = STEP_SECONDS * tiles * (1 + slabs)
         # What waits for the device still costs something: threads take each other's cores and locks.
         beside = HINDRANCE * ((copied_in + shuffling + writing) / costs.nodes + busy["interpreter"])
-        ends = (busy["reading"] + writing / writers) / tiles  # the first tile is only read, the last one only written
+        # The first tile is only read, or the first bands that are asked for at once; the last one is only written.
+        first = max(1 / tiles, self.bands_at_once * self.band_tiles / self.tiles if self.bands_at_once > 1 else 0.0)
+        ends = busy["reading"] * first + writing / writers / tiles
         slowest = max(busy.values())
         return {**busy, "last": last, "total": slowest + beside + min(ends, slowest) + last + costs.sync}
 
