@@ -389,8 +389,11 @@ Price price_of(const Request& request, Method method, const Work& work) {
   if (ranks > 1) {
     const double meeting = profile.barrier.at_or_in_proportion(node);
     price.exchange += work.rounds * profile.round.at_or_in_proportion(node);
-    // Aggregators that share cores: who finds the file locked sleeps, and so must be woken once a window by each other.
-    if (!reading && turns > 1) price.exchange += work.rounds * work.transfers_at_once * profile.barrier.at(2);
+    // One rank at a time writes to a file: who finds it locked sleeps, and must be woken. All but the first windows
+    // meet those of others like that.
+    if (!reading && work.transfers_at_once > 1) {
+      price.exchange += std::max(work.rounds - 1, 0.0) * work.transfers_at_once * profile.barrier.at(2);
+    }
     // Of those that share a core, one is woken when the other waits again.
     price.fixed += agreements(reading, method) * meeting * turns;
   }
