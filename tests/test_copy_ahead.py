@@ -102,6 +102,9 @@ def test_nothing_is_asked_for_where_it_is_no_use() -> None:
         dataclasses.replace(COSTS, ahead_bytes=room),
     )  # fmt: skip
     assert same_order.bands_at_once == 1
+    apart = transpose_pass((4096, 65536), (4096, 512), room)
+    records = dataclasses.replace(apart.source, strides=(65536 * 24, 24))
+    assert dataclasses.replace(apart, source=records).bands_at_once == 1, "between its elements lie others"
 
 
 def test_runs_of_a_box_are_those_that_numpy_sees() -> None:

@@ -179,7 +179,9 @@ class Pass:
         for as many more.
         """
         source, d = self.source, self._band_dimension
-        if d is None or source.strides is None or source.order[-1] != d:
+        if d is None or self.tiles == 0 or source.strides is None:
+            return 1
+        if source.order[-1] != d or source.strides[d] != source.itemsize:
             return 1
         run_bytes = source.run_bytes(self.tile)
         room = self.costs.ahead_bytes // max(2 * self.band_bytes * source.itemsize // self.target.itemsize, 1)
