@@ -26,7 +26,7 @@ from swath.copying.sides import Extents, Side, pieces, same_order
 from swath.errors import ArgumentError
 
 MIB = 1 << 20
-OVERHEAD_BYTES = 6 * MIB
+OVERHEAD_BYTES = 7 * MIB
 """Kept back of a budget for threads' stacks, rings and plans; of small budgets at most a quarter."""
 TYPICAL_OVERHEAD_BYTES = 7 * MIB // 4
 """What they take as a rule: 0 to 3.5 MiB over the grid of `swath bench copy --grid`. Threads that code chunks take all
