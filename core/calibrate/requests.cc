@@ -1,6 +1,7 @@
 #include "calibrate/requests.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -116,6 +117,25 @@ TimedRequests time_streams(const std::string& path, const RequestPattern& patter
     all.requests += one.requests;
   }
   return all;
+}
+
+double time_looks(Engine& engine, int64_t bytes, int64_t first, int64_t count) {
+  constexpr int64_t kLineBytes = 64;
+  if (bytes < kLineBytes || first < 0 || count < 1) fail_argument("calibrate: looks need windows of at least a line");
+  Counters counters;
+  uint64_t sum = 0;  // so that no compiler takes the reading away
+  const Stopwatch watch;
+  const auto view = engine.cached_view();
+  for (int64_t i = 0; i < count; ++i) {
+    const auto look_at_lines = [&](const std::byte* image) {
+      for (int64_t at = 0; at + kLineBytes <= bytes; at += kLineBytes) sum += static_cast<uint64_t>(image[at]);
+    };
+    if (view && view->look(first + i * bytes, bytes, look_at_lines, counters)) continue;
+    throw Error(ErrorKind::kStore, "calibrate " + engine.path() + ": the page cache cannot be looked at", 0);
+  }
+  static std::atomic<uint64_t> kept;
+  kept = sum;
+  return watch.seconds() / static_cast<double>(count);
 }
 
 double time_locks(Engine& engine, int64_t window_bytes, int64_t count) {

@@ -17,7 +17,7 @@ namespace swath {
 void agree(Comm& comm, const std::optional<Error>& mine);
 
 // What a rank alone knows and planning needs; it travels with an agreement, at no further cost.
-using Note = std::array<int64_t, 5>;
+using Note = std::array<int64_t, 6>;
 
 // Collective. Every rank brings what it is asked to do, in words; different words are an Error{kDisagreement} on all
 // that quotes two of them. A rank may bring an error of its own too, and all throw it as in agree(): before they

@@ -25,6 +25,10 @@ void AutoEngine::transfer(Direction direction, std::span<const Transfer> batch, 
   posix_.transfer(direction, batch, counters);
 }
 
+std::unique_ptr<CachedView> AutoEngine::cached_view() {
+  return file_->faults() == nullptr ? std::make_unique<CachedView>(file_) : nullptr;
+}
+
 // Asked of three places of the batch only: the kernel's answer costs about as much as a small read.
 bool AutoEngine::waits_for_device(std::span<const Transfer> batch) const {
   if (batch.size() < kRequestsWorthARing || uring_refused_) return false;

@@ -18,6 +18,7 @@ class AutoEngine : public FileEngine {
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override { posix_.start(direction, batch); }
   void wait(Counters& counters) override { posix_.wait(counters); }
+  std::unique_ptr<CachedView> cached_view() override;
 
  private:
   bool waits_for_device(std::span<const Transfer> batch) const;

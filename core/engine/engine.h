@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/counters.h"
+#include "engine/cached_view.h"
 
 namespace swath {
 
@@ -57,6 +58,9 @@ class Engine {
   // What part of [offset, offset + bytes) is in the page cache, from 0 to 1, of more than 4 MiB by samples; nothing
   // where the kernel does not tell (cachestat). What is all there is a copy to read, not a wait.
   virtual std::optional<double> cached_part(int64_t /*offset*/, int64_t /*bytes*/) const { return std::nullopt; }
+  // To look at what is in the page cache without copying it, for one operation; null where every byte that this engine
+  // moves is to be seen by somebody (who counts requests, breaks or models them).
+  virtual std::unique_ptr<CachedView> cached_view() { return nullptr; }
 
   // This stream has moved all that it has for now: a throttled engine (throttle/throttled_engine.h) gives back the
   // token that it keeps between transfers. To be called before waiting for other ranks.

@@ -160,11 +160,16 @@ class ColdEngine final : public PosixEngine {
 
 using OpenEngine = std::function<std::unique_ptr<Engine>(int rank)>;
 
-OpenEngine posix_engines(const std::string& path, const Tuning& tuning) {
+OpenEngine engines_of(const std::string& name, const std::string& path, const Tuning& tuning) {
   return [=](int) {
-    return open_engine(path, OpenMode::kReadWrite, {.engine = "posix", .request_bytes_max = tuning.request_bytes_max});
+    return open_engine(path, OpenMode::kReadWrite, {.engine = name, .request_bytes_max = tuning.request_bytes_max});
   };
 }
+
+OpenEngine posix_engines(const std::string& path, const Tuning& tuning) { return engines_of("posix", path, tuning); }
+
+// Which look at what is in the page cache.
+OpenEngine looking_engines(const std::string& path, const Tuning& tuning) { return engines_of("auto", path, tuning); }
 
 OpenEngine cold_engines(const std::string& path, const Tuning& tuning) {
   return [=](int) {
@@ -258,7 +263,8 @@ TEST_P(EveryMethod, ReadsEveryElementToItsPlaceAndTouchesNoOtherByteOfMemory) {
         auto expected = memory;
         read_plainly(given, bytes, expected);
         const Tuning& tuning = plan.request.tuning;
-        const auto engines = random.chance(50) ? cold_engines(file.path(), tuning) : posix_engines(file.path(), tuning);
+        const auto engines_by = random.one_of({cold_engines, posix_engines, looking_engines});
+        const auto engines = engines_by(file.path(), tuning);
         expect_no_errors(run_on(machine, plan, memory, engines).errors);
         for (size_t rank = 0; rank < memory.size(); ++rank) {
           EXPECT_EQ(memory[rank].buffers(), expected[rank].buffers()) << "rank " << rank;
@@ -289,11 +295,12 @@ TEST_P(EveryMethod, CountsWhatThePlanSaid) {
   for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
     for_random_requests(direction, GetParam(), 3, false,
                         [](const auto& /*given*/, const Plan& plan, const auto& machine, auto& memory,
-                           const Bytes& bytes, Random& /*random*/) {
+                           const Bytes& bytes, Random& random) {
                           const EngineTestFile file;
                           file.write(bytes);
+                          const auto engines_by = random.one_of({posix_engines, looking_engines});
                           const auto outcome =
-                              run_on(machine, plan, memory, posix_engines(file.path(), plan.request.tuning));
+                              run_on(machine, plan, memory, engines_by(file.path(), plan.request.tuning));
                           expect_no_errors(outcome.errors);
                           for (size_t rank = 0; rank < memory.size(); ++rank) {
                             const Cost cost = plan.cost(plan.method, static_cast<int>(rank));

@@ -53,6 +53,12 @@ std::optional<Error> carry_out(const Plan& plan, Comm& comm, Engine& engine, con
 
 }  // namespace
 
+std::unique_ptr<CachedView> view_of(const Job& job, int64_t window_bytes) {
+  const Request& request = job.plan.request;
+  const bool wanted = request.direction == Direction::kRead && window_bytes >= request.tuning.look_bytes_min;
+  return wanted ? job.engine.cached_view() : nullptr;
+}
+
 Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress) {
   const Stopwatch watch;
   Counters counters;

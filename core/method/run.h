@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,10 @@ Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& me
 // This rank's own part of a plan whose method lets no ranks meet (all but two-phase): not collective, and an error is
 // this rank's alone. For who lets the ranks agree afterwards.
 Counters run_own_part(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress);
+
+// To look at windows of `window_bytes` that are in the page cache; null where they are to be copied: short ones, and
+// those of an engine that does not let them be seen.
+std::unique_ptr<CachedView> view_of(const Job& job, int64_t window_bytes);
 
 // The methods. Each throws its own rank's error; run() lets all ranks agree on it.
 void run_direct(const Job& job);

@@ -24,7 +24,12 @@ void run_sieve(const Job& job) {
   const Target use = target_of(job.mine.bytes());
   if (job.mine.empty()) return;
   const int64_t capacity = window_capacity(job.mine, window_bytes);
-  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(capacity));
+  std::unique_ptr<std::byte[]> buffer;
+  const auto made_buffer = [&] {
+    if (!buffer) buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(capacity));
+    return buffer.get();
+  };
+  const auto view = view_of(job, capacity);
   int64_t cursor = 0;
   while (const auto window = job.mine.next_window(cursor, INT64_MAX, window_bytes)) {
     const auto copy_all = [&](const auto& copy_slice) {
@@ -34,17 +39,22 @@ void run_sieve(const Job& job) {
       });
     };
     if (job.plan.request.direction == Direction::kRead) {
-      const Transfer whole{window->begin, buffer.get(), window->bytes()};
-      job.engine.transfer(Direction::kRead, {&whole, 1}, job.counters);
-      copy_all([&](const Slice& slice, std::byte* memory) {
-        gather_from_window(slice.regions, slice.first, slice.last, buffer.get(), window->begin, memory, use);
-      });
+      const auto gather_all = [&](const std::byte* image) {
+        copy_all([&](const Slice& slice, std::byte* memory) {
+          gather_from_window(slice.regions, slice.first, slice.last, image, window->begin, memory, use);
+        });
+      };
+      if (!view || !view->look(window->begin, window->bytes(), gather_all, job.counters)) {
+        const Transfer whole{window->begin, made_buffer(), window->bytes()};
+        job.engine.transfer(Direction::kRead, {&whole, 1}, job.counters);
+        gather_all(buffer.get());
+      }
     } else {
       const bool holes = job.mine.bytes_in(window->begin, window->limit) < window->bytes();
       // What other ranks fill in would be written to the device again.
       if (holes) job.engine.set_write_behind(false);
       write_sieved(
-          job.engine, *window, holes, buffer.get(),
+          job.engine, *window, holes, made_buffer(),
           [&](std::byte* filled) {
             copy_all([&](const Slice& slice, const std::byte* memory) {
               scatter_to_window(slice.regions, slice.first, slice.last, filled, window->begin, memory);
@@ -54,7 +64,7 @@ void run_sieve(const Job& job) {
     }
     cursor = window->limit;
   }
-  job.counters.buffer_bytes = capacity;
+  job.counters.buffer_bytes = buffer ? capacity : 0;
 }
 
 }  // namespace swath

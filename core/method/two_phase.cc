@@ -1,13 +1,16 @@
 // Two-phase: aggregators move large conforming windows, all ranks exchange (two-phase-1993, section 4.1; extended to
 // windows, as ncio-2006 section 2.2 tells it).
 //
-// One round, reading:   offer (arrive) ─▶ start reading the next window ─▶ wait for the others ─▶ take
-// One round, writing:   put ─▶ complete the window before, arrive ─▶ start writing it ─▶ wait for the others
+// One round, reading:   offer (arrive) ─▶ read the next window ─▶ wait for the others ─▶ take
+// One round, writing:   put ─▶ complete the window before, arrive ─▶ write it ─▶ wait for the others
+//
+// What is in the page cache is not read where it is packed anyway: the elements are packed from there.
 //
 // A transfer and an exchange overlap, and one meeting of all ranks a round hides behind the transfer, too
 // (method/window_exchange.h). A rank whose transfer failed goes on taking part without touching the file, and all agree
 // at the end (decision 0006).
 
+#include <memory>
 #include <new>
 #include <optional>
 
@@ -27,11 +30,20 @@ namespace {
 class OwnWindows {
  public:
   OwnWindows(const Job& job, const Access& together, int64_t capacity)
-      : job_(job), together_(together), capacity_(capacity) {}
+      : job_(job), together_(together), capacity_(capacity), view_(view_of(job, capacity)) {}
   OwnWindows(const OwnWindows&) = delete;
   OwnWindows& operator=(const OwnWindows&) = delete;
   // Left by an exception, of the exchange say, the window must not go while the engine still moves its bytes.
   ~OwnWindows() { finish(); }
+
+  // Calls use(image) where the window is in the page cache. False where it has to be read.
+  template <typename Use>
+  bool look(const Window& window, const Use& use) {
+    bool has_looked = false;
+    if (!view_ || is_cold_ || is_read_by_runs(together_, window, job_.plan.request.tuning)) return false;
+    guarded([&] { has_looked = view_->look(window.begin, window.bytes(), use, job_.counters); });
+    return has_looked;
+  }
 
   // `overlap`: there is an exchange to hide the transfer behind.
   void start_read(const Window& window, std::byte* buffer, bool overlap) {
@@ -65,6 +77,8 @@ class OwnWindows {
       }
     });
   }
+
+  bool is_under_way() const { return under_way_; }
 
   void finish() {
     if (!under_way_) return;
@@ -126,6 +140,7 @@ class OwnWindows {
   const Job& job_;
   const Access& together_;
   int64_t capacity_;
+  std::unique_ptr<CachedView> view_;
   std::optional<Error> failure_;
   std::vector<std::byte> filled_;
   bool is_cold_ = false;  // a page that is on its way from the device counts as cached: once cold, always waited for
@@ -156,12 +171,23 @@ void run_two_phase(const Job& job) {
   int64_t round = 0;
   bool more = rounds.next(now);
   if (request.direction == Direction::kRead) {
-    if (const Window* window = own_of(now)) own.start_read(*window, exchange.own_window(round), false);
+    const auto read = [&](const RoundWindows& windows, int64_t of_round, bool overlap) {
+      const Window* window = own_of(windows);
+      if (window == nullptr) return;
+      const auto pack = [&](const std::byte* image) { exchange.pack(side, windows, of_round, image); };
+      if (!exchange.needs_own_window() && own.look(*window, pack)) return;
+      own.start_read(*window, exchange.own_window(of_round), overlap);
+      if (!own.is_under_way()) pack(exchange.own_window(of_round));
+    };
+    read(now, round, false);
     while (more) {
-      own.finish();
+      if (own.is_under_way()) {
+        own.finish();
+        exchange.pack(side, now, round, exchange.own_window(round));
+      }
       exchange.offer(side, now, round);
       more = rounds.next(other);
-      if (const Window* window = own_of(other)) own.start_read(*window, exchange.own_window(round + 1), true);
+      read(other, round + 1, true);
       exchange.wait();
       exchange.take(side, now, round);
       std::swap(now, other);
@@ -174,7 +200,9 @@ void run_two_phase(const Job& job) {
     };
     const auto start_writing_last = [&] {
       const Window* window = round > 0 ? own_of(other) : nullptr;
-      if (window != nullptr) own.start_write(*window, exchange.own_window(round - 1));
+      if (window == nullptr) return;
+      exchange.unpack(side, other, round - 1);
+      own.start_write(*window, exchange.own_window(round - 1));
     };
     for (; more; more = rounds.next(now), ++round) {
       exchange.put(side, now, round);

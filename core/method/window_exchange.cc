@@ -7,6 +7,8 @@
 namespace swath {
 namespace {
 
+constexpr int64_t kSlots = 3;  // windows or stages that are used in turn
+
 int64_t bytes_of(const Slice& slice) { return (slice.last - slice.first) * slice.regions.element_bytes(); }
 
 // Packed elements, in the order in which both sides visit them: from user memory ...
@@ -100,21 +102,22 @@ WindowExchange::WindowExchange(Comm& comm, const FileDomains& domains, int64_t w
     : comm_(comm), domains_(domains), capacity_(window_bytes_max), counters_(counters), progress_(progress) {
   if (domains.empty()) return;
   own_domain_ = domains.place_of(comm.rank());
-  shared_ = comm.shared_windows((staged ? 2 : 3) * capacity_);
+  shared_ = comm.shared_windows(kSlots * capacity_);
   staged_ = staged && !shared_.empty();
-  slots_ = staged_ ? 2 : 3;
   messages_ = comm.size() > 1 && (shared_.empty() || comm.node_count() > 1);
-  if (own_domain_ >= 0) {
-    const int64_t windows = shared_.empty() ? slots_ : (staged_ ? 1 : 0);
-    private_windows_.resize(static_cast<size_t>(windows * capacity_));
-  }
-  buffer_bytes_ = (shared_.empty() ? 0 : slots_ * capacity_) + static_cast<int64_t>(private_windows_.size());
+  buffer_bytes_ = shared_.empty() ? 0 : kSlots * capacity_;
   counters_.buffer_bytes = buffer_bytes_;
 }
 
 std::byte* WindowExchange::own_window(int64_t round) {
-  if (staged_) return private_windows_.data();
-  return shared_.empty() ? private_windows_.data() + round % slots_ * capacity_ : shared_with(comm_.rank(), round);
+  if (!shared_.empty() && !staged_) return shared_with(comm_.rank(), round);
+  const int64_t slots = staged_ ? 1 : kSlots;
+  if (!private_windows_) {
+    private_windows_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(slots * capacity_));
+    buffer_bytes_ += slots * capacity_;
+    counters_.buffer_bytes = std::max(counters_.buffer_bytes, buffer_bytes_);
+  }
+  return private_windows_.get() + round % slots * capacity_;
 }
 
 const Window* WindowExchange::own_of(const RoundWindows& windows) const {
@@ -127,7 +130,7 @@ bool WindowExchange::shares_with(int rank) const {
 
 std::byte* WindowExchange::shared_with(int rank, int64_t round) {
   if (!shares_with(rank)) return nullptr;
-  return shared_.empty() ? own_window(round) : shared_[static_cast<size_t>(rank)].data() + round % slots_ * capacity_;
+  return shared_.empty() ? own_window(round) : shared_[static_cast<size_t>(rank)].data() + round % kSlots * capacity_;
 }
 
 int64_t WindowExchange::place_in_stage(ExchangeSide& side, const Window& window, int aggregator, int rank) const {
@@ -212,7 +215,6 @@ void WindowExchange::complete(ExchangeSide& side, const RoundWindows& windows, i
   for (const Packet& packet : packets_from_) {
     unpack_to_window(side.of(packet.peer), *own, own_window(round), packet.data.data());
   }
-  if (staged_) unpack_stage(side, *own, round);
 }
 
 // All ranks' packed elements of a window, those of one rank behind those of the one before. Ranks whose elements were
@@ -250,7 +252,9 @@ void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, c
   }
 }
 
-void WindowExchange::unpack_stage(ExchangeSide& side, const Window& window, int64_t round) {
+void WindowExchange::unpack(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
+  if (!staged_ || own_of(windows) == nullptr) return;
+  const Window& window = *own_of(windows);
   const std::byte* stage = shared_with(comm_.rank(), round);
   std::byte* image = own_window(round);
   for_each_staged(
@@ -261,9 +265,10 @@ void WindowExchange::unpack_stage(ExchangeSide& side, const Window& window, int6
       [&](const Access& access, int64_t packed) { return unpack_to_window(access, window, image, stage + packed); });
 }
 
-void WindowExchange::pack_stage(ExchangeSide& side, const Window& window, int64_t round) {
+void WindowExchange::pack(ExchangeSide& side, const RoundWindows& windows, int64_t round, const std::byte* image) {
+  if (!staged_ || own_of(windows) == nullptr) return;
+  const Window& window = *own_of(windows);
   std::byte* stage = shared_with(comm_.rank(), round);
-  const std::byte* image = own_window(round);
   for_each_staged(
       side, window,
       [&](const OneSlice& slice, const Lanes& lanes) {
@@ -273,8 +278,6 @@ void WindowExchange::pack_stage(ExchangeSide& side, const Window& window, int64_
 }
 
 void WindowExchange::offer(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
-  const Window* own = own_of(windows);
-  if (staged_ && own != nullptr) pack_stage(side, *own, round);
   if (messages_) send_window(side, windows, round);
   if (!shared_.empty()) comm_.node_arrive();
 }

@@ -12,14 +12,16 @@
 // covers the time that others are late. Whoever has met in a round knows that all are through with the one before; the
 // windows are as many as that takes.
 //
-//   writing    put(k)    arrive(k)   write window k - 1     wait(k)   put(k + 1) ...
-//   reading    offer(k)  (arrives)   read window k + 1      wait(k)   take(k)  offer(k + 1) ...
+//   writing    put(k)    arrive(k)   unpack and write window k - 1     wait(k)   put(k + 1) ...
+//   reading    offer(k)  (arrives)   read and pack window k + 1        wait(k)   take(k)  offer(k + 1) ...
 //
-// In place three windows: others pick from (fill) window k while k + 1 is read (k - 1 written), and one that has not
-// come so far still uses the third. Staged two: what is read or written then is the one private window beside them.
+// There are three windows (stages): others pick from (fill) window k while k + 1 is read (k - 1 written), and one that
+// has not come so far still uses the third. Staged, what is read or written is one private window beside them; none
+// where a window that is in the page cache is packed from there.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -52,8 +54,7 @@ using RoundWindows = std::vector<std::optional<Window>>;  // one a domain
 
 class WindowExchange {
  public:
-  // Collective. `window_bytes_max` is what one window can fill (window_capacity). In place there are three windows an
-  // aggregator; staged, one window and two stages.
+  // Collective. `window_bytes_max` is what one window can fill (window_capacity).
   WindowExchange(Comm& comm, const FileDomains& domains, int64_t window_bytes_max, bool staged, Counters& counters,
                  Progress& progress);
 
@@ -61,13 +62,17 @@ class WindowExchange {
   int own_domain() const { return own_domain_; }
   std::byte* own_window(int64_t round);
 
-  // Memory to windows: put(), arrive() and wait(), after which complete() makes the own window so. arrive() comes after
-  // complete() of the round before, and after the round before that was written.
+  // Memory to windows: put(), arrive() and wait(), after which complete() and unpack() make the own window so. arrive()
+  // comes after complete() of the round before, and after the round before that was written.
   void put(ExchangeSide& side, const RoundWindows& windows, int64_t round);
   void arrive(ExchangeSide& side, const RoundWindows& windows);
   void complete(ExchangeSide& side, const RoundWindows& windows, int64_t round);
-  // Windows to memory: offer() the own, complete window, wait(), take(). offer() comes after take() of the round
-  // before.
+  void unpack(ExchangeSide& side, const RoundWindows& windows, int64_t round);
+  // Windows to memory: pack() the own, complete window, offer() it, wait(), take(). offer() comes after take() of the
+  // round before; pack() may come before that. `image`: own_window(), or any other place that has the same bytes where
+  // needs_own_window() is false.
+  bool needs_own_window() const { return !staged_ || messages_; }
+  void pack(ExchangeSide& side, const RoundWindows& windows, int64_t round, const std::byte* image);
   void offer(ExchangeSide& side, const RoundWindows& windows, int64_t round);
   void take(ExchangeSide& side, const RoundWindows& windows, int64_t round);
   void wait();
@@ -90,8 +95,6 @@ class WindowExchange {
   // Own stage to own window, and back.
   template <typename MoveDealt, typename MoveOne>
   void for_each_staged(ExchangeSide& side, const Window& window, const MoveDealt& move_dealt, const MoveOne& move_one);
-  void unpack_stage(ExchangeSide& side, const Window& window, int64_t round);
-  void pack_stage(ExchangeSide& side, const Window& window, int64_t round);
   void send_elements(ExchangeSide& side, const RoundWindows& windows);
   void send_window(ExchangeSide& side, const RoundWindows& windows, int64_t round);
   // packets_to_ are sent, packets_from_ received.
@@ -107,9 +110,8 @@ class WindowExchange {
   int own_domain_ = -1;
   bool staged_ = false;
   bool messages_ = false;  // whether any rank of the communicator may need one
-  int64_t slots_ = 0;      // windows or stages that are used in turn
   std::vector<std::span<std::byte>> shared_;
-  std::vector<std::byte> private_windows_;
+  std::unique_ptr<std::byte[]> private_windows_;
   int64_t buffer_bytes_ = 0;
   std::vector<Packet> packets_to_, packets_from_;
 };

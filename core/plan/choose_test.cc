@@ -173,6 +173,36 @@ TEST(Choice, AReadIsNotSynced) {
   EXPECT_EQ(make_plan(request).price().sync, 0);
 }
 
+TEST(Choice, WhatThePageCacheShowsIsPickedFromThere) {
+  Request request = ncio(1 << 20, 1, 0, 2);
+  ASSERT_EQ(make_plan(request).method, Method::kTwoPhase);
+  const double copied = seconds_of(request, Method::kSieve);
+  request.shows_cache = true;
+  const Plan plan = make_plan(request);
+  EXPECT_EQ(plan.method, Method::kSieve);
+  EXPECT_TRUE(plan.price().looks);
+  EXPECT_LT(plan.price().seconds(), copied / 1.3);
+  // Of sparse elements only their lines are touched.
+  Request sparse = ncio(1 << 16, 1, 511, 2);
+  const double of_windows = seconds_of(sparse, Method::kSieve);
+  sparse.shows_cache = true;
+  EXPECT_LT(seconds_of(sparse, Method::kSieve), of_windows / 5);
+}
+
+TEST(Choice, WhatIsNotInThePageCacheOrShortOrWrittenIsCopied) {
+  const auto is_as_dear = [](Request request) {
+    const double before = seconds_of(request, Method::kSieve);
+    request.shows_cache = true;
+    return seconds_of(request, Method::kSieve) == before;
+  };
+  Request cold = ncio(1 << 20, 1, 0, 2);
+  EXPECT_FALSE(is_as_dear(cold));
+  cold.cached = 0;
+  EXPECT_TRUE(is_as_dear(cold));
+  EXPECT_TRUE(is_as_dear(ncio(1 << 10, 1, 0, 2)));
+  EXPECT_TRUE(is_as_dear(ncio(1 << 20, 1, 0, 2, Direction::kWrite)));
+}
+
 TEST(Choice, FlipsWithWhatWasLearned) {
   const Shape shape = {1000, 1000};
   const Distribution cyclic({{Kind::kWhole, 0}, {Kind::kCyclic, 1}}, {1, 4});

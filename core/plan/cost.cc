@@ -107,12 +107,12 @@ void add_window(Cost& cost, const Request& request, const Access& together, cons
 }
 
 // Two-phase: what every rank does that holds `bytes` ...
-Cost exchanging_cost(const Request& request, const FileDomains& domains, int64_t capacity, bool staged, int64_t bytes) {
+Cost exchanging_cost(const Request& request, const FileDomains& domains, int64_t capacity, int64_t bytes) {
   Cost cost;
   if (domains.empty()) return cost;
   cost.exchanged_bytes = bytes;
-  // The parts of a shared window are the same on every rank: three windows in place, two stages.
-  cost.buffer_bytes = (staged ? 2 : 3) * capacity;
+  // The parts of a shared window are the same on every rank: three windows, or stages.
+  cost.buffer_bytes = 3 * capacity;
   // What this rank holds of the others' windows goes in packets.
   if (request.messages) cost.buffer_bytes += std::min(bytes, std::ssize(domains) * capacity);
   return cost;
@@ -145,7 +145,7 @@ TotalCost two_phase_total(const Request& request, const FileDomains& domains, bo
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
   const Kinds kinds = kinds_by_form(*request.layout, request.sharing);
   for (const RankKind& kind : kinds.all) {
-    const Cost cost = exchanging_cost(request, domains, capacity, staged, access_of(request, kind.rank).bytes());
+    const Cost cost = exchanging_cost(request, domains, capacity, access_of(request, kind.rank).bytes());
     total.buffer_bytes_max = std::max(total.buffer_bytes_max, cost.buffer_bytes);
     total.sum += times(cost, kind.ranks);
   }
@@ -160,7 +160,7 @@ TotalCost two_phase_total(const Request& request, const FileDomains& domains, bo
     const Access mine = access_of(request, domain.rank);
     const Cost cost = aggregating_cost(request, domains, place, staged, together, capacity, mine,
                                        all_counted ? kCountedMax : kCountedOfManyMax);
-    const int64_t exchange_buffers = exchanging_cost(request, domains, capacity, staged, mine.bytes()).buffer_bytes;
+    const int64_t exchange_buffers = exchanging_cost(request, domains, capacity, mine.bytes()).buffer_bytes;
     total.buffer_bytes_max = std::max(total.buffer_bytes_max, exchange_buffers + cost.buffer_bytes);
     aggregating += cost;
     if (!all_counted) useful += together.bytes_in(domain.begin, domain.end);
@@ -236,7 +236,8 @@ Cost direct_cost(const Request& request, const Access& access, int64_t counted_m
       const int64_t most = std::max(request.tuning.bounce_bytes, regions.element_bytes());
       cost.buffer_bytes = std::max(cost.buffer_bytes, std::min(most, longest));
     }
-    const int64_t uncut = bounces ? request.tuning.bounce_bytes : request.tuning.request_bytes_max;
+    const int64_t request_max = request.tuning.request_bytes_max;
+    const int64_t uncut = bounces ? std::min(request.tuning.bounce_bytes, request_max) : request_max;
     if (longest > uncut && requests > counted_max) {
       cost.exact = false;  // as if the runs were all equal
       requests *= ceil_div((slice.last - slice.first) * regions.element_bytes() / requests, uncut);
@@ -300,7 +301,7 @@ Cost sieve_cost(const Request& request, const Access& access, int64_t counted_ma
 Cost two_phase_cost(const Request& request, const FileDomains& domains, bool staged, const Access& together, int rank) {
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
   const Access mine = access_of(request, rank);
-  Cost cost = exchanging_cost(request, domains, capacity, staged, mine.bytes());
+  Cost cost = exchanging_cost(request, domains, capacity, mine.bytes());
   const int place = domains.place_of(rank);
   if (place >= 0) {
     cost +=

@@ -155,6 +155,15 @@ Work list_work(const Request& request, const Share& share) {
   return work;
 }
 
+// Windows of the page cache are looked at where they are not too short; see view_of() in method/run.h.
+//
+// Example: of blocks of 8 bytes at multiples of 136 a line each is touched, or two: 120 bytes on average.
+void set_looks(Work& work, const Request& request, const WindowSample& sample) {
+  work.looks = request.direction == Direction::kRead && request.shows_cache &&
+               work.window_bytes >= as_double(request.tuning.look_bytes_min);
+  work.looked_bytes = std::min(sample.bytes, sample.useful + sample.runs * (kLineBytes - 8));
+}
+
 Work sieve_work(const Request& request, const Access& access, const Share& share) {
   Work work;
   const WindowSample sample = sample_windows(access, 0, INT64_MAX, request.tuning.sieve_bytes);
@@ -165,6 +174,7 @@ Work sieve_work(const Request& request, const Access& access, const Share& share
   work.jumps = sample.bytes < sample.span * 0.9;
   if (request.direction == Direction::kRead) {
     add_transfer(work, request, sample.windows, sample.bytes);
+    set_looks(work, request, sample);
     return work;
   }
   add_transfer(work, request, sample.windows, sample.bytes);
@@ -213,6 +223,7 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
   work.is_behind = !by_runs && work.window_bytes >= kBehindBytesMin;
   work.visits = windows * aggregators * (staged ? 2 : 1);
   if (staged) {
+    if (!request.messages && !by_runs) set_looks(work, request, sample);
     work.packed_bytes += sample.useful;
     work.packed_block = share.run_bytes;
     work.visits += windows * ranks;
@@ -268,6 +279,12 @@ double cached_read_seconds(const Profile& profile, const Work& work, double turn
   const double jump = (work.batched ? cache.read_jump_batched : cache.read_jump) * jump_part(work, work.read_requests);
   return cached_requests_at(cache.read, work.read_requests, work.read_bytes, jump) *
          slowdown_of(cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
+}
+
+// Looking at what the page cache has.
+double look_seconds(const Profile& profile, const Work& work, double turns) {
+  return requests_at(profile.look, work.read_requests, work.looked_bytes, 0) *
+         slowdown_of(profile.cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
 }
 
 // Reading what it has not. Pages that several ranks want are read once; requests closer than a page make the kernel
@@ -360,7 +377,9 @@ Price price_of(const Request& request, Method method, const Work& work) {
   Price price;
 
   const double read_device = uncached > 0 ? device_read_seconds(profile, work) : 0;
-  const double read = (1 - uncached) * cached_read_seconds(profile, work, turns) + uncached * read_device;
+  price.looks = work.looks && uncached < 1;
+  const double in_memory = work.looks ? look_seconds(profile, work, turns) : cached_read_seconds(profile, work, turns);
+  const double read = (1 - uncached) * in_memory + uncached * read_device;
   // Written bytes stay in the page cache until they are synced.
   const double write = write_seconds(profile.cache, work, turns);
   const double piece = reading ? profile.read_piece_seconds : profile.write_piece_seconds;
@@ -374,7 +393,8 @@ Price price_of(const Request& request, Method method, const Work& work) {
   const Curve& line = reading ? profile.memory_line_store : profile.memory_line_load;
   const Curve& own = reading ? profile.gather : profile.scatter;
   // A window that does not stay in the processor's cache is paid for when it is filled and when it is emptied.
-  const double through_window = 2 * (work.copied_bytes + work.exchanged_bytes);
+  const double copied = work.looks ? (uncached * work.copied_bytes) : work.copied_bytes;
+  const double through_window = 2 * (copied + work.exchanged_bytes);
   // Ranks that share a core share its cache.
   const double memory = work.memory_bytes * turns;
   const double window = work.window_bytes * turns;

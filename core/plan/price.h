@@ -18,6 +18,8 @@ struct Work {
   double written_bytes = 0;
   bool jumps = false;        // requests do not follow each other in the file
   bool batched = false;      // the engine has many of them in flight together
+  bool looks = false;        // what is in the page cache is not copied to a window, but picked from there ...
+  double looked_bytes = 0;   // ... and so much of it is touched, in whole cache lines
   double partial_pages = 0;  // pages written in part: one that is not in the page cache is read first
   double locks = 0;
   double span = 0;            // of the file, from the first byte to the last
@@ -51,6 +53,7 @@ struct Price {
   double exchange = 0;    // with other ranks, and waiting for each other
   double fixed = 0;       // checks, planning, agreement
   double hidden = 0;      // of these: behind one another
+  bool looks = false;     // windows in the page cache are looked at, not copied
   double sync = 0;        // afterwards: what a sync waits for, where one will follow
   double correction = 1;  // learned: Profile::corrections, at ...
   size_t place = 0;       // ... this place

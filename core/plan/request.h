@@ -73,6 +73,7 @@ struct Tuning {
   int64_t domain_bytes_min = int64_t{64} << 10;  // no more aggregators than leave each this much
   int64_t runs_bytes_min = int64_t{64} << 10;    // windows whose runs are longer are written run by run, not sieved
   int64_t staged_run_bytes = 64;                 // mean runs shorter than this are staged: a cache line
+  int64_t look_bytes_min = 256 << 10;            // windows in the page cache so long are looked at, not copied
   int aggregators = 0;                           // 0: as many as ranks
 };
 
@@ -100,6 +101,7 @@ struct Request {
   int64_t memory_span_bytes = 0;           // from the first byte of any rank's memory to its last; 0: packed
   int ranks_of_node = 0;                   // of the fullest node; 0: not known, taken to be one a core
   bool synced = false;                     // a write will be: the device begins while it goes on (Engine)
+  bool shows_cache = false;                // the engine lets the page cache be looked at (Engine::cached_view)
 };
 
 }  // namespace swath

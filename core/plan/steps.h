@@ -23,7 +23,8 @@ void for_each_direct_request(const Regions& regions, int64_t first, int64_t last
     const Run run = regions.run_at(position, last);
     const int64_t end = position + run.bytes / element_bytes;
     const bool dense = regions.dense(position, end);
-    const int64_t most = std::max<int64_t>((dense ? tuning.request_bytes_max : tuning.bounce_bytes) / element_bytes, 1);
+    const int64_t uncut = dense ? tuning.request_bytes_max : std::min(tuning.bounce_bytes, tuning.request_bytes_max);
+    const int64_t most = std::max<int64_t>(uncut / element_bytes, 1);
     for (; position < end; position += most) {
       const int64_t elements = std::min(most, end - position);
       request(Run{run.offset + (position - run.position) * element_bytes, elements * element_bytes, position}, dense);

@@ -216,6 +216,7 @@ inline Tuning random_tuning(Random& random) {
   tuning.domain_bytes_min = random.one_of<int64_t>({1, 1, 100, 64 << 10});
   tuning.runs_bytes_min = random.one_of<int64_t>({1, 8, 24, 64 << 10});
   tuning.staged_run_bytes = random.one_of<int64_t>({1, 64, 10'000});
+  tuning.look_bytes_min = random.one_of<int64_t>({1, 256 << 10});
   tuning.aggregators = random.one_of({0, 0, 1, 2, 9});
   return tuning;
 }

@@ -237,6 +237,8 @@ void set_tuning(swath::Request& request, const TuningPairs& values) {
       tuning.domain_bytes_min = bytes;
     } else if (name == "staged_run_bytes") {
       tuning.staged_run_bytes = bytes;
+    } else if (name == "look_bytes_min") {
+      tuning.look_bytes_min = bytes;
     } else if (name == "chunk_buffer_bytes") {
       // Coded chunks have no plan: coded_access.py hands it to what moves them.
     } else if (name == "runs_bytes_min") {
@@ -246,7 +248,7 @@ void set_tuning(swath::Request& request, const TuningPairs& values) {
       swath::fail_argument(
           "tuning: \"" + name +
           "\" is not known; expected sieve_bytes, bounce_bytes, window_bytes, list_pieces, aggregators, "
-          "domain_bytes_min, runs_bytes_min, staged_run_bytes or chunk_buffer_bytes");
+          "domain_bytes_min, runs_bytes_min, staged_run_bytes, look_bytes_min or chunk_buffer_bytes");
     }
   }
 }
@@ -401,7 +403,7 @@ NB_MODULE(_core, m) {
       "make_plan",
       [](bool write, std::shared_ptr<swath::Layout> layout, const swath::Sharing& sharing, const std::string& method,
          const TuningPairs& tuning, bool messages, std::shared_ptr<swath::Profile> profile, double cached,
-         int64_t memory_block_bytes, int64_t memory_span_bytes, int ranks_of_node, bool synced) {
+         int64_t memory_block_bytes, int64_t memory_span_bytes, int ranks_of_node, bool synced, bool shows_cache) {
         swath::Request request;
         request.direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
         request.layout = std::move(layout);
@@ -415,11 +417,12 @@ NB_MODULE(_core, m) {
         request.memory_span_bytes = memory_span_bytes;
         request.ranks_of_node = ranks_of_node;
         request.synced = synced;
+        request.shows_cache = shows_cache;
         return swath::make_plan(std::move(request));
       },
       "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = TuningPairs(), "messages"_a = false,
       "profile"_a.none() = nb::none(), "cached"_a = 1.0, "memory_block_bytes"_a = 0, "memory_span_bytes"_a = 0,
-      "ranks_of_node"_a = 0, "synced"_a = false);
+      "ranks_of_node"_a = 0, "synced"_a = false, "shows_cache"_a = false);
 
   m.def(
       "check_asked",
@@ -447,6 +450,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("name", &swath::Engine::name)
       .def_prop_ro("path", &swath::Engine::path)
       .def_prop_ro("size", &swath::Engine::size)
+      .def_prop_ro(
+          "shows_cache", [](swath::Engine& engine) { return engine.cached_view() != nullptr; },
+          "Whether what is in the page cache can be looked at instead of copied.")
       .def(
           "cached_part",
           [](const swath::Engine& engine, const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing) {

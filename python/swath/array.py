@@ -87,6 +87,7 @@ class Array:
         )
         turns = {} if self._throttle is None else self._throttle.engine_arguments
         self._engine, self.engine_reason = coded_access.open_engine(description, mode, mover, turns)
+        self._shows_cache: bool = self._layout is not None and self._engine.shows_cache
         # The time of a modelled disk tells nothing of the store under it.
         self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
         self._cached = 1.0  # as all ranks know it from the operation before
@@ -427,13 +428,13 @@ class Array:
             error = raised
         words = operation.asked if operation is not None and ranks.size > 1 else ""
         notes = ranks.agree(words, error, note._replace(is_read=int(done is not None)))
-        blocks, spans, steps, nanoseconds, is_read = zip(*notes, strict=True)
+        blocks, spans, steps, shows_cache, nanoseconds, is_read = zip(*notes, strict=True)
         cached = steps[0] / CACHED_STEPS
         if ranks is self._ranks:
             self._cached = cached
             self._learning.told(max(nanoseconds))
         block = min(filter(None, blocks), default=0)
-        conditions = Conditions(cached, block, max(spans) if block else 0)
+        conditions = Conditions(cached, block, max(spans) if block else 0, bool(shows_cache[0]))
         return Prepared(operation, parts, conditions, note, done if all(is_read) else None)  # type: ignore[arg-type]
 
     def _read_at_once(self, ranks: Ranks, operation: Operation, parts: list[Part], note: OwnNote) -> Done | None:
@@ -451,7 +452,8 @@ class Array:
             block = _core.memory_block(self._layout, operation.sharing, operation.rank_of_sharing, parts)
             span = max(span_bytes(part) for part in parts)
         steps = self._cached_steps(operation) if ranks.rank == 0 else 0
-        return OwnNote(block, span, steps, self._learning.own_nanoseconds() if ranks is self._ranks else 0)
+        own_nanoseconds = self._learning.own_nanoseconds() if ranks is self._ranks else 0
+        return OwnNote(block, span, steps, self._shows_cache, own_nanoseconds)
 
     def _cached_steps(self, operation: Operation) -> int:
         """What part of it is in the page cache now; all where the kernel does not tell, or the file is a new one."""
@@ -509,7 +511,7 @@ class Array:
         if cached is None:
             # Ranks that ask the kernel at different moments may be told different things, and then plan differently.
             cached = self._cached if self._ranks.size > 1 else self._cached_steps(operation) / CACHED_STEPS
-        return self._plan(operation, Conditions(cached))
+        return self._plan(operation, Conditions(cached, shows_cache=self._shows_cache))
 
     def _plan(self, operation: Operation, conditions: Conditions) -> Plan:
         layout = self._description.layout
@@ -537,6 +539,7 @@ class Array:
             conditions.memory_span_bytes,
             0 if ranks.size == 1 else min(ranks.most_on_a_node, operation.sharing.ranks),
             operation.direction == "write" and self._will_be_synced,
+            conditions.shows_cache,
         )
 
     def _covers_all(self, prepared: Prepared) -> bool:

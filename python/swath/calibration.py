@@ -52,6 +52,9 @@ LINE_ELEMENTS = 16
 """Elements of 8 bytes from one used to the next: two cache lines, so that none is fetched for its neighbour."""
 BLOCKS = (1, 4, 8, 16, 64, 512, 4 << 10)
 BARRIER_RANKS = (1, 2, 4, 8)
+LOOK_SIZES = (256 << 10, 512 << 10, 2 << 20, 4 << 20, 16 << 20)
+LOOK_BYTES = 8 << 20
+"""Of one repetition, as of one operation: the file is mapped once for it."""
 WINDOW = 512 << 10
 WINDOWS_A_SYNC = 4
 
@@ -219,7 +222,8 @@ class _Measuring:
             ("a file to measure with", 0.08, "", self._make_file),
             ("page cache: reads", 0.08, "cache", lambda seconds: self._cache_requests("read", seconds)),
             ("page cache: writes", 0.08, "cache", lambda seconds: self._cache_requests("write", seconds)),
-            ("page cache: jumps", 0.07, "cache", self._cache_jumps),
+            ("page cache: looking", 0.03, "cache", self._looks),
+            ("page cache: jumps", 0.04, "cache", self._cache_jumps),
             ("page cache: streams", 0.06, "cache", lambda seconds: self._streams("cache", seconds)),
             ("locks and pieces", 0.03, "cache", self._locks_and_pieces),
             ("large memory", 0.05, "cache", self._memory),
@@ -409,6 +413,21 @@ class _Measuring:
             stretch = partial(self._one, write, size, BRIEF_SECONDS)
             samples += self._in_turn([partial(self._warm, stretch, synced=write)], share)
         self._set_curve(f"cache.{direction}", sizes, samples)
+
+    def _looks(self, seconds: float) -> None:
+        """Of a window that is looked at instead of read."""
+        sizes = [size for size in LOOK_SIZES if size <= self._file_bytes // 2]
+
+        def timed(size: int) -> tuple[float, int]:
+            count = max(LOOK_BYTES // size, 1)
+            if self._cursor + size * count > self._file_bytes:
+                self._cursor = 0
+            first = self._cursor
+            self._cursor += size * count
+            return _core.time_looks(self._engine, size, first, count), size * count
+
+        runs = [partial(self._warm, partial(timed, size)) for size in sizes]
+        self._set_curve("look", sizes, self._in_turn(runs, seconds))
 
     def _cache_jumps(self, seconds: float) -> None:
         share = seconds / 3 / len(JUMP_SIZES)

@@ -23,11 +23,13 @@ class Conditions(NamedTuple):
         memory_block_bytes: the smallest piece of any rank's memory that is contiguous in the order of the file; 0 where
             memory is packed.
         memory_span_bytes: of memory that is not packed, from the first byte to the last; of the rank with most.
+        shows_cache: whether what is in the page cache can be looked at instead of copied.
     """
 
     cached: float = 1.0
     memory_block_bytes: int = 0
     memory_span_bytes: int = 0
+    shows_cache: bool = False
 
 
 class Operation:

@@ -30,6 +30,7 @@ class OwnNote(NamedTuple):
         memory_block_bytes: as in `Conditions`, of this rank.
         memory_span_bytes: as in `Conditions`, of this rank.
         cached_steps: what part of it is in the page cache, in steps; rank 0 says.
+        shows_cache: as in `Conditions`; rank 0 says.
         own_nanoseconds: of the operation before.
         is_read: it has read its share already, see `ShortRead`.
     """
@@ -37,12 +38,13 @@ class OwnNote(NamedTuple):
     memory_block_bytes: int = 0
     memory_span_bytes: int = 0
     cached_steps: int = 0
+    shows_cache: int = 0
     own_nanoseconds: int = 0
     is_read: int = 0
 
     def plans_as(self, other: OwnNote) -> bool:
         """Whether this rank gives no reason to plan otherwise."""
-        return self[:3] == other[:3]
+        return self[:4] == other[:4]
 
 
 class Done(NamedTuple):

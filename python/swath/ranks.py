@@ -14,7 +14,7 @@ from swath.errors import ArgumentError, Error, to_core
 T = TypeVar("T")
 Note = Sequence[int]
 """What a rank alone knows and planning needs; it travels with an agreement, at no further cost: five integers."""
-NO_NOTE: Note = (0, 0, 0, 0, 0)
+NO_NOTE: Note = (0, 0, 0, 0, 0, 0)
 
 
 class Ranks:
