@@ -72,11 +72,67 @@ def test_two_phase_reads_and_writes_are_agreed_on_first(path, runs):
     assert runs == [False] * 12
 
 
-def test_a_process_alone_has_nobody_to_agree_with(path, runs):
+def test_a_process_alone_reads_again_by_the_last_plan(path, runs):
     with swath.open(path) as a:
         for _ in range(3):
             np.testing.assert_array_equal(a[...], OLD)
-    assert runs == [False] * 3
+        np.testing.assert_array_equal(a[2:], OLD[2:])
+    assert runs == [False, True, True, False]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_the_same_objects_are_not_looked_at_again_but_the_memory_is(path, runs, ranks):
+    """The distribution and the selection are the same objects every time; memory may have changed in place."""
+    d = cyclic(ranks)
+    rows = np.s_[:]
+
+    def work(comm):
+        own = expected(OLD, comm) if ranks > 1 else OLD
+        out = np.full(own.shape, -1, "<i4")
+        with swath.open(path, mode="r+", comm=comm) as a:
+            for _ in range(2):
+                assert a.read(d, selection=rows, method="direct", out=out) is out
+                np.testing.assert_array_equal(out, own)
+            np.testing.assert_array_equal(a.read(d, selection=rows, method="direct"), own)
+            a.write(own + 5, d, selection=rows)
+            np.testing.assert_array_equal(a.read(d, selection=rows, method="direct", out=out), own + 5)
+            out.shape = (-1,)
+            for wrong in (out, np.zeros(own.shape, "<i8"), [1], np.zeros((*own.shape, 1), "<i4")):
+                with pytest.raises(swath.ArgumentError, match="out"):
+                    a.read(d, selection=rows, method="direct", out=wrong)
+            out.shape = own.shape
+            out.flags.writeable = False
+            with pytest.raises(swath.ArgumentError, match="read-only"):
+                a.read(d, selection=rows, method="direct", out=out)
+            np.testing.assert_array_equal(out, own + 5)
+            big_endian = np.zeros(own.shape, ">i4")
+            np.testing.assert_array_equal(a.read(d, selection=rows, method="direct", out=big_endian), own + 5)
+            counted = a.counters
+            assert (counted.method, counted.read_bytes) == ("direct", own.nbytes)
+        with pytest.raises(swath.ArgumentError, match="closed"):
+            a.read(d, selection=rows, method="direct")
+
+    if ranks == 1:
+        work(None)
+    else:
+        run_ranks(ranks, work)
+    assert sum(runs) == 4 * ranks  # the second, the third, after the write, and into the other byte order
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_an_error_of_one_rank_that_asks_by_the_same_objects_is_that_of_all(path, culprit):
+    d = cyclic(3)
+
+    def work(comm):
+        engine = f"fault:read@{len(expected(OLD, comm))}=EIO" if comm.rank == culprit else "posix"
+        with swath.open(path, comm=comm, engine=engine) as a:
+            a.read(d, method="direct")
+            with pytest.raises(swath.StoreError, match="Input/output error") as raised:
+                a.read(d, method="direct")
+            np.testing.assert_array_equal(a.read(d, method="direct"), expected(OLD, comm))
+        return str(raised.value)
+
+    assert len(set(run_ranks(3, work))) == 1
 
 
 def test_one_rank_with_other_memory_has_all_read_by_a_new_plan(path, runs):

@@ -17,7 +17,7 @@ from swath.counters import Counters
 from swath.errors import ArgumentError, Error
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
 from swath.learning import Learning
-from swath.local_memory import Part, checked_out, checked_values, span_bytes
+from swath.local_memory import Part, checked_out, checked_values, is_packed, span_bytes
 from swath.operation import Conditions, Operation, checked_tuning
 from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.prepared import Asked, Done, OwnNote, Prepared, ShortRead
@@ -67,6 +67,7 @@ class Array:
         self._ranks = ranks
         self._alone = ranks if ranks.size == 1 else Ranks(_core.solo_comm())
         self._done: Done | None = None  # the last operation
+        self._short_read: ShortRead | None = None  # the last read of this layout, if it was one
         self._unplanned = "library"  # what carried out an operation without a plan
         self._aside = aside
         self._closed = False
@@ -346,6 +347,7 @@ class Array:
             raise
         finally:
             self._closed = True
+            self._short_read = None
             self._engine = None
             if self._ranks.rank == 0:
                 self._learning.keep()
@@ -362,7 +364,7 @@ class Array:
 
     def _set_description(self, description: Description) -> None:
         self._description = description
-        self._short_read: ShortRead | None = None  # the last read of this layout, if it was one
+        self._short_read = None
         layout = description.layout
         itemsize = description.dtype.itemsize
         self._layout: Any = None
@@ -424,10 +426,16 @@ class Array:
             parts = memory(operation)
             note = self._note(ranks, operation, parts)
             done = self._read_at_once(ranks, operation, parts, note)
+            note = note._replace(is_read=int(done is not None))
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             error = raised
+        return self._agreed(ranks, Prepared(asked, operation, parts, Conditions(), note, done), error)
+
+    def _agreed(self, ranks: Ranks, own: Prepared, error: Exception | None) -> Prepared:
+        """Collective. What this rank has prepared, by what all ranks note; or the same error on every rank."""
+        operation, note = own.operation, own.own_note
         words = operation.asked if operation is not None and ranks.size > 1 else ""
-        notes = ranks.agree(words, error, note._replace(is_read=int(done is not None)))
+        notes = ranks.agree(words, error, note)
         blocks, spans, steps, shows_cache, nanoseconds, is_read = zip(*notes, strict=True)
         cached = steps[0] / CACHED_STEPS
         if ranks is self._ranks:
@@ -435,15 +443,42 @@ class Array:
             self._learning.told(max(nanoseconds))
         block = min(filter(None, blocks), default=0)
         conditions = Conditions(cached, block, max(spans) if block else 0, bool(shows_cache[0]))
-        return Prepared(operation, parts, conditions, note, done if all(is_read) else None)  # type: ignore[arg-type]
+        return Prepared(own.asked, operation, own.parts, conditions, note, own.done if all(is_read) else None)
+
+    def _read_again(self, asked: Asked, out: Any) -> Prepared | None:
+        """Collective once the share is read. The last short read, asked for by the same objects, into packed memory.
+
+        None where it is another one, or anything is new: nothing was done then, and `_prepare` finds out the rest.
+        """
+        short = self._short_read
+        if short is None or not short.is_again(asked) or short.profile is not self._learning.profile:
+            return None
+        operation, note, ranks = short.operation, short.own_note, self._ranks
+        shape = operation.local_shapes[0]
+        if note.memory_block_bytes or not shape or not (out is None or is_packed(out, shape, self.dtype)):
+            return None
+        if ranks.rank == 0 and self._cached_steps(operation) != note.cached_steps:
+            return None
+        parts = [np.empty(shape, self.dtype) if out is None else out]
+        done: Done | None = None
+        error: Exception | None = None
+        try:
+            done = self._own_part(short.plan, parts)
+        except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+            error = raised
+        note = OwnNote(*note[:4], self._learning.own_nanoseconds(), int(done is not None))
+        return self._agreed(ranks, Prepared(asked, operation, parts, Conditions(), note, done), error)
 
     def _read_at_once(self, ranks: Ranks, operation: Operation, parts: list[Part], note: OwnNote) -> Done | None:
         """This rank's share, before the ranks have agreed, where the same was read just before: see `ShortRead`."""
         short = self._short_read
         if short is None or ranks is not self._ranks or not short.is_same(operation, note, self._learning.profile):
             return None
+        return self._own_part(short.plan, parts)
+
+    def _own_part(self, plan: _core.Plan, parts: list[Part]) -> Done:
         fill = self._description.fill
-        return Done(short.plan, _core.run(short.plan, ranks.comm, self._engine, parts, fill, own_part=True))
+        return Done(plan, _core.run(plan, self._ranks.comm, self._engine, parts, fill, own_part=True))
 
     def _note(self, ranks: Ranks, operation: Operation, parts: list[Part]) -> OwnNote:
         """What this rank knows of it."""
@@ -472,7 +507,9 @@ class Array:
                 return [np.empty(s, self.dtype) if s else np.zeros(s, self.dtype) for s in shapes]
             return checked_out(out, shapes, self.dtype, boxes=isinstance(operation.distribution, Boxes))
 
-        prepared = self._prepare(ranks, asked, memory)
+        prepared = self._read_again(asked, out) if ranks is self._ranks else None
+        if prepared is None:
+            prepared = self._prepare(ranks, asked, memory)
         self._carry_out(ranks, prepared)
         for part in prepared.parts:
             if part.dtype != self.dtype:
@@ -568,7 +605,7 @@ class Array:
             except Error as error:
                 ranks.have_agreed(error)
                 raise
-        if ranks is self._ranks and ranks.size > 1 and operation.direction == "read":
+        if ranks is self._ranks and operation.direction == "read":
             self._short_read = ShortRead.of(prepared, self._learning.profile, plan)
         return Done(plan, counted)
 

@@ -20,6 +20,14 @@ def span_bytes(part: Part) -> int:
     return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
 
 
+def is_packed(out: Any, shape: Shape, dtype: np.dtype[Any]) -> bool:
+    """Whether it is writable memory of that shape and dtype, one element behind the other."""
+    if type(out) is not np.ndarray or out.shape != shape or out.dtype != dtype:
+        return False
+    flags = out.flags
+    return flags.c_contiguous and flags.writeable
+
+
 def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool) -> list[Part]:
     """`out` as a list of writable ndarrays of these shapes, or ArgumentError."""
     parts = _as_list("out", out, shapes, boxes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any, NamedTuple
 
 from swath import _core
@@ -21,6 +22,10 @@ class Asked(NamedTuple):
     method: str = "auto"
     rank: int | None = None
     tuning: Mapping[str, int] | None = None
+
+
+UNCHANGING = (type(...), slice, tuple, int)
+"""Selections of these types stay what they are."""
 
 
 class OwnNote(NamedTuple):
@@ -58,14 +63,16 @@ class Prepared(NamedTuple):
     """An operation that all ranks have agreed on, this rank's memory for it, and what it is planned by.
 
     Attributes:
-        operation: the same on all ranks.
+        asked: by which arguments.
+        operation: the same on all ranks; None where this rank cannot make it one, and brings the error.
         parts: of this rank's memory.
         conditions: the same on all ranks.
         own_note: of this rank.
         done: of a read that all ranks have carried out already, by which plan and what this rank did.
     """
 
-    operation: Operation
+    asked: Asked
+    operation: Any
     parts: list[Part]
     conditions: Conditions
     own_note: OwnNote
@@ -79,12 +86,14 @@ class ShortRead(NamedTuple):
     before, which is right where no rank notes anything else; where one does, all read again, by a new plan.
 
     Attributes:
-        operation: what was asked for.
+        asked: by which arguments it was asked for.
+        operation: what that is.
         own_note: of this rank.
         profile: that the plan was priced from.
         plan: the same on all ranks.
     """
 
+    asked: Asked
     operation: Operation
     own_note: OwnNote
     profile: _core.Profile
@@ -97,7 +106,19 @@ class ShortRead(NamedTuple):
         in_memory = operation.direction == "read" and prepared.conditions.cached == 1
         if not in_memory or plan.method == "two-phase" or plan.price["seconds"] >= SHORT_SECONDS:
             return None
-        return cls(operation, prepared.own_note, profile, plan)
+        return cls(prepared.asked, operation, prepared.own_note, profile, plan)
+
+    def is_again(self, asked: Asked) -> bool:
+        """Whether it is asked for by the very same objects, which cannot have changed and need no check."""
+        return (
+            asked.distribution is self.asked.distribution
+            and asked.selection is self.asked.selection
+            and asked.method is self.asked.method
+            and asked.rank is None
+            and asked.tuning is None
+            and type(asked.distribution) in (Distribution, NoneType)
+            and type(asked.selection) in UNCHANGING
+        )
 
     def is_same(self, operation: Operation, own_note: OwnNote, profile: _core.Profile) -> bool:
         """Whether it is what is asked for now."""
