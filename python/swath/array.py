@@ -429,21 +429,25 @@ class Array:
             note = note._replace(is_read=int(done is not None))
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             error = raised
-        return self._agreed(ranks, Prepared(asked, operation, parts, Conditions(), note, done), error)
+        conditions = self._short_read.conditions if done is not None and self._short_read else Conditions()
+        return self._agreed(ranks, Prepared(asked, operation, parts, conditions, note, done), error)
 
     def _agreed(self, ranks: Ranks, own: Prepared, error: Exception | None) -> Prepared:
         """Collective. What this rank has prepared, by what all ranks note; or the same error on every rank."""
         operation, note = own.operation, own.own_note
         words = operation.asked if operation is not None and ranks.size > 1 else ""
         notes = ranks.agree(words, error, note)
-        blocks, spans, steps, shows_cache, nanoseconds, is_read = zip(*notes, strict=True)
+        if own.done is not None and all(one[-1] for one in notes):  # each has noted what it did the last time
+            self._learning.told(max(one[-2] for one in notes))
+            return own
+        blocks, spans, steps, shows_cache, nanoseconds, _ = zip(*notes, strict=True)
         cached = steps[0] / CACHED_STEPS
         if ranks is self._ranks:
             self._cached = cached
             self._learning.told(max(nanoseconds))
         block = min(filter(None, blocks), default=0)
         conditions = Conditions(cached, block, max(spans) if block else 0, bool(shows_cache[0]))
-        return Prepared(own.asked, operation, own.parts, conditions, note, own.done if all(is_read) else None)
+        return own._replace(conditions=conditions, done=None)
 
     def _read_again(self, asked: Asked, out: Any) -> Prepared | None:
         """Collective once the share is read. The last short read, asked for by the same objects, into packed memory.
@@ -467,7 +471,7 @@ class Array:
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             error = raised
         note = OwnNote(*note[:4], self._learning.own_nanoseconds(), int(done is not None))
-        return self._agreed(ranks, Prepared(asked, operation, parts, Conditions(), note, done), error)
+        return self._agreed(ranks, Prepared(asked, operation, parts, short.conditions, note, done), error)
 
     def _read_at_once(self, ranks: Ranks, operation: Operation, parts: list[Part], note: OwnNote) -> Done | None:
         """This rank's share, before the ranks have agreed, where the same was read just before: see `ShortRead`."""

@@ -88,6 +88,7 @@ class ShortRead(NamedTuple):
     Attributes:
         asked: by which arguments it was asked for.
         operation: what that is.
+        conditions: the same on all ranks.
         own_note: of this rank.
         profile: that the plan was priced from.
         plan: the same on all ranks.
@@ -95,6 +96,7 @@ class ShortRead(NamedTuple):
 
     asked: Asked
     operation: Operation
+    conditions: Conditions
     own_note: OwnNote
     profile: _core.Profile
     plan: _core.Plan
@@ -106,7 +108,7 @@ class ShortRead(NamedTuple):
         in_memory = operation.direction == "read" and prepared.conditions.cached == 1
         if not in_memory or plan.method == "two-phase" or plan.price["seconds"] >= SHORT_SECONDS:
             return None
-        return cls(prepared.asked, operation, prepared.own_note, profile, plan)
+        return cls(prepared.asked, operation, prepared.conditions, prepared.own_note, profile, plan)
 
     def is_again(self, asked: Asked) -> bool:
         """Whether it is asked for by the very same objects, which cannot have changed and need no check."""

@@ -34,10 +34,9 @@ from swath.bench.standalone import page_cache
 from swath.errors import Error
 from swath.ranks import Ranks
 
-SHORT_SECONDS = 1e-3
-"""Operations shorter than this are repeated within one repetition, where that changes nothing of what they meet ..."""
 INNER_SECONDS = 5e-3
-"""... until they last about so long."""
+"""Shorter operations are repeated within one repetition, where that changes nothing of what they meet, until they last
+so long: of two contenders neither finds its caches warmer because it is a little faster."""
 SETTLING_SECONDS = 50e-3
 """How long an operation took is asked a second time where the first one took less than this, on average over ..."""
 SETTLING_OPERATIONS = 4
@@ -215,7 +214,7 @@ class Bench:
             turn.inner = SETTLING_OPERATIONS
             self._repeat(cell, file, turn, memory, check_file=True)
             seconds = turn.repetitions[-1]["seconds"]
-            turn.inner = math.ceil(INNER_SECONDS / seconds) if seconds < SHORT_SECONDS else 1
+            turn.inner = math.ceil(INNER_SECONDS / seconds)
         if turn.active:
             turn.repetitions.clear()
 

@@ -33,7 +33,6 @@ STAMP_SHIFT = 40
 """Element i of a store with stamp s holds i + s × 2^40: another stamp, and every old value is a wrong one."""
 GAP_STAMP = 0
 UNTOUCHED = -1
-SHORT_SECONDS = 1e-3
 INNER_SECONDS = 5e-3
 SETTLING_SECONDS = 50e-3
 ALWAYS_CHECKED_BYTES = 64 << 20
@@ -272,7 +271,7 @@ class Bench:
         alike = cell["cache"] == "warm" and (cell["direction"] == "read" or not self._options["sync"])
         if turn.active and alike and turn.repetitions[-1]["seconds"] < SETTLING_SECONDS:
             self._try(cell, pattern, turn, memories, True)
-            if turn.active and turn.repetitions[-1]["seconds"] < SHORT_SECONDS:
+            if turn.active:
                 turn.inner = math.ceil(INNER_SECONDS / turn.repetitions[-1]["seconds"])
         if turn.active:
             turn.repetitions.clear()
