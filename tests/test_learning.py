@@ -3,8 +3,9 @@
 import pytest
 
 from swath import _core
-from swath.learning import SHORT_GROUP, SHORT_SECONDS, Learning
+from swath.learning import GROUP_OPERATIONS, GROUP_SECONDS, Learning
 
+SHORT = 1e-3
 PLACE = "list/read/cache/small"
 COMMON = "any/read/cache/small"
 
@@ -26,33 +27,44 @@ def carry_out(learning, plan, seconds):
 
 def test_one_long_operation_teaches_at_once():
     learning = Learning(None)
-    carry_out(learning, Priced(learning, SHORT_SECONDS), 1.5 * SHORT_SECONDS)
+    carry_out(learning, Priced(learning, GROUP_SECONDS), 1.5 * GROUP_SECONDS)
     factors = learning.profile.corrections
     assert {place: seen for place, (_, seen) in factors.items()} == {PLACE: 1, COMMON: 1}
     assert factors[COMMON][0] == pytest.approx(1 + 0.5 / 8)
     assert factors[PLACE][0] == pytest.approx(1 + 0.5 / 16)
 
 
+def test_operations_that_take_long_together_teach_by_their_median():
+    learning = Learning(None)
+    plan = Priced(learning, GROUP_SECONDS / 10)
+    for turn in range(3):
+        carry_out(learning, plan, GROUP_SECONDS * (0.5 if turn == 1 else 0.2))  # one of them disturbed
+        assert learning.profile.corrections == {}
+    carry_out(learning, plan, GROUP_SECONDS * 0.2)
+    assert learning.profile.corrections[PLACE][1] == 1
+    assert learning.profile.corrections[COMMON][0] == pytest.approx(1 + 1 / 8)
+
+
 def test_short_operations_teach_by_the_median_of_a_group():
     learning = Learning(None)
-    plan = Priced(learning, SHORT_SECONDS / 10)
-    for turn in range(SHORT_GROUP - 1):
-        carry_out(learning, plan, SHORT_SECONDS / (2 if turn < 2 else 5))  # two of them disturbed
+    plan = Priced(learning, SHORT / 10)
+    for turn in range(GROUP_OPERATIONS - 1):
+        carry_out(learning, plan, SHORT / (2 if turn < 2 else 5))  # two of them disturbed
         assert learning.profile.corrections == {}
-    carry_out(learning, plan, SHORT_SECONDS / 5)
-    for _ in range(30 * SHORT_GROUP):
-        carry_out(learning, plan, SHORT_SECONDS / 5)
+    carry_out(learning, plan, SHORT / 5)
+    for _ in range(30 * GROUP_OPERATIONS):
+        carry_out(learning, plan, SHORT / 5)
         if learning.profile.corrections[PLACE][1] != plan.price.get("seen"):
-            plan = Priced(learning, SHORT_SECONDS / 10)
+            plan = Priced(learning, SHORT / 10)
             plan.price["seen"] = learning.profile.corrections[PLACE][1]
     assert plan.price["correction"] == pytest.approx(2, rel=0.1)
 
 
 def test_a_group_is_of_one_plan():
     learning = Learning(None)
-    plans = [Priced(learning, SHORT_SECONDS / 10) for _ in range(2)]
-    for turn in range(3 * SHORT_GROUP):
-        carry_out(learning, plans[turn % 2], SHORT_SECONDS / 2)
+    plans = [Priced(learning, SHORT / 10) for _ in range(2)]
+    for turn in range(3 * GROUP_OPERATIONS):
+        carry_out(learning, plans[turn % 2], SHORT / 2)
     assert learning.profile.corrections == {}
 
 
@@ -61,9 +73,9 @@ def test_a_price_that_is_about_right_is_left_alone():
     learning = Learning(None)
     profile = learning.profile
     for seconds in (1.08, 0.92):
-        plan = Priced(learning, SHORT_SECONDS / 10)
-        for _ in range(SHORT_GROUP):
-            carry_out(learning, plan, seconds * SHORT_SECONDS / 10)
+        plan = Priced(learning, SHORT / 10)
+        for _ in range(GROUP_OPERATIONS):
+            carry_out(learning, plan, seconds * SHORT / 10)
     assert learning.profile is profile
 
 
@@ -71,7 +83,7 @@ def test_a_price_that_is_about_right_is_left_alone():
 def test_an_operation_that_is_mostly_fixed_teaches_nothing(work, teaches):
     learning = Learning(None)
     plan = Priced(learning, work, fixed=1e-4)
-    for _ in range(SHORT_GROUP):
+    for _ in range(GROUP_OPERATIONS):
         carry_out(learning, plan, max(1.5 * work, 1e-6))  # without what is fixed
     if teaches:
         known = learning.profile.corrections

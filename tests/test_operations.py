@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import swath
-from swath import array
+from swath import counters, planned_access
 from swath.errors import ArgumentError, DisagreementError
 from swath.ranks import Ranks
 from swath.simulated import run_ranks
@@ -32,7 +32,7 @@ def opened(folder: Path, **arguments: Any) -> swath.Array:
 
 def plans_made(a: swath.Array) -> int:
     """How many of its operations had to be planned."""
-    return int(a._make_plan.cache_info().misses)
+    return int(a._planned._make_plan.cache_info().misses)
 
 
 def test_what_is_asked_again_is_not_planned_again(tmp_path: Path) -> None:
@@ -79,11 +79,11 @@ def test_reads_and_writes_of_the_same_are_not_taken_for_each_other(tmp_path: Pat
 
 def test_only_the_latest_plans_are_kept(tmp_path: Path) -> None:
     with opened(tmp_path) as a:
-        for number in range(array.PLANS_KEPT + 10):
+        for number in range(planned_access.PLANS_KEPT + 10):
             row = number % 12
             np.testing.assert_array_equal(a[row, : 1 + number // 12], VALUES[row, : 1 + number // 12])
-        assert a._make_plan.cache_info().currsize == array.PLANS_KEPT
-        assert a._checked.cache_info().currsize == array.PLANS_KEPT
+        assert a._planned._make_plan.cache_info().currsize == planned_access.PLANS_KEPT
+        assert a._checked.cache_info().currsize == planned_access.PLANS_KEPT
 
 
 def test_a_closed_array_answers_nothing_from_memory(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_boxes_are_planned_each_time(tmp_path: Path) -> None:
 
 def test_counters_are_those_of_the_latest_operation(tmp_path: Path) -> None:
     with opened(tmp_path) as a:
-        assert a.counters == array.Counters()
+        assert a.counters == counters.Counters()
         a[2:5]
         assert (a.counters.method, a.counters.read_requests, a.counters.read_bytes) == ("direct", 1, 120)
         a.read(selection=np.s_[0], method="sieve")

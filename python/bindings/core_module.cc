@@ -23,6 +23,7 @@
 #include "comm/simulated.h"
 #include "engine/engine.h"
 #include "layout/copy.h"
+#include "method/again.h"
 #include "method/run.h"
 #include "plan/explain.h"
 #include "plan/make_plan.h"
@@ -454,16 +455,13 @@ NB_MODULE(_core, m) {
           "shows_cache", [](swath::Engine& engine) { return engine.cached_view() != nullptr; },
           "Whether what is in the page cache can be looked at instead of copied.")
       .def(
-          "cached_part",
+          "cached_steps",
           [](const swath::Engine& engine, const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing) {
-            const swath::Access together(*layout, sharing.together(layout->element_bytes()));
-            if (together.empty()) return std::optional<double>(1);
-            const int64_t begin = *together.next_start(0);
-            return engine.cached_part(begin, *together.last_end(INT64_MAX) - begin);
+            return swath::cached_steps(engine, *layout, sharing);
           },
           "layout"_a, "sharing"_a,
-          "What part of the file is in the page cache, between the first byte that any rank touches and the last; None "
-          "where that is not known.")
+          "How many of CACHED_STEPS are in the page cache, between the first byte that any rank touches and the last; "
+          "all where that is not known.")
       .def("cached_range", &swath::Engine::cached_part, "offset"_a, "bytes"_a,
            "What part of so many bytes is in the page cache; None where that is not known.")
       .def("resize", &swath::Engine::resize, "bytes"_a, nb::call_guard<nb::gil_scoped_release>())
@@ -548,22 +546,48 @@ NB_MODULE(_core, m) {
   m.def(
       "run",
       [](const swath::Plan& plan, Comm& comm, swath::Engine& engine, const nb::list& arrays, const nb::bytes& fill,
-         swath::Progress* watched, bool own_part) {
+         swath::Progress* watched) {
         const swath::Layout& layout = *plan.request.layout;
         const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), arrays);
         const std::span fill_element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
         swath::Progress unwatched;
         nb::gil_scoped_release release;
         swath::Progress& progress = watched == nullptr ? unwatched : *watched;
-        const Counters counters = own_part ? swath::run_own_part(plan, comm, engine, memory, progress)
-                                           : swath::run(plan, comm, engine, memory, progress);
+        const Counters counters = swath::run(plan, comm, engine, memory, progress);
         if (plan.request.direction == swath::Direction::kRead && layout.has_absent_chunks()) {
           swath::fill_absent(layout, memory, fill_element);
         }
         return counters;
       },
-      "plan"_a, "comm"_a, "engine"_a, "arrays"_a, "fill"_a, "progress"_a.none() = nb::none(), "own_part"_a = false,
-      "Collective; of its own part alone a rank tells nobody, and the error is its own.");
+      "plan"_a, "comm"_a, "engine"_a, "arrays"_a, "fill"_a, "progress"_a.none() = nb::none(), "Collective.");
+
+  using swath::Again;
+  nb::class_<Again::Outcome>(m, "Outcome")
+      .def_ro("notes", &Again::Outcome::notes)
+      .def_ro("counters", &Again::Outcome::counters)
+      .def_prop_ro("slowest_nanoseconds", &Again::Outcome::slowest_nanoseconds);
+  nb::class_<Again>(m, "Again", "A short operation as it was carried out, to be carried out again.")
+      .def(
+          "__init__",
+          [](Again* self, const swath::Plan& plan, const std::string& asked, const swath::Note& note, bool sees_cache,
+             const nb::list& arrays, const nb::bytes& fill, Comm& comm, swath::Engine& engine) {
+            const int64_t element_bytes = plan.request.layout->element_bytes();
+            const auto* element = reinterpret_cast<const std::byte*>(fill.c_str());
+            new (self) Again(plan, asked, note, sees_cache,
+                             memory_of(plan.request.sharing, comm.rank(), element_bytes, arrays),
+                             {element, element + fill.size()}, comm, engine);
+          },
+          "plan"_a, "asked"_a, "note"_a, "sees_cache"_a, "arrays"_a, "fill"_a, "comm"_a, "engine"_a,
+          nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>())
+      .def(
+          "carry_out",
+          [](Again& self, const nb::handle& array, int64_t own_nanoseconds) {
+            std::byte* const address = Place(array).address();
+            nb::gil_scoped_release release;
+            return self.carry_out(address, own_nanoseconds);
+          },
+          "array"_a, "own_nanoseconds"_a, "Collective. `array` must be of the same shape and strides as before.");
+  m.attr("CACHED_STEPS") = swath::kCachedSteps;
 
   bind_chunks(m);
 

@@ -171,7 +171,7 @@ class Engine:
     def size(self) -> int: ...
     @property
     def shows_cache(self) -> bool: ...
-    def cached_part(self, layout: Layout, sharing: Sharing) -> float | None: ...
+    def cached_steps(self, layout: Layout, sharing: Sharing) -> int: ...
     def cached_range(self, offset: int, bytes: int) -> float | None: ...  # noqa: A002
     def resize(self, bytes: int) -> None: ...  # noqa: A002
     def set_write_behind(self, wanted: bool) -> None: ...
@@ -219,8 +219,32 @@ def run(
     arrays: Arrays,
     fill: bytes,
     progress: Progress | None = None,
-    own_part: bool = False,
 ) -> Counters: ...
+
+CACHED_STEPS: int
+
+class Outcome:
+    @property
+    def notes(self) -> list[Sequence[int]]: ...
+    @property
+    def counters(self) -> Counters | None: ...
+    @property
+    def slowest_nanoseconds(self) -> int: ...
+
+class Again:
+    def __init__(
+        self,
+        plan: Plan,
+        asked: str,
+        note: Sequence[int],
+        sees_cache: bool,
+        arrays: Arrays,
+        fill: bytes,
+        comm: Comm,
+        engine: Engine,
+    ) -> None: ...
+    def carry_out(self, array: npt.NDArray[Any], own_nanoseconds: int) -> Outcome: ...
+
 def redistribute(
     element_bytes: int,
     source_sharing: Sharing,

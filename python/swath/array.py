@@ -11,24 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swath import _core, coded_access, filling, formats, library_access, profile, progress, throttle
+from swath import _core, coded_access, filling, formats, library_access, profile, throttle
 from swath.aside import Aside
 from swath.counters import Counters
 from swath.errors import ArgumentError, Error
-from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
+from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout
 from swath.learning import Learning
-from swath.local_memory import Part, checked_out, checked_values, is_packed, span_bytes
+from swath.local_memory import Part, checked_out, checked_values
 from swath.operation import Conditions, Operation, checked_tuning
 from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
-from swath.prepared import Asked, Done, OwnNote, Prepared, ShortRead
+from swath.planned_access import PLANS_KEPT, PlannedAccess
+from swath.prepared import Asked, Done, OwnNote, Prepared
 from swath.ranks import Ranks
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 from swath.stream_settings import Streams
-
-PLANS_KEPT = 64
-"""Of the latest operations of an array, for whoever asks for the same again, as programs do at every time step."""
-CACHED_STEPS = 16
-"""What part is cached is told in sixteenths, so that a few pages make no other plan."""
 
 
 class FoundOfStore(NamedTuple):
@@ -67,14 +63,12 @@ class Array:
         self._ranks = ranks
         self._alone = ranks if ranks.size == 1 else Ranks(_core.solo_comm())
         self._done: Done | None = None  # the last operation
-        self._short_read: ShortRead | None = None  # the last read of this layout, if it was one
         self._unplanned = "library"  # what carried out an operation without a plan
         self._aside = aside
         self._closed = False
         # A new file is all zero bytes; another fill value is written when it turns out to be needed.
         # Chunks that are not stored are no zero bytes: they read as the fill value.
         self._unfilled = aside is not None and isinstance(description.layout, StridedLayout) and any(description.fill)
-        self._set_description(description)
         self.path: str = aside.final_path if aside else description.path
         self.variable = description.variable
         self.shape: Shape = description.shape
@@ -88,18 +82,14 @@ class Array:
         )
         turns = {} if self._throttle is None else self._throttle.engine_arguments
         self._engine, self.engine_reason = coded_access.open_engine(description, mode, mover, turns)
-        self._shows_cache: bool = self._layout is not None and self._engine.shows_cache
         # The time of a modelled disk tells nothing of the store under it.
         self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
-        self._cached = 1.0  # as all ranks know it from the operation before
-        # What will be synced is on its way to the device while the rest is written. A new file will be, before it gets
-        # its name; of another one a sync tells that its user wants it there.
-        self._will_be_synced = aside is not None
-        # Both are pure: what was asked before has the same answer. Neither holds the array, which would hold itself.
+        self._planned: PlannedAccess | None = None
+        self._set_description(description)
+        # Pure: what was asked before has the same answer. It does not hold the array, which would hold itself.
         self._checked = functools.lru_cache(PLANS_KEPT)(
             functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size)
         )
-        self._make_plan = functools.lru_cache(PLANS_KEPT)(_core.make_plan)
 
     @property
     def counters(self) -> Counters:
@@ -152,9 +142,9 @@ class Array:
     def layout(self) -> str:
         """Where the bytes are, in words: "C order at offset 128"."""
         layout = self._description.layout
-        if isinstance(layout, CodedLayout):
-            return str(layout)
-        return f"through the library: {layout.reason}" if isinstance(layout, LibraryLayout) else str(self._layout)
+        if self._planned is not None:
+            return str(self._planned.layout)
+        return f"through the library: {layout.reason}" if isinstance(layout, LibraryLayout) else str(layout)
 
     @property
     def engine(self) -> str:
@@ -303,7 +293,8 @@ class Array:
 
         # Every write ended with an agreement: nothing that any rank wrote is on its way still.
         self._ranks.together(f"sync {self.path}", work)
-        self._will_be_synced = True
+        if self._planned is not None:
+            self._planned.expect_sync()
 
     def close(self) -> None:
         """Collective. A created file becomes complete under its name; nothing can be read or written afterwards.
@@ -347,7 +338,8 @@ class Array:
             raise
         finally:
             self._closed = True
-            self._short_read = None
+            if self._planned is not None:
+                self._planned.close()
             self._engine = None
             if self._ranks.rank == 0:
                 self._learning.keep()
@@ -364,20 +356,16 @@ class Array:
 
     def _set_description(self, description: Description) -> None:
         self._description = description
-        self._short_read = None
         layout = description.layout
-        itemsize = description.dtype.itemsize
-        self._layout: Any = None
-        self._coded: coded_access.CodedAccess | None = None
-        if isinstance(layout, StridedLayout):
-            self._layout = _core.Layout.strided(description.shape, itemsize, layout.offset, layout.strides)
-        elif isinstance(layout, ChunkedLayout):
-            offsets = np.ascontiguousarray(layout.offsets, dtype=np.int64).ravel().tolist()
-            self._layout = _core.Layout.chunked(description.shape, itemsize, layout.chunk_shape, offsets)
-        elif isinstance(layout, TiledLayout):
-            self._layout = _core.Layout.tiled(description.shape, itemsize, layout.chunk_shape, layout.offset)
-        elif isinstance(layout, CodedLayout):
-            self._coded = coded_access.CodedAccess(layout, description)
+        self._coded = coded_access.CodedAccess(layout, description) if isinstance(layout, CodedLayout) else None
+        if isinstance(layout, (CodedLayout, LibraryLayout)):
+            self._planned = None
+        elif self._planned is None:
+            self._planned = PlannedAccess(
+                description, self._ranks, self._engine, self._learning, is_new=self._aside is not None
+            )
+        else:
+            self._planned.describe(description)
 
     def _operation(self, asked: Asked, ranks: int) -> Operation:
         """The operation, checked; of a distribution the same one again where the same is asked again."""
@@ -414,8 +402,8 @@ class Array:
         boxes: list[Any] = []
         parts: list[Part] = []
         note = OwnNote()
-        done: Done | None = None
         error: Exception | None = None
+        is_alone = ranks is not self._ranks
         if isinstance(asked.distribution, Boxes):
             operation, boxes = self._gather_boxes(asked, asked.distribution)
         try:
@@ -424,82 +412,20 @@ class Array:
             else:
                 operation.set_boxes(boxes)
             parts = memory(operation)
-            note = self._note(ranks, operation, parts)
-            done = self._read_at_once(ranks, operation, parts, note)
-            note = note._replace(is_read=int(done is not None))
+            if self._planned is not None:
+                note = self._planned.note(operation, parts, is_alone=is_alone)
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             error = raised
-        conditions = self._short_read.conditions if done is not None and self._short_read else Conditions()
-        return self._agreed(ranks, Prepared(asked, operation, parts, conditions, note, done), error)
-
-    def _agreed(self, ranks: Ranks, own: Prepared, error: Exception | None) -> Prepared:
-        """Collective. What this rank has prepared, by what all ranks note; or the same error on every rank."""
-        operation, note = own.operation, own.own_note
         words = operation.asked if operation is not None and ranks.size > 1 else ""
         notes = ranks.agree(words, error, note)
-        if own.done is not None and all(one[-1] for one in notes):  # each has noted what it did the last time
-            self._learning.told(max(one[-2] for one in notes))
-            return own
-        blocks, spans, steps, shows_cache, nanoseconds, _ = zip(*notes, strict=True)
-        cached = steps[0] / CACHED_STEPS
-        if ranks is self._ranks:
-            self._cached = cached
-            self._learning.told(max(nanoseconds))
-        block = min(filter(None, blocks), default=0)
-        conditions = Conditions(cached, block, max(spans) if block else 0, bool(shows_cache[0]))
-        return own._replace(conditions=conditions, done=None)
+        conditions = Conditions() if self._planned is None else self._planned.told(notes, is_alone=is_alone)
+        return Prepared(asked, operation, parts, conditions, note)
 
-    def _read_again(self, asked: Asked, out: Any) -> Prepared | None:
-        """Collective once the share is read. The last short read, asked for by the same objects, into packed memory.
-
-        None where it is another one, or anything is new: nothing was done then, and `_prepare` finds out the rest.
-        """
-        short = self._short_read
-        if short is None or not short.is_again(asked) or short.profile is not self._learning.profile:
+    def _again(self, ranks: Ranks, asked: Asked, given: Any) -> Prepared | None:
+        """Collective once it does anything: see `PlannedAccess.carry_out_again`."""
+        if self._planned is None or ranks is not self._ranks:
             return None
-        operation, note, ranks = short.operation, short.own_note, self._ranks
-        shape = operation.local_shapes[0]
-        if note.memory_block_bytes or not shape or not (out is None or is_packed(out, shape, self.dtype)):
-            return None
-        if ranks.rank == 0 and self._cached_steps(operation) != note.cached_steps:
-            return None
-        parts = [np.empty(shape, self.dtype) if out is None else out]
-        done: Done | None = None
-        error: Exception | None = None
-        try:
-            done = self._own_part(short.plan, parts)
-        except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-            error = raised
-        note = OwnNote(*note[:4], self._learning.own_nanoseconds(), int(done is not None))
-        return self._agreed(ranks, Prepared(asked, operation, parts, short.conditions, note, done), error)
-
-    def _read_at_once(self, ranks: Ranks, operation: Operation, parts: list[Part], note: OwnNote) -> Done | None:
-        """This rank's share, before the ranks have agreed, where the same was read just before: see `ShortRead`."""
-        short = self._short_read
-        if short is None or ranks is not self._ranks or not short.is_same(operation, note, self._learning.profile):
-            return None
-        return self._own_part(short.plan, parts)
-
-    def _own_part(self, plan: _core.Plan, parts: list[Part]) -> Done:
-        fill = self._description.fill
-        return Done(plan, _core.run(plan, self._ranks.comm, self._engine, parts, fill, own_part=True))
-
-    def _note(self, ranks: Ranks, operation: Operation, parts: list[Part]) -> OwnNote:
-        """What this rank knows of it."""
-        block = span = 0
-        if self._layout is not None and not all(part.flags.c_contiguous for part in parts):
-            block = _core.memory_block(self._layout, operation.sharing, operation.rank_of_sharing, parts)
-            span = max(span_bytes(part) for part in parts)
-        steps = self._cached_steps(operation) if ranks.rank == 0 else 0
-        own_nanoseconds = self._learning.own_nanoseconds() if ranks is self._ranks else 0
-        return OwnNote(block, span, steps, self._shows_cache, own_nanoseconds)
-
-    def _cached_steps(self, operation: Operation) -> int:
-        """What part of it is in the page cache now; all where the kernel does not tell, or the file is a new one."""
-        if self._layout is None or self._aside is not None:
-            return CACHED_STEPS
-        part = self._engine.cached_part(self._layout, operation.sharing)
-        return CACHED_STEPS if part is None else round(part * CACHED_STEPS)
+        return self._planned.carry_out_again(asked, given)
 
     def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         """Collective. This rank's parts, in `out` or in new memory."""
@@ -511,9 +437,7 @@ class Array:
                 return [np.empty(s, self.dtype) if s else np.zeros(s, self.dtype) for s in shapes]
             return checked_out(out, shapes, self.dtype, boxes=isinstance(operation.distribution, Boxes))
 
-        prepared = self._read_again(asked, out) if ranks is self._ranks else None
-        if prepared is None:
-            prepared = self._prepare(ranks, asked, memory)
+        prepared = self._again(ranks, asked, out) or self._prepare(ranks, asked, memory)
         self._carry_out(ranks, prepared)
         for part in prepared.parts:
             if part.dtype != self.dtype:
@@ -529,7 +453,7 @@ class Array:
             boxes = isinstance(operation.distribution, Boxes)
             return checked_values(values, operation.local_shapes, self.dtype, boxes=boxes)
 
-        prepared = self._prepare(self._ranks, asked, memory)
+        prepared = self._again(self._ranks, asked, values) or self._prepare(self._ranks, asked, memory)
         self._allocate_in_file()
         if self._unfilled and not self._covers_all(prepared):
             self._fill()
@@ -549,69 +473,33 @@ class Array:
         return plan
 
     def _explained(self, operation: Operation, cached: float | None) -> Plan:
-        if cached is None:
-            # Ranks that ask the kernel at different moments may be told different things, and then plan differently.
-            cached = self._cached if self._ranks.size > 1 else self._cached_steps(operation) / CACHED_STEPS
-        return self._plan(operation, Conditions(cached, shows_cache=self._shows_cache))
+        conditions = Conditions() if self._planned is None else self._planned.conditions_now(operation, cached)
+        return self._plan(operation, conditions)
 
     def _plan(self, operation: Operation, conditions: Conditions) -> Plan:
+        if self._planned is not None:
+            return Plan(self._planned.plan(self._ranks, operation, conditions), self._title())
         layout = self._description.layout
-        if self._layout is None:
-            kind = LibraryPlan if self._by_chunks(operation) is None else ChunkPlan
-            reason = layout.reason if isinstance(layout, LibraryLayout) else str(layout)
-            if kind is LibraryPlan and self._coded is not None:
-                reason = f"compressed chunks are written by the library: {reason}"
-            return kind(self._title(), operation.direction, operation.sharing.ranks, reason)
-        return Plan(self._core_plan(self._ranks, operation, conditions), self._title())
-
-    def _core_plan(self, ranks: Ranks, operation: Operation, conditions: Conditions) -> _core.Plan:
-        # Boxes of the next operation are never these same objects: their plans are not kept.
-        make = _core.make_plan if isinstance(operation.distribution, Boxes) else self._make_plan
-        return make(
-            operation.direction == "write",
-            self._layout,
-            operation.sharing,
-            operation.method,
-            operation.tuning,
-            ranks.exchange_messages,
-            self._learning.profile,
-            conditions.cached,
-            conditions.memory_block_bytes,
-            conditions.memory_span_bytes,
-            0 if ranks.size == 1 else min(ranks.most_on_a_node, operation.sharing.ranks),
-            operation.direction == "write" and self._will_be_synced,
-            conditions.shows_cache,
-        )
+        kind = LibraryPlan if self._by_chunks(operation) is None else ChunkPlan
+        reason = layout.reason if isinstance(layout, LibraryLayout) else str(layout)
+        if kind is LibraryPlan and self._coded is not None:
+            reason = f"compressed chunks are written by the library: {reason}"
+        return kind(self._title(), operation.direction, operation.sharing.ranks, reason)
 
     def _covers_all(self, prepared: Prepared) -> bool:
         """Whether the operation writes every element of the array."""
-        if self._layout is None:
+        if self._planned is None:
             return False
-        return self._core_plan(self._ranks, prepared.operation, prepared.conditions).bytes == self.nbytes
+        return self._planned.plan(self._ranks, prepared.operation, prepared.conditions).bytes == self.nbytes
 
     def _carry_out(self, ranks: Ranks, prepared: Prepared) -> None:
-        operation, parts = prepared.operation, prepared.parts
-        if self._layout is None:
-            self._done = Done(None, self._carry_out_unplanned(ranks, operation, parts))
-            return
-        self._done = prepared.done or self._carry_out_planned(ranks, prepared)
-        plan, counted = self._done
-        if plan is not None and ranks is self._ranks:
-            self._learning.measured(plan, seconds=counted.total_seconds - counted.token_seconds)
-
-    def _carry_out_planned(self, ranks: Ranks, prepared: Prepared) -> Done:
-        operation, parts = prepared.operation, prepared.parts
-        plan = self._core_plan(ranks, operation, prepared.conditions)
-        self._engine.set_write_behind(self._will_be_synced)
-        with progress.watching(f"{operation.direction} {self.path}", ranks.rank) as watched:
-            try:
-                counted = _core.run(plan, ranks.comm, self._engine, parts, self._description.fill, watched)
-            except Error as error:
-                ranks.have_agreed(error)
-                raise
-        if ranks is self._ranks and operation.direction == "read":
-            self._short_read = ShortRead.of(prepared, self._learning.profile, plan)
-        return Done(plan, counted)
+        if prepared.done is not None:
+            self._done = prepared.done
+        elif self._planned is not None:
+            label = f"{prepared.operation.direction} {self.path}"
+            self._done = self._planned.carry_out(ranks, prepared, label)
+        else:
+            self._done = Done(None, self._carry_out_unplanned(ranks, prepared.operation, prepared.parts))
 
     def _by_chunks(self, operation: Operation) -> coded_access.CodedAccess | None:
         """What moves coded chunks, where the operation goes by it: HDF5's are written by the library."""

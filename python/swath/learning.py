@@ -13,15 +13,16 @@ import statistics
 from swath import _core
 from swath.profile import StoredProfile
 
-SHORT_SECONDS = 1e-3
-"""Of shorter operations a single one tells little but noise, and what is learned costs a new plan."""
-SHORT_GROUP = 16
-"""So many short ones in a row, by the same plan, are learned from at once: their median."""
-SHORT_TIMES = 4
-"""A group counts as so many operations."""
+GROUP_SECONDS = 16e-3
+"""A shorter operation tells little but noise, and what is learned costs a new plan: operations by one plan are learned
+from, their median, as soon as they took so long together ..."""
+GROUP_OPERATIONS = 16
+"""... or are so many."""
+OPERATIONS_A_TIME = 4
+"""For so many short ones a group counts as much as one long operation."""
 NOT_WORTH_LEARNING = 0.1
-"""A group that is off by no more teaches nothing: plans that are kept stay as good as they are. Nor does an operation
-whose fixed part is more than its work."""
+"""A group of several that is off by no more teaches nothing: plans that are kept stay as good as they are. Nor does an
+operation whose fixed part is more than its work."""
 
 
 class Learning:
@@ -38,8 +39,8 @@ class Learning:
         self.frozen = frozen or (stored is not None and stored.frozen) or os.environ.get("SWATH_LEARNING") == "0"
         self._stored = stored
         self._waiting: tuple[_core.Plan, float] | None = None
-        self._short: list[float] = []
-        self._short_plan: _core.Plan | None = None
+        self._group: list[float] = []
+        self._group_plan: _core.Plan | None = None
         self._has_learned = False
 
     def measured(self, plan: _core.Plan, *, seconds: float) -> None:
@@ -56,19 +57,16 @@ class Learning:
         waiting, self._waiting = self._waiting, None
         if waiting is None or nanoseconds == 0:
             return
-        plan, seconds = waiting[0], nanoseconds * 1e-9
-        if seconds >= SHORT_SECONDS:
-            self._observe(plan, seconds, 1)
-            return
-        if plan is not self._short_plan:
-            self._short, self._short_plan = [], plan
-        self._short.append(seconds)
-        if len(self._short) == SHORT_GROUP:
-            typical = statistics.median_low(self._short)
-            self._short = []
-            self._observe(plan, typical, SHORT_TIMES, not_worth=NOT_WORTH_LEARNING)
+        plan = waiting[0]
+        if plan is not self._group_plan:
+            self._group, self._group_plan = [], plan
+        self._group.append(nanoseconds * 1e-9)
+        if len(self._group) == GROUP_OPERATIONS or sum(self._group) >= GROUP_SECONDS:
+            group, self._group = self._group, []
+            not_worth = NOT_WORTH_LEARNING if len(group) > 1 else 0.0
+            self._observe(plan, statistics.median_low(group), max(len(group) // OPERATIONS_A_TIME, 1), not_worth)
 
-    def _observe(self, plan: _core.Plan, seconds: float, times: int, not_worth: float = 0.0) -> None:
+    def _observe(self, plan: _core.Plan, seconds: float, times: int, not_worth: float) -> None:
         """`seconds` are those of the work: what is fixed, checks and agreement, is not among them, nor corrected."""
         price = plan.price
         work = price["seconds"] - price["fixed"]

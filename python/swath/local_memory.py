@@ -20,12 +20,15 @@ def span_bytes(part: Part) -> int:
     return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
 
 
-def is_packed(out: Any, shape: Shape, dtype: np.dtype[Any]) -> bool:
-    """Whether it is writable memory of that shape and dtype, one element behind the other."""
-    if type(out) is not np.ndarray or out.shape != shape or out.dtype != dtype:
-        return False
-    flags = out.flags
-    return flags.c_contiguous and flags.writeable
+def is_placed(part: Any, shape: Shape, strides: Shape, dtype: np.dtype[Any], *, is_target: bool) -> bool:
+    """Whether it is memory of that shape, placed with these strides, and writable where it `is_target`."""
+    return (
+        type(part) is np.ndarray
+        and part.shape == shape
+        and part.strides == strides
+        and part.dtype == dtype
+        and (not is_target or part.flags.writeable)
+    )
 
 
 def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool) -> list[Part]:

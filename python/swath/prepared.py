@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import NoneType
 from typing import Any, NamedTuple
 
 from swath import _core
-from swath.learning import SHORT_SECONDS
 from swath.local_memory import Part
-from swath.operation import Conditions, Operation
+from swath.operation import Conditions
 from swath.space import Boxes, Distribution
 
 
@@ -24,10 +22,6 @@ class Asked(NamedTuple):
     tuning: Mapping[str, int] | None = None
 
 
-UNCHANGING = (type(...), slice, tuple, int)
-"""Selections of these types stay what they are."""
-
-
 class OwnNote(NamedTuple):
     """What a rank alone knows of an operation; it travels with the agreement on it (core/comm/agreement.h).
 
@@ -37,7 +31,7 @@ class OwnNote(NamedTuple):
         cached_steps: what part of it is in the page cache, in steps; rank 0 says.
         shows_cache: as in `Conditions`; rank 0 says.
         own_nanoseconds: of the operation before.
-        is_read: it has read its share already, see `ShortRead`.
+        is_again: it plans as the last time, see `planned_access.Again`.
     """
 
     memory_block_bytes: int = 0
@@ -45,11 +39,7 @@ class OwnNote(NamedTuple):
     cached_steps: int = 0
     shows_cache: int = 0
     own_nanoseconds: int = 0
-    is_read: int = 0
-
-    def plans_as(self, other: OwnNote) -> bool:
-        """Whether this rank gives no reason to plan otherwise."""
-        return self[:4] == other[:4]
+    is_again: int = 0
 
 
 class Done(NamedTuple):
@@ -77,51 +67,3 @@ class Prepared(NamedTuple):
     conditions: Conditions
     own_note: OwnNote
     done: Done | None = None
-
-
-class ShortRead(NamedTuple):
-    """A read that takes no longer than it takes ranks to agree: where it is asked for again, it is done at once.
-
-    Ranks then meet once, to agree on what was asked and on how it went, instead of twice. It is planned as it was
-    before, which is right where no rank notes anything else; where one does, all read again, by a new plan.
-
-    Attributes:
-        asked: by which arguments it was asked for.
-        operation: what that is.
-        conditions: the same on all ranks.
-        own_note: of this rank.
-        profile: that the plan was priced from.
-        plan: the same on all ranks.
-    """
-
-    asked: Asked
-    operation: Operation
-    conditions: Conditions
-    own_note: OwnNote
-    profile: _core.Profile
-    plan: _core.Plan
-
-    @classmethod
-    def of(cls, prepared: Prepared, profile: _core.Profile, plan: _core.Plan) -> ShortRead | None:
-        """None where it is long, where ranks meet on the way, or where the device is waited for."""
-        operation = prepared.operation
-        in_memory = operation.direction == "read" and prepared.conditions.cached == 1
-        if not in_memory or plan.method == "two-phase" or plan.price["seconds"] >= SHORT_SECONDS:
-            return None
-        return cls(prepared.asked, operation, prepared.conditions, prepared.own_note, profile, plan)
-
-    def is_again(self, asked: Asked) -> bool:
-        """Whether it is asked for by the very same objects, which cannot have changed and need no check."""
-        return (
-            asked.distribution is self.asked.distribution
-            and asked.selection is self.asked.selection
-            and asked.method is self.asked.method
-            and asked.rank is None
-            and asked.tuning is None
-            and type(asked.distribution) in (Distribution, NoneType)
-            and type(asked.selection) in UNCHANGING
-        )
-
-    def is_same(self, operation: Operation, own_note: OwnNote, profile: _core.Profile) -> bool:
-        """Whether it is what is asked for now."""
-        return self.operation is operation and self.profile is profile and self.own_note.plans_as(own_note)

@@ -36,7 +36,10 @@ from swath.ranks import Ranks
 
 INNER_SECONDS = 5e-3
 """Shorter operations are repeated within one repetition, where that changes nothing of what they meet, until they last
-so long: of two contenders neither finds its caches warmer because it is a little faster."""
+so long."""
+INNER_STRETCH = 4
+"""Who is slower repeats as often as the fastest, up to so many times as long: the first operations find the caches of
+the processor cold, and of two contenders neither must meet more of those because it is a little slower."""
 SETTLING_SECONDS = 50e-3
 """How long an operation took is asked a second time where the first one took less than this, on average over ..."""
 SETTLING_OPERATIONS = 4
@@ -181,6 +184,10 @@ class Bench:
         for turn in turns:
             if turn.active:
                 self._settle(cell, file, turn, memory)
+        most = max((turn.inner for turn in turns if turn.active), default=1)
+        for turn in turns:
+            if turn.inner > 1:
+                turn.inner = min(most, turn.inner * INNER_STRETCH)
         for repetition in range(self._options.repetitions):
             for turn in rotated(turns, repetition):
                 if turn.active:

@@ -1,0 +1,268 @@
+"""Reading and writing arrays whose layout the core knows: planning, carrying out, and doing again what was short.
+
+The other two ways are coded_access.py (chunks that are compressed) and library_access.py.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from swath import _core, progress
+from swath.errors import Error
+from swath.formats import ChunkedLayout, Description, StridedLayout, TiledLayout
+from swath.learning import Learning
+from swath.local_memory import Part, is_placed, span_bytes
+from swath.operation import Conditions, Operation
+from swath.prepared import Asked, Done, OwnNote, Prepared
+from swath.ranks import Note, Ranks
+from swath.space import Boxes, Distribution
+
+PLANS_KEPT = 64
+"""Of the latest operations of an array, for whoever asks for the same again, as programs do at every time step."""
+SHORT_SECONDS = 5e-3
+"""Of what is priced at less, agreement and a look at the arguments with cold caches are a part worth saving."""
+UNCHANGING = (type(...), slice, tuple, int)
+"""Selections of these types stay what they are."""
+
+
+class PlannedAccess:
+    """One open array, whose bytes are moved by plans.
+
+    Args:
+        description: of the array; its layout is one that the core knows.
+        ranks: that the array was opened with.
+        engine: that moves the bytes.
+        learning: what prices are made from.
+        is_new: the file is being made: all of it is in the page cache, and it will be synced before it gets its name.
+
+    Attributes:
+        layout: the core's.
+        cached: what part of the last operation was in the page cache before it, as all ranks know it.
+    """
+
+    def __init__(
+        self, description: Description, ranks: Ranks, engine: _core.Engine, learning: Learning, *, is_new: bool
+    ) -> None:
+        self._ranks = ranks
+        self._engine: Any = engine
+        self._learning = learning
+        self._is_new = is_new
+        self._will_be_synced = is_new
+        self._shows_cache = engine.shows_cache
+        self._again: dict[str, Again] = {}  # the last short read, and the last short write
+        # Pure: what was asked before has the same answer.
+        self._make_plan = functools.lru_cache(PLANS_KEPT)(_core.make_plan)
+        self.cached = 1.0
+        self.describe(description)
+
+    def describe(self, description: Description) -> None:
+        """From now on the array is stored so: chunks have been allocated."""
+        self._dtype = description.dtype
+        self._fill = description.fill
+        self.layout = core_layout(description)
+        self._again.clear()
+
+    def close(self) -> None:
+        """Let go of the engine, which is what holds the file open."""
+        self._again.clear()
+        self._engine = None
+
+    def expect_sync(self) -> None:
+        """What is written from now on will be synced: it goes to the device as soon as it is written."""
+        if not self._will_be_synced:
+            self._will_be_synced = True
+            self._again.clear()
+
+    def note(self, operation: Operation, parts: list[Part], *, is_alone: bool = False) -> OwnNote:
+        """What this rank knows of it; `is_alone`: the other ranks have no part in it."""
+        block = span = 0
+        if not all(part.flags.c_contiguous for part in parts):
+            block = _core.memory_block(self.layout, operation.sharing, operation.rank_of_sharing, parts)
+            span = max(span_bytes(part) for part in parts)
+        tells = is_alone or self._ranks.rank == 0
+        steps = self._cached_steps(operation) if tells else 0
+        own_nanoseconds = 0 if is_alone else self._learning.own_nanoseconds()
+        return OwnNote(block, span, steps, self._shows_cache, own_nanoseconds)
+
+    def told(self, notes: Sequence[Note], *, is_alone: bool = False) -> Conditions:
+        """What an operation is planned by, once all ranks' notes are known."""
+        blocks, spans, steps, shows_cache, nanoseconds, _ = zip(*notes, strict=True)
+        cached = steps[0] / _core.CACHED_STEPS
+        if not is_alone:
+            self.cached = cached
+            self._learning.told(max(nanoseconds))
+        block = min(filter(None, blocks), default=0)
+        return Conditions(cached, block, max(spans) if block else 0, bool(shows_cache[0]))
+
+    def conditions_now(self, operation: Operation, cached: float | None) -> Conditions:
+        """What it would be planned by now, for packed memory; `cached` where the caller knows it."""
+        if cached is None:
+            # Ranks that ask the kernel at different moments may be told different things, and then plan differently.
+            cached = self.cached if self._ranks.size > 1 else self._cached_steps(operation) / _core.CACHED_STEPS
+        return Conditions(cached, shows_cache=self._shows_cache)
+
+    def plan(self, ranks: Ranks, operation: Operation, conditions: Conditions) -> _core.Plan:
+        """The same on all ranks, and the same one again where the same is asked again."""
+        # Boxes of the next operation are never these same objects: their plans are not kept.
+        make = _core.make_plan if isinstance(operation.distribution, Boxes) else self._make_plan
+        return make(
+            operation.direction == "write",
+            self.layout,
+            operation.sharing,
+            operation.method,
+            operation.tuning,
+            ranks.exchange_messages,
+            self._learning.profile,
+            conditions.cached,
+            conditions.memory_block_bytes,
+            conditions.memory_span_bytes,
+            0 if ranks.size == 1 else min(ranks.most_on_a_node, operation.sharing.ranks),
+            operation.direction == "write" and self._will_be_synced,
+            conditions.shows_cache,
+        )
+
+    def carry_out(self, ranks: Ranks, prepared: Prepared, label: str) -> Done:
+        """Collective over `ranks`. `label` is what a progress bar says."""
+        operation, parts = prepared.operation, prepared.parts
+        plan = self.plan(ranks, operation, prepared.conditions)
+        self._engine.set_write_behind(self._will_be_synced)
+        with progress.watching(label, ranks.rank) as watched:
+            try:
+                counted = _core.run(plan, ranks.comm, self._engine, parts, self._fill, watched)
+            except Error as error:
+                ranks.have_agreed(error)
+                raise
+        done = Done(plan, counted)
+        if ranks is self._ranks:
+            self._measured(done)
+            self._keep(prepared, plan)
+        return done
+
+    def carry_out_again(self, asked: Asked, given: Any) -> Prepared | None:
+        """Collective once it does anything. The last short operation, where it is asked for again.
+
+        `given` is the caller's memory, None for new one. Where some rank plans otherwise than the last time, what is
+        returned is agreed on, but not done. None where it is another operation, or in other memory.
+        """
+        again = self._again.get(asked.direction)
+        if again is None or not again.is_asked(asked) or again.profile is not self._learning.profile:
+            return None
+        part = np.empty(again.shape, self._dtype) if given is None else given
+        if not is_placed(part, again.shape, again.strides, self._dtype, is_target=asked.direction == "read"):
+            return None
+        if again.core is None:
+            again.core = self._core_again(again, part)
+        try:
+            outcome = again.core.carry_out(part, self._learning.own_nanoseconds())
+        except Error as error:
+            self._ranks.have_agreed(error)
+            raise
+        asked_again = again.prepared._replace(asked=asked, parts=[part])
+        if outcome.counters is None:
+            own_note = OwnNote(*outcome.notes[self._ranks.rank])
+            return asked_again._replace(conditions=self.told(outcome.notes), own_note=own_note)
+        self._learning.told(outcome.slowest_nanoseconds)
+        done = Done(again.plan, outcome.counters)
+        self._measured(done)
+        return asked_again._replace(done=done)
+
+    def _keep(self, prepared: Prepared, plan: _core.Plan) -> None:
+        """Keep it for who asks for it again, where it is short.
+
+        A read that waits for the device is not: it may be read in vain, before the ranks agree.
+        """
+        asked, direction = prepared.asked, prepared.asked.direction
+        self._again.pop(direction, None)
+        can_be_again = (
+            asked.rank is None
+            and asked.tuning is None
+            and type(asked.distribution) in (Distribution, NoneType)
+            and type(asked.selection) in UNCHANGING
+        )
+        is_cached = direction == "write" or prepared.conditions.cached == 1
+        if not can_be_again or not is_cached or plan.price["seconds"] >= SHORT_SECONDS:
+            return
+        part = prepared.parts[0]
+        if part.dtype != self._dtype:  # the other byte order
+            return
+        kept = prepared._replace(parts=[], done=None)  # the memory is the caller's
+        self._again[direction] = Again(kept, plan, self._learning.profile, part.shape, part.strides)
+
+    def _core_again(self, again: Again, part: Part) -> _core.Again:
+        words = again.prepared.operation.asked if self._ranks.size > 1 else ""
+        sees_cache = self._ranks.rank == 0 and not self._is_new
+        return _core.Again(
+            again.plan,
+            words,
+            again.prepared.own_note,
+            sees_cache,
+            [part],
+            self._fill,
+            self._ranks.comm,
+            self._engine,
+        )
+
+    def _measured(self, done: Done) -> None:
+        if done.plan is not None:
+            self._learning.measured(done.plan, seconds=done.counted.total_seconds - done.counted.token_seconds)
+
+    def _cached_steps(self, operation: Operation) -> int:
+        """What part of it is in the page cache now; all where the kernel does not tell, or the file is a new one."""
+        return _core.CACHED_STEPS if self._is_new else self._engine.cached_steps(self.layout, operation.sharing)
+
+
+@dataclasses.dataclass
+class Again:
+    """A short operation as it was carried out.
+
+    It is mostly agreement: a read that is asked for again is agreed on once instead of twice (decision record 0018),
+    and what a rank looks at again with cold caches is as little as can be.
+
+    Attributes:
+        prepared: as it was, without the memory.
+        plan: the same on all ranks.
+        profile: that the plan was priced from.
+        shape: of this rank's memory.
+        strides: of this rank's memory.
+        core: what does it again, made when it is asked for again.
+    """
+
+    prepared: Prepared
+    plan: _core.Plan
+    profile: _core.Profile
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    core: _core.Again | None = None
+
+    def is_asked(self, asked: Asked) -> bool:
+        """Whether these are the same arguments; those that are the same objects need no look at what is in them."""
+        before = self.prepared.asked
+        distribution = asked.distribution
+        return (
+            asked.selection is before.selection
+            and asked.method == before.method
+            and asked.rank is None
+            and asked.tuning is None
+            and (
+                distribution is before.distribution
+                or (type(distribution) is Distribution and distribution == before.distribution)
+            )
+        )
+
+
+def core_layout(description: Description) -> _core.Layout:
+    """The core's layout of an array that it can describe."""
+    layout, shape, itemsize = description.layout, description.shape, description.dtype.itemsize
+    if isinstance(layout, StridedLayout):
+        return _core.Layout.strided(shape, itemsize, layout.offset, layout.strides)
+    if isinstance(layout, TiledLayout):
+        return _core.Layout.tiled(shape, itemsize, layout.chunk_shape, layout.offset)
+    assert isinstance(layout, ChunkedLayout)
+    offsets = np.ascontiguousarray(layout.offsets, dtype=np.int64).ravel().tolist()
+    return _core.Layout.chunked(shape, itemsize, layout.chunk_shape, offsets)

@@ -1,0 +1,367 @@
+"""Short operations that are asked for again: done with fewer looks, and right whatever has changed meanwhile."""
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import swath
+from swath import _core, page_cache
+from swath.simulated import run_ranks
+
+SHAPE = (10, 6)
+OLD = np.arange(60, dtype="<i4").reshape(SHAPE)
+NEW = OLD + 1000
+
+
+def cyclic(ranks):
+    return swath.Distribution((swath.Cyclic(1), swath.Whole()), grid=(ranks, 1))
+
+
+def expected(values, comm):
+    return values[comm.rank :: comm.size]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    np.save(tmp_path / "a.npy", OLD)
+    return tmp_path / "a.npy"
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """Of every operation that a rank was asked for: whether it was done again, or planned and carried out."""
+    seen = []
+    run, again = _core.run, _core.Again
+
+    def recorded(*arguments):
+        seen.append("planned")
+        return run(*arguments)
+
+    class Recorded:
+        def __init__(self, *arguments):
+            self._core = again(*arguments)
+
+        def carry_out(self, *arguments):
+            outcome = self._core.carry_out(*arguments)
+            if outcome.counters is not None:
+                seen.append("again")
+            return outcome
+
+    monkeypatch.setattr(_core, "run", recorded)
+    monkeypatch.setattr(_core, "Again", Recorded)
+    return seen
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5, 12])  # of 12 two have nothing
+@pytest.mark.parametrize("method", ["direct", "sieve", "list"])
+def test_reads_and_writes_in_turn_are_each_done_again(path, runs, ranks, method):
+    def work(comm):
+        with swath.open(path, mode="r+", comm=comm) as a:
+            for values in (OLD, NEW, OLD):
+                a.write(np.ascontiguousarray(expected(values, comm)), cyclic(ranks), method=method)
+                assert (a.last_plan.method, a.counters.method) == (method, method)
+                assert a.counters.written_bytes >= expected(values, comm).nbytes
+                for _ in range(3):
+                    out = np.full((len(expected(OLD, comm)), 6), -1, "<i4")
+                    assert a.read(cyclic(ranks), out=out, method=method) is out
+                    np.testing.assert_array_equal(out, expected(values, comm))
+                    assert (a.last_plan.method, a.counters.method) == (method, method)
+
+    run_ranks(ranks, work)
+    np.testing.assert_array_equal(np.load(path), OLD)
+    # All but the first read and the first write of all.
+    assert runs.count("again") == 10 * ranks
+    assert len(runs) == 12 * ranks
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_two_phase_is_done_again_too(path, runs, ranks):
+    """The ranks meet on the way, and agree before."""
+
+    def work(comm):
+        with swath.open(path, mode="r+", comm=comm) as a:
+            for step in range(4):
+                mine = a.read(cyclic(ranks), method="two-phase")
+                np.testing.assert_array_equal(mine, expected(OLD + step, comm))
+                a.write(mine + 1, cyclic(ranks), method="two-phase")
+
+    run_ranks(ranks, work)
+    np.testing.assert_array_equal(np.load(path), OLD + 4)
+    assert runs.count("again") == 2 * 3 * ranks
+    assert runs.count("planned") == 2 * ranks
+
+
+@pytest.mark.parametrize("first", ["packed", "strided", "reversed"])
+def test_what_is_written_again_comes_from_memory_that_is_placed_as_before(path, runs, first):
+    """Of other strides, another dtype or another shape nothing is taken as before."""
+    wide = np.full((5, 12), -1, "<i4")
+    memory = {"packed": np.empty((5, 6), "<i4"), "strided": wide[:, ::2], "reversed": wide[::-1, ::-2]}
+
+    def work(comm):
+        d = cyclic(2)
+        with swath.open(path, mode="r+", comm=comm) as a:
+            for step, place in enumerate([first, first, *memory, *memory]):
+                mine = copy.deepcopy(memory)[place]
+                mine[...] = expected(OLD, comm) + step
+                a.write(mine, d, method="direct")
+                np.testing.assert_array_equal(a[...], OLD + step)
+            a.write((expected(OLD, comm) + 50).astype(">i4"), d, method="direct")
+            np.testing.assert_array_equal(a[...], OLD + 50)
+            for wrong in (np.zeros((5, 5), "<i4"), np.zeros((5, 6), "<f4"), np.zeros((5, 6), "<i8")):
+                with pytest.raises(swath.ArgumentError, match="values"):
+                    a.write(wrong, d, method="direct")
+            np.testing.assert_array_equal(a[...], OLD + 50)
+
+    run_ranks(2, work)
+    assert runs.count("again") >= 2
+
+
+def test_lists_and_views_of_other_classes_are_written_again_as_they_are(path):
+    with swath.open(path, mode="r+") as a:
+        for values in (OLD, NEW.tolist(), np.ma.masked_array(OLD), OLD[:]):
+            a.write(np.asarray(values, "<i4") if isinstance(values, list) else values)
+            np.testing.assert_array_equal(a[...], np.asarray(values))
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_nothing_is_written_again_where_one_rank_asks_for_another_thing(path, culprit):
+    d = cyclic(3)
+
+    def work(comm):
+        mine = np.ascontiguousarray(expected(NEW, comm))
+        with swath.open(path, mode="r+", comm=comm) as a:
+            a.write(np.ascontiguousarray(expected(OLD, comm)), d, method="direct")
+            for _ in range(2):
+                with pytest.raises(swath.DisagreementError, match="ask for different things"):
+                    a.write(mine, d, method="list" if comm.rank == culprit else "direct")
+                with pytest.raises(swath.ArgumentError, match=f"rank {culprit}: values: shape"):
+                    a.write(mine[1:] if comm.rank == culprit else mine, d, method="direct")
+                np.testing.assert_array_equal(a[...], OLD)
+            a.write(mine, d, method="direct")
+            np.testing.assert_array_equal(a[...], NEW)
+
+    run_ranks(3, work)
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_an_error_of_one_rank_that_writes_again_is_that_of_all(path, culprit):
+    d = cyclic(3)
+
+    def work(comm):
+        mine = np.ascontiguousarray(expected(NEW, comm))
+        engine = f"fault:write@{len(mine)}=ENOSPC" if comm.rank == culprit else "posix"
+        with swath.open(path, mode="r+", comm=comm, engine=engine) as a:
+            a.write(mine, d, method="direct")
+            with pytest.raises(swath.StoreError, match="No space left") as raised:
+                a.write(mine, d, method="direct")
+            a.write(mine, d, method="direct")
+            np.testing.assert_array_equal(a[...], NEW)
+        return str(raised.value)
+
+    told = run_ranks(3, work)
+    assert len(set(told)) == 1
+    assert told[0].startswith(f"rank {culprit}: write {path} at ")
+
+
+def test_a_sync_tells_that_what_follows_is_written_for_the_device(path, runs):
+    """The plan of before the first sync is not that of after it."""
+    with swath.open(path, mode="r+") as a:
+        for _ in range(3):
+            a.write(NEW)
+        for _ in range(3):
+            a.sync()
+            a.write(OLD)
+    np.testing.assert_array_equal(np.load(path), OLD)
+    assert runs == ["planned", "again", "again"] * 2
+
+
+def test_boxes_and_shares_of_others_are_never_taken_as_before(path, runs):
+    d = cyclic(2)
+    with swath.open(path) as a:
+        for rank in (0, 1, 0):
+            np.testing.assert_array_equal(a.read(d, rank=rank), OLD[rank::2])
+        for rows in (2, 3):
+            boxes = swath.Boxes([((0, 0), (rows, 6))])
+            np.testing.assert_array_equal(a.read(boxes)[0], OLD[:rows])
+        for window_bytes in (4096, 8192):
+            a.read(tuning={"window_bytes": window_bytes})
+    assert runs == ["planned"] * 7
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_what_has_left_the_page_cache_is_read_by_a_new_plan(path, runs, ranks):
+    """Rank 0 sees that it has left; the others, which would have done as before, hear of it."""
+    d = cyclic(ranks)
+
+    def work(comm):
+        with swath.open(path, comm=comm) as a:
+            for leaves in (False, False, True, False, False):
+                comm.barrier()
+                if leaves and comm.rank == 0:
+                    page_cache.evict(str(path))
+                comm.barrier()
+                np.testing.assert_array_equal(a.read(d, method="direct"), expected(OLD, comm))
+
+    page_cache.evict(str(path))
+    if page_cache.cached_fraction(str(path)) > 0:
+        pytest.skip("this file system keeps its files in memory, or the kernel does not tell")
+    path.read_bytes()
+    run_ranks(ranks, work)
+    # What waited for the device is not done again either: the fourth is planned anew too.
+    assert runs.count("again") == 2 * ranks
+    assert runs.count("planned") == 3 * ranks
+
+
+def test_a_process_alone_reads_again_by_the_last_plan(path, runs):
+    with swath.open(path) as a:
+        for _ in range(3):
+            np.testing.assert_array_equal(a[...], OLD)
+        np.testing.assert_array_equal(a[2:], OLD[2:])
+    assert runs == ["planned", "again", "again", "planned"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_the_same_objects_are_not_looked_at_again_but_the_memory_is(path, runs, ranks):
+    """The distribution and the selection are the same objects every time; memory may have changed in place."""
+    d = cyclic(ranks)
+    rows = np.s_[:]
+
+    def work(comm):
+        own = expected(OLD, comm) if ranks > 1 else OLD
+        out = np.full(own.shape, -1, "<i4")
+        with swath.open(path, mode="r+", comm=comm) as a:
+            for _ in range(2):
+                assert a.read(d, selection=rows, method="direct", out=out) is out
+                np.testing.assert_array_equal(out, own)
+            np.testing.assert_array_equal(a.read(d, selection=rows, method="direct"), own)
+            a.write(own + 5, d, selection=rows)
+            np.testing.assert_array_equal(a.read(d, selection=rows, method="direct", out=out), own + 5)
+            out.shape = (-1,)
+            for wrong in (out, np.zeros(own.shape, "<i8"), [1], np.zeros((*own.shape, 1), "<i4")):
+                with pytest.raises(swath.ArgumentError, match="out"):
+                    a.read(d, selection=rows, method="direct", out=wrong)
+            out.shape = own.shape
+            out.flags.writeable = False
+            with pytest.raises(swath.ArgumentError, match="read-only"):
+                a.read(d, selection=rows, method="direct", out=out)
+            np.testing.assert_array_equal(out, own + 5)
+            big_endian = np.zeros(own.shape, ">i4")
+            np.testing.assert_array_equal(a.read(d, selection=rows, method="direct", out=big_endian), own + 5)
+            counted = a.counters
+            assert (counted.method, counted.read_bytes) == ("direct", own.nbytes)
+        with pytest.raises(swath.ArgumentError, match="closed"):
+            a.read(d, selection=rows, method="direct")
+
+    if ranks == 1:
+        work(None)
+    else:
+        run_ranks(ranks, work)
+    assert runs.count("again") == 3 * ranks  # the second, the third, and after the write
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_an_error_of_one_rank_that_asks_by_the_same_objects_is_that_of_all(path, culprit):
+    d = cyclic(3)
+
+    def work(comm):
+        engine = f"fault:read@{len(expected(OLD, comm))}=EIO" if comm.rank == culprit else "posix"
+        with swath.open(path, comm=comm, engine=engine) as a:
+            a.read(d, method="direct")
+            with pytest.raises(swath.StoreError, match="Input/output error") as raised:
+                a.read(d, method="direct")
+            np.testing.assert_array_equal(a.read(d, method="direct"), expected(OLD, comm))
+        return str(raised.value)
+
+    assert len(set(run_ranks(3, work))) == 1
+
+
+def test_one_rank_with_other_memory_has_all_read_by_a_new_plan(path, runs):
+    def work(comm):
+        mine = expected(OLD, comm)
+        with swath.open(path, comm=comm) as a:
+            for strided in (False, False, True, True, False):
+                memory = np.full((len(mine), 12), -1, "<i4")
+                out = memory[:, ::2] if strided and comm.rank == 1 else np.empty_like(mine)
+                np.testing.assert_array_equal(a.read(cyclic(3), out=out, method="direct"), mine)
+                assert (memory[:, 1::2] == -1).all()
+
+    run_ranks(3, work)
+    # The 2nd and the 4th are done again by all; of the others, what rank 1 has is new.
+    assert runs.count("again") == 2 * 3
+    assert runs.count("planned") == 3 * 3
+
+
+def test_chunks_that_a_write_allocates_are_read(tmp_path, runs):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", SHAPE, "<i4", chunks=(5, 6), fillvalue=-7)
+
+    def work(comm):
+        mine = np.ascontiguousarray(expected(NEW, comm))
+        with swath.open(tmp_path / "a.h5", "x", mode="r+", comm=comm) as a:
+            for _ in range(3):
+                assert (a.read(cyclic(2), method="direct") == -7).all()
+            a.write(mine, cyclic(2))
+            for _ in range(3):
+                np.testing.assert_array_equal(a.read(cyclic(2), method="direct"), mine)
+
+    run_ranks(2, work)
+    assert runs.count("again") == 2 * (2 + 2)
+
+
+def test_big_endian_memory_is_swapped_once(path):
+    def work(comm):
+        with swath.open(path, comm=comm) as a:
+            for _ in range(3):
+                out = np.zeros((5, 6), ">i4")
+                np.testing.assert_array_equal(a.read(cyclic(2), out=out, method="direct"), expected(OLD, comm))
+
+    run_ranks(2, work)
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_ranks_that_ask_for_another_read_all_hear_of_it(path, culprit):
+    def work(comm):
+        with swath.open(path, comm=comm) as a:
+            a.read(cyclic(3), method="direct")
+            other = np.s_[::2] if comm.rank == culprit else np.s_[:]
+            for _ in range(2):
+                with pytest.raises(swath.DisagreementError, match="ask for different things"):
+                    a.read(cyclic(3), method="direct", selection=other)
+                np.testing.assert_array_equal(a.read(cyclic(3), method="direct"), expected(OLD, comm))
+
+    run_ranks(3, work)
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_an_error_of_one_rank_is_that_of_all(path, culprit):
+    def work(comm):
+        # Its second read, which is done at once, fails at its first piece.
+        engine = f"fault:read@{len(expected(OLD, comm))}=EIO" if comm.rank == culprit else "posix"
+        with swath.open(path, comm=comm, engine=engine) as a:
+            a.read(cyclic(3), method="direct")
+            with pytest.raises(swath.StoreError) as raised:
+                a.read(cyclic(3), method="direct")
+            np.testing.assert_array_equal(a.read(cyclic(3), method="direct"), expected(OLD, comm))
+        return str(raised.value)
+
+    told = run_ranks(3, work)
+    assert len(set(told)) == 1
+    assert told[0].startswith(f"rank {culprit}: read {path} at ")
+    assert "Input/output error" in told[0]
+
+
+def test_what_will_be_synced_is_written_in_parts_that_the_device_can_begin_with(tmp_path):
+    values = np.arange(5 << 17)  # 5 MiB
+    with swath.create(tmp_path / "new.npy", values.shape, values.dtype) as a:
+        a.write(values)
+        assert a.counters.write_requests == 3
+    with swath.open(tmp_path / "new.npy", mode="r+") as a:
+        a.write(values + 1)
+        assert a.counters.write_requests == 1
+        a.sync()
+        a.write(values + 2)
+        assert a.counters.write_requests == 3
+    np.testing.assert_array_equal(np.load(tmp_path / "new.npy"), values + 2)
