@@ -184,8 +184,8 @@ class Array:
             DisagreementError: what `out` then holds is not defined.
             StoreError: naming rank, path, offset, bytes wanted and got.
         """
-        prepared = self._read(self._ranks, Asked("read", distribution, selection, method, rank, tuning), out)
-        return prepared.parts if isinstance(distribution, Boxes) else prepared.parts[0]
+        parts = self._read(self._ranks, Asked("read", distribution, selection, method, rank, tuning), out).parts
+        return parts if isinstance(distribution, Boxes) else parts[0]
 
     def write(
         self,
@@ -423,43 +423,50 @@ class Array:
 
     def _again(self, ranks: Ranks, asked: Asked, given: Any) -> Prepared | None:
         """Collective once it does anything: see `PlannedAccess.carry_out_again`."""
-        if self._planned is None or ranks is not self._ranks:
+        if self._planned is None:
             return None
-        return self._planned.carry_out_again(asked, given)
+        prepared = self._planned.carry_out_again(ranks, asked, given)
+        if prepared is not None and prepared.done is not None:
+            self._done = prepared.done
+        return prepared
 
     def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         """Collective. This rank's parts, in `out` or in new memory."""
-
-        def memory(operation: Operation) -> list[Part]:
-            shapes = operation.local_shapes
-            if out is None:
-                # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
-                return [np.empty(s, self.dtype) if s else np.zeros(s, self.dtype) for s in shapes]
-            return checked_out(out, shapes, self.dtype, boxes=isinstance(operation.distribution, Boxes))
-
-        prepared = self._again(ranks, asked, out) or self._prepare(ranks, asked, memory)
-        self._carry_out(ranks, prepared)
-        for part in prepared.parts:
-            if part.dtype != self.dtype:
-                part.byteswap(inplace=True)  # `out` is in the other byte order
+        prepared = self._again(ranks, asked, out)
+        if prepared is None:
+            prepared = self._prepare(ranks, asked, functools.partial(self._memory_to_read, out))
+        if prepared.done is None:
+            self._carry_out(ranks, prepared)
+            for part in prepared.parts:
+                if part.dtype != self.dtype:
+                    part.byteswap(inplace=True)  # `out` is in the other byte order
         return prepared
+
+    def _memory_to_read(self, out: Any, operation: Operation) -> list[Part]:
+        shapes = operation.local_shapes
+        if out is None:
+            # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
+            return [np.empty(s, self.dtype) if s else np.zeros(s, self.dtype) for s in shapes]
+        return checked_out(out, shapes, self.dtype, boxes=isinstance(operation.distribution, Boxes))
 
     def _write(self, asked: Asked, values: Any) -> Prepared:
         """Collective."""
-
-        def memory(operation: Operation) -> list[Part]:
-            if self.mode != "r+":
-                raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
-            boxes = isinstance(operation.distribution, Boxes)
-            return checked_values(values, operation.local_shapes, self.dtype, boxes=boxes)
-
-        prepared = self._again(self._ranks, asked, values) or self._prepare(self._ranks, asked, memory)
-        self._allocate_in_file()
-        if self._unfilled and not self._covers_all(prepared):
-            self._fill()
-        self._carry_out(self._ranks, prepared)
-        self._unfilled = False
+        prepared = self._again(self._ranks, asked, values)
+        if prepared is None:
+            prepared = self._prepare(self._ranks, asked, functools.partial(self._memory_to_write, values))
+        if prepared.done is None:
+            self._allocate_in_file()
+            if self._unfilled and not self._covers_all(prepared):
+                self._fill()
+            self._carry_out(self._ranks, prepared)
+            self._unfilled = False
         return prepared
+
+    def _memory_to_write(self, values: Any, operation: Operation) -> list[Part]:
+        if self.mode != "r+":
+            raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
+        boxes = isinstance(operation.distribution, Boxes)
+        return checked_values(values, operation.local_shapes, self.dtype, boxes=boxes)
 
     def _analyze(self, asked: Asked) -> Plan:
         """Collective. Carries the operation out, and sets what was measured beside its plan."""
@@ -493,9 +500,7 @@ class Array:
         return self._planned.plan(self._ranks, prepared.operation, prepared.conditions).bytes == self.nbytes
 
     def _carry_out(self, ranks: Ranks, prepared: Prepared) -> None:
-        if prepared.done is not None:
-            self._done = prepared.done
-        elif self._planned is not None:
+        if self._planned is not None:
             label = f"{prepared.operation.direction} {self.path}"
             self._done = self._planned.carry_out(ranks, prepared, label)
         else:

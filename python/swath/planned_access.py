@@ -144,14 +144,20 @@ class PlannedAccess:
             self._keep(prepared, plan)
         return done
 
-    def carry_out_again(self, asked: Asked, given: Any) -> Prepared | None:
+    def carry_out_again(self, ranks: Ranks, asked: Asked, given: Any) -> Prepared | None:
         """Collective once it does anything. The last short operation, where it is asked for again.
 
         `given` is the caller's memory, None for new one. Where some rank plans otherwise than the last time, what is
         returned is agreed on, but not done. None where it is another operation, or in other memory.
         """
         again = self._again.get(asked.direction)
-        if again is None or not again.is_asked(asked) or again.profile is not self._learning.profile:
+        learning = self._learning
+        if (
+            again is None
+            or ranks is not self._ranks
+            or again.profile is not learning.profile
+            or not again.is_asked(asked)
+        ):
             return None
         part = np.empty(again.shape, self._dtype) if given is None else given
         if not is_placed(part, again.shape, again.strides, self._dtype, is_target=asked.direction == "read"):
@@ -159,18 +165,21 @@ class PlannedAccess:
         if again.core is None:
             again.core = self._core_again(again, part)
         try:
-            outcome = again.core.carry_out(part, self._learning.own_nanoseconds())
+            outcome = again.core.carry_out(part, learning.own_nanoseconds())
         except Error as error:
-            self._ranks.have_agreed(error)
+            ranks.have_agreed(error)
             raise
-        asked_again = again.prepared._replace(asked=asked, parts=[part])
-        if outcome.counters is None:
-            own_note = OwnNote(*outcome.notes[self._ranks.rank])
-            return asked_again._replace(conditions=self.told(outcome.notes), own_note=own_note)
-        self._learning.told(outcome.slowest_nanoseconds)
-        done = Done(again.plan, outcome.counters)
+        counters = outcome.counters
+        if counters is None:
+            own_note = OwnNote(*outcome.notes[ranks.rank])
+            return again.prepared._replace(
+                asked=asked, parts=[part], conditions=self.told(outcome.notes), own_note=own_note
+            )
+        learning.told(outcome.slowest_nanoseconds)
+        done = Done(again.plan, counters)
         self._measured(done)
-        return asked_again._replace(done=done)
+        before = again.prepared
+        return Prepared(asked, before.operation, [part], before.conditions, before.own_note, done)
 
     def _keep(self, prepared: Prepared, plan: _core.Plan) -> None:
         """Keep it for who asks for it again, where it is short.

@@ -1,0 +1,216 @@
+// What is done again is right whatever has changed since, and where a rank would plan otherwise nothing is done at all.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "comm/simulated.h"
+#include "engine/engine_test_file.h"
+#include "engine/fault.h"
+#include "engine/open_file.h"
+#include "engine/posix.h"
+#include "method/again.h"
+#include "plan/make_plan.h"
+
+namespace swath {
+namespace {
+
+constexpr int64_t kElements = 37;  // ragged for 2, 3, 4 and 5 ranks
+constexpr int64_t kElementBytes = 4;
+constexpr int64_t kOffset = 5;  // of the array in the file
+
+// Says of the page cache what the test says.
+class TellingEngine final : public PosixEngine {
+ public:
+  TellingEngine(const std::string& path, const std::atomic<int>& cached_percent)
+      : PosixEngine(std::make_shared<OpenFile>(path, OpenMode::kReadWrite, nullptr), int64_t{1} << 30),
+        cached_percent_(cached_percent) {}
+  std::optional<double> cached_part(int64_t, int64_t) const override { return cached_percent_ / 100.0; }
+
+ private:
+  const std::atomic<int>& cached_percent_;
+};
+
+// The elements of one rank in turn with the others: its memory, and where the file has them.
+struct Share {
+  int rank;
+  int ranks;
+  Bytes memory = Bytes(static_cast<size_t>((kElements - rank + ranks - 1) / ranks * kElementBytes));
+
+  // Calls move(address in memory, offset in the file) for every byte.
+  template <typename Move>
+  void for_each_byte(const Move& move) {
+    for (size_t i = 0; i < memory.size(); ++i) {
+      const auto element = static_cast<int64_t>(i) / kElementBytes * ranks + rank;
+      move(memory[i], static_cast<size_t>(kOffset + element * kElementBytes + static_cast<int64_t>(i) % kElementBytes));
+    }
+  }
+};
+
+Plan cyclic_plan(Direction direction, Method method, int ranks) {
+  Request request;
+  request.direction = direction;
+  request.layout =
+      std::make_shared<Layout>(Layout::strided({kElements}, kElementBytes, kOffset, {kElementBytes}));
+  request.sharing = Sharing::distributed(Distribution({{DimensionRule::Kind::kCyclic, 1}}, {ranks}),
+                                         {{0, 1, kElements, false}}, ranks);
+  request.method = method;
+  return make_plan(std::move(request));
+}
+
+Again again_of(const Plan& plan, const std::string& asked, Share& share, Comm& comm, Engine& engine) {
+  LocalMemory memory{plan.request.sharing.parts(share.rank, kElementBytes), {share.memory.data()}};
+  Note note{};
+  note[Again::kCached] = share.rank == 0 ? kCachedSteps : 0;
+  return Again(plan, asked, note, share.rank == 0, std::move(memory), {}, comm, engine);
+}
+
+// Throws nothing itself; what a rank threw is told by its number.
+std::vector<Error> on_ranks(int ranks, uint64_t seed, const std::function<void(Comm&)>& body) {
+  std::vector<Error> errors(static_cast<size_t>(ranks), Error(ErrorKind::kNone, ""));
+  Simulation simulation(ranks, 1, seed);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      simulation.enter(rank);
+      try {
+        body(*simulation.comm(rank));
+      } catch (const Error& error) {
+        errors[static_cast<size_t>(rank)] = error;
+      }
+      simulation.leave(rank);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+class DoneAgain : public testing::TestWithParam<std::tuple<int, Method>> {};
+
+TEST_P(DoneAgain, ReadsWhatTheFileHoldsNowAndWritesWhatMemoryHolds) {
+  const auto [ranks, method] = GetParam();
+  const EngineTestFile file;
+  const std::atomic<int> cached{100};
+  const size_t file_bytes = kOffset + kElements * kElementBytes + 3;
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    file.write(counting_bytes(file_bytes));
+    Bytes expected;
+    const auto errors = on_ranks(ranks, seed, [&, ranks = ranks, method = method](Comm& comm) {
+      Share share{comm.rank(), ranks};
+      TellingEngine engine(file.path(), cached);
+      Again read = again_of(cyclic_plan(Direction::kRead, method, ranks), "read", share, comm, engine);
+      Again write = again_of(cyclic_plan(Direction::kWrite, method, ranks), "write", share, comm, engine);
+      for (int turn = 0; turn < 3; ++turn) {
+        const Bytes before = file.contents();
+        comm.barrier();
+        const auto outcome = read.carry_out(share.memory.data(), 100 * turn + comm.rank());
+        ASSERT_TRUE(outcome.counters);
+        EXPECT_GE(outcome.counters->read_bytes, method == Method::kTwoPhase ? 0 : std::ssize(share.memory));
+        EXPECT_EQ(outcome.slowest_nanoseconds(), 100 * turn + ranks - 1);
+        share.for_each_byte([&](std::byte& byte, size_t offset) {
+          EXPECT_EQ(byte, before[offset]);
+          byte ^= std::byte{0x55};
+        });
+        ASSERT_TRUE(write.carry_out(share.memory.data(), 0).counters);
+        Bytes after = file.contents();
+        for (size_t i = kOffset; i < kOffset + kElements * kElementBytes; ++i) after[i] ^= std::byte{0x55};
+        EXPECT_EQ(after, before);
+      }
+    });
+    for (const Error& error : errors) EXPECT_EQ(error.kind(), ErrorKind::kNone) << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, DoneAgain,
+                         testing::Combine(testing::Values(1, 2, 3, 5),
+                                          testing::Values(Method::kDirect, Method::kSieve, Method::kList,
+                                                          Method::kTwoPhase)));
+
+TEST(Again, IsNotDoneWhereTheRankThatSeesTheCacheSeesAnother) {
+  const EngineTestFile file;
+  const Bytes before = counting_bytes(400);
+  file.write(before);
+  for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+    for (const int ranks : {1, 3}) {
+      std::atomic<int> cached{100};
+      const auto errors = on_ranks(ranks, 1, [&](Comm& comm) {
+        Share share{comm.rank(), ranks};
+        share.for_each_byte([&](std::byte& byte, size_t offset) { byte = before[offset]; });
+        TellingEngine engine(file.path(), cached);
+        Again again = again_of(cyclic_plan(direction, Method::kDirect, ranks), "it", share, comm, engine);
+        comm.barrier();
+        cached = 50;
+        comm.barrier();
+        const auto outcome = again.carry_out(share.memory.data(), 0);
+        EXPECT_FALSE(outcome.counters);
+        EXPECT_EQ(outcome.notes[0][Again::kCached], kCachedSteps / 2);
+        comm.barrier();
+        cached = 98;  // a few pages make no difference
+        comm.barrier();
+        EXPECT_TRUE(again.carry_out(share.memory.data(), 0).counters);
+      });
+      for (const Error& error : errors) EXPECT_EQ(error.kind(), ErrorKind::kNone) << error.what();
+      EXPECT_EQ(file.contents(), before);
+    }
+  }
+}
+
+TEST(Again, IsNotDoneWhereARankPlansAnewAndIsAnErrorWhereOneAsksForAnotherThing) {
+  const EngineTestFile file;
+  const Bytes before = counting_bytes(400);
+  file.write(before);
+  const std::atomic<int> cached{100};
+  for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+    for (int other = 0; other < 3; ++other) {
+      const auto errors = on_ranks(3, static_cast<uint64_t>(other), [&](Comm& comm) {
+        Share share{comm.rank(), 3};
+        TellingEngine engine(file.path(), cached);
+        Again again = again_of(cyclic_plan(direction, Method::kDirect, 3), "it", share, comm, engine);
+        if (comm.rank() == other) {
+          Note note{};
+          note[Again::kMemoryBlock] = 8;
+          const auto notes = agree_same(comm, "it", std::nullopt, note);
+          EXPECT_EQ(notes[static_cast<size_t>((other + 1) % 3)][Again::kIsAgain], 1);
+          agree_same(comm, "another");
+        } else {
+          const auto outcome = again.carry_out(share.memory.data(), 0);
+          EXPECT_FALSE(outcome.counters);
+          EXPECT_EQ(outcome.notes[static_cast<size_t>(other)][Again::kMemoryBlock], 8);
+          again.carry_out(share.memory.data(), 0);
+        }
+      });
+      for (const Error& error : errors) EXPECT_EQ(error.kind(), ErrorKind::kDisagreement) << error.what();
+      EXPECT_EQ(file.contents(), before);
+    }
+  }
+}
+
+TEST(Again, AnErrorOfOneRankIsThatOfAll) {
+  const EngineTestFile file;
+  file.write(counting_bytes(400));
+  for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+    for (int culprit = 0; culprit < 3; ++culprit) {
+      const auto errors = on_ranks(3, static_cast<uint64_t>(culprit), [&](Comm& comm) {
+        Share share{comm.rank(), 3};
+        const std::string fault = direction == Direction::kRead ? "fault:read@2=EIO" : "fault:write@2=ENOSPC";
+        const auto engine = open_engine(file.path(), OpenMode::kReadWrite,
+                                        {.engine = comm.rank() == culprit ? fault : "posix"});
+        Again again = again_of(cyclic_plan(direction, Method::kDirect, 3), "it", share, comm, *engine);
+        again.carry_out(share.memory.data(), 0);
+      });
+      for (const Error& error : errors) {
+        EXPECT_EQ(error.kind(), ErrorKind::kStore);
+        EXPECT_EQ(std::string(error.what()).substr(0, 7), "rank " + std::to_string(culprit) + ":");
+        EXPECT_EQ(error.os_error(), errors[0].os_error());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace swath
