@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -114,10 +115,10 @@ class ChunkRead {
   int64_t tasks() const { return static_cast<int64_t>(touched_.chunks().size()); }
 
   int64_t read_one(int64_t task, Worker& worker) {
-    const bool decodes = !array_.codecs.is_plain();
-    std::optional<StoredChunk> stored = decodes ? ahead_.take(task) : std::nullopt;
+    const bool looks_ahead = !array_.codecs.is_plain() || picks_from_device_;
+    std::optional<StoredChunk> stored = looks_ahead ? ahead_.take(task) : std::nullopt;
     if (!stored.has_value()) stored = find(task, worker);
-    if (decodes) look_ahead(task, stored, worker);
+    if (looks_ahead) look_ahead(task, stored, worker);
     const int64_t bytes = read_chunk(touched_.chunks()[static_cast<size_t>(task)], stored, worker);
     if (!shard_of_.empty()) shard_of_[static_cast<size_t>(task)]->task_done();
     return bytes;
@@ -130,7 +131,8 @@ class ChunkRead {
     return stored_.find(chunk.chunk, shard_of_[static_cast<size_t>(task)]->get(stored_, chunk.unit, worker));
   }
 
-  // Plain chunks are read by every worker at once, which keeps a device busy.
+  // So that the device does not rest while chunks are decoded, or elements picked from them. Plain chunks that are read
+  // in one piece keep it busy themselves.
   void look_ahead(int64_t task, const std::optional<StoredChunk>& stored, Worker& worker) {
     bool has_told = false;
     while (const std::optional<int64_t> next = ahead_.next(task)) {
@@ -209,7 +211,7 @@ class ChunkRead {
 
   // Only from the first byte that is wanted to the last; straight into place where that is one piece.
   void read_plain(const TouchedChunk& chunk, const StoredChunk& stored, const Regions& regions, std::byte* address,
-                  Worker& worker) const {
+                  Worker& worker) {
     if (stored.bytes != array_.chunk_bytes()) {
       read_and_decode(array_, chunk.chunk, stored, decoded_room(worker), worker);  // says what is wrong
     }
@@ -222,6 +224,7 @@ class ChunkRead {
     const int64_t rest = read_from_cache(stored, regions, address, worker);
     if (rest == regions.count()) return;
     const int64_t rest_begin = regions.offset_of(rest);
+    if (2 * (regions.end_offset() - rest_begin) >= array_.chunk_bytes()) picks_from_device_ = true;
     const auto window = decoded_room(worker).first(static_cast<size_t>(regions.end_offset() - rest_begin));
     read_stored(*stored.file, stored.offset + rest_begin, window, worker);
     place(regions, rest, regions.count(), window, rest_begin, address);
@@ -265,6 +268,7 @@ class ChunkRead {
   ReadAhead ahead_;
   std::vector<std::unique_ptr<SharedShard>> shards_;
   std::vector<SharedShard*> shard_of_;  // of each task
+  std::atomic<bool> picks_from_device_ = false;  // plain chunks, of which most bytes have to be read for some of them
   int64_t local_bytes_ = 0;
 };
 
