@@ -261,6 +261,46 @@ def test_the_same_objects_are_not_looked_at_again_but_the_memory_is(path, runs, 
     assert runs.count("again") == 3 * ranks  # the second, the third, and after the write
 
 
+@pytest.mark.parametrize(
+    ("selections", "again"),
+    [
+        ([np.s_[2:5], np.s_[2:5], np.s_[2:5]], 2),
+        ([np.s_[2:5, ::2], np.s_[2:5, ::2], np.s_[2:6, ::2], np.s_[2:6, ::2]], 2),
+        ([1, 1, 2, 2, 2], 3),
+        ([..., np.s_[..., 0], np.s_[..., 0], np.s_[...]], 1),
+        ([np.int64(3), np.int64(3), np.s_[np.int64(3) :], np.s_[np.int64(3) :]], 0),  # not Python's own: looked at anew
+    ],
+)
+def test_selections_are_compared_by_what_they_are(path, runs, selections, again):
+    with swath.open(path) as a:
+        for selection in selections:
+            np.testing.assert_array_equal(a.read(selection=selection), OLD[selection])
+    assert runs.count("again") == again
+
+
+def test_a_selection_that_has_changed_in_place_is_not_the_same(path):
+    index = np.array(2)
+    with swath.open(path) as a:
+        for row in (2, 3, 3, 4):
+            index[...] = row
+            np.testing.assert_array_equal(a.read(selection=index), OLD[row])
+            np.testing.assert_array_equal(a.read(selection=np.s_[index:]), OLD[row:])
+            np.testing.assert_array_equal(a.read(selection=3), OLD[3])
+
+
+def test_what_only_compares_equal_to_a_right_selection_is_as_wrong_as_ever(path):
+    with swath.open(path) as a:
+        for _ in range(2):
+            np.testing.assert_array_equal(a.read(selection=1), OLD[1])
+        for wrong in (True, 1.0, np.s_[1.0], np.array([1, 1])):
+            with pytest.raises(swath.ArgumentError):
+                a.read(selection=wrong)
+        for _ in range(2):
+            np.testing.assert_array_equal(a.read(selection=np.s_[1:3]), OLD[1:3])
+        with pytest.raises(swath.ArgumentError):
+            a.read(selection=np.s_[1.0:3])
+
+
 @pytest.mark.parametrize("culprit", [0, 1, 2])
 def test_an_error_of_one_rank_that_asks_by_the_same_objects_is_that_of_all(path, culprit):
     d = cyclic(3)

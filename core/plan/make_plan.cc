@@ -19,13 +19,14 @@ void take_sizes(Tuning& tuning, const std::vector<Option>& options) {
   }
 }
 
-// Nothing to weigh: a share is one request, straight to memory. But on some machines a core copies long runs of the
-// page cache faster than the kernel does, which a profile that was measured tells.
+// Nothing to weigh: a share is one request, straight to memory. But on some machines a core copies runs of the page
+// cache that have left its own caches faster than the kernel does, which a profile that was measured tells.
 std::string_view obvious(const Request& request, const Runs& runs) {
   if (runs.bytes == 0) return "there is nothing to move";
   const bool is_measured = request.profile && request.profile->source != default_profile().source;
   const bool can_look = request.direction == Direction::kRead && request.shows_cache && request.cached == 1;
-  if (is_measured && can_look && runs.bytes_max >= request.tuning.look_bytes_min) return "";
+  const bool leaves_caches = scale_of(static_cast<double>(runs.bytes_max)) == Scale::kLarge;
+  if (is_measured && can_look && leaves_caches) return "";
   const bool one_run_each = runs.count <= request.sharing.ranks();
   const bool dense = request.memory_block_bytes == 0 || request.memory_block_bytes >= runs.bytes_max;
   if (one_run_each && dense) return "each rank's share is one contiguous run of the file";

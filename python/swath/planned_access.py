@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
-from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,12 @@ from swath.local_memory import Part, is_placed, span_bytes
 from swath.operation import Conditions, Operation
 from swath.prepared import Asked, Done, OwnNote, Prepared
 from swath.ranks import Note, Ranks
-from swath.space import Boxes, Distribution
+from swath.space import Boxes, Distribution, is_plain_selection
 
 PLANS_KEPT = 64
 """Of the latest operations of an array, for whoever asks for the same again, as programs do at every time step."""
 SHORT_SECONDS = 5e-3
 """Of what is priced at less, agreement and a look at the arguments with cold caches are a part worth saving."""
-UNCHANGING = (type(...), slice, tuple, int)
-"""Selections of these types stay what they are."""
 
 
 class PlannedAccess:
@@ -163,6 +160,8 @@ class PlannedAccess:
         if not is_placed(part, again.shape, again.strides, self._dtype, is_target=asked.direction == "read"):
             return None
         if again.core is None:
+            if not again.can_be_done():
+                return None
             again.core = self._core_again(again, part)
         try:
             outcome = again.core.carry_out(part, learning.own_nanoseconds())
@@ -172,50 +171,28 @@ class PlannedAccess:
         counters = outcome.counters
         if counters is None:
             own_note = OwnNote(*outcome.notes[ranks.rank])
-            return again.prepared._replace(
-                asked=asked, parts=[part], conditions=self.told(outcome.notes), own_note=own_note
-            )
+            return Prepared(asked, again.operation, [part], self.told(outcome.notes), own_note)
         learning.told(outcome.slowest_nanoseconds)
         done = Done(again.plan, counters)
         self._measured(done)
-        before = again.prepared
-        return Prepared(asked, before.operation, [part], before.conditions, before.own_note, done)
+        return Prepared(asked, again.operation, [part], again.conditions, again.own_note, done)
 
     def _keep(self, prepared: Prepared, plan: _core.Plan) -> None:
-        """Keep it for who asks for it again, where it is short.
-
-        A read that waits for the device is not: it may be read in vain, before the ranks agree.
-        """
-        asked, direction = prepared.asked, prepared.asked.direction
-        self._again.pop(direction, None)
-        can_be_again = (
-            asked.rank is None
-            and asked.tuning is None
-            and type(asked.distribution) in (Distribution, NoneType)
-            and type(asked.selection) in UNCHANGING
+        """For who asks for the same again. Not the memory, which is the caller's."""
+        asked, operation, parts, conditions, own_note, _ = prepared
+        if isinstance(asked.distribution, Boxes) or parts[0].dtype != self._dtype:
+            self._again.pop(asked.direction, None)
+            return
+        shape, strides = parts[0].shape, parts[0].strides
+        self._again[asked.direction] = Again(
+            asked, operation, conditions, own_note, plan, self._learning.profile, shape, strides
         )
-        is_cached = direction == "write" or prepared.conditions.cached == 1
-        if not can_be_again or not is_cached or plan.price["seconds"] >= SHORT_SECONDS:
-            return
-        part = prepared.parts[0]
-        if part.dtype != self._dtype:  # the other byte order
-            return
-        kept = prepared._replace(parts=[], done=None)  # the memory is the caller's
-        self._again[direction] = Again(kept, plan, self._learning.profile, part.shape, part.strides)
 
     def _core_again(self, again: Again, part: Part) -> _core.Again:
-        words = again.prepared.operation.asked if self._ranks.size > 1 else ""
+        words = again.operation.asked if self._ranks.size > 1 else ""
         sees_cache = self._ranks.rank == 0 and not self._is_new
-        return _core.Again(
-            again.plan,
-            words,
-            again.prepared.own_note,
-            sees_cache,
-            [part],
-            self._fill,
-            self._ranks.comm,
-            self._engine,
-        )
+        comm, engine = self._ranks.comm, self._engine
+        return _core.Again(again.plan, words, again.own_note, sees_cache, [part], self._fill, comm, engine)
 
     def _measured(self, done: Done) -> None:
         if done.plan is not None:
@@ -228,13 +205,16 @@ class PlannedAccess:
 
 @dataclasses.dataclass
 class Again:
-    """A short operation as it was carried out.
+    """An operation as it was carried out. A short one that is asked for again is done at once.
 
-    It is mostly agreement: a read that is asked for again is agreed on once instead of twice (decision record 0018),
-    and what a rank looks at again with cold caches is as little as can be.
+    It is mostly agreement: a read is agreed on once instead of twice (decision record 0018), and what a rank looks at
+    again with cold caches is as little as can be (0021).
 
     Attributes:
-        prepared: as it was, without the memory.
+        asked: by which arguments.
+        operation: what that is.
+        conditions: the same on all ranks.
+        own_note: of this rank.
         plan: the same on all ranks.
         profile: that the plan was priced from.
         shape: of this rank's memory.
@@ -242,7 +222,10 @@ class Again:
         core: what does it again, made when it is asked for again.
     """
 
-    prepared: Prepared
+    asked: Asked
+    operation: Operation
+    conditions: Conditions
+    own_note: OwnNote
     plan: _core.Plan
     profile: _core.Profile
     shape: tuple[int, ...]
@@ -251,18 +234,32 @@ class Again:
 
     def is_asked(self, asked: Asked) -> bool:
         """Whether these are the same arguments; those that are the same objects need no look at what is in them."""
-        before = self.prepared.asked
-        distribution = asked.distribution
+        before = self.asked
+        distribution, selection = asked.distribution, asked.selection
         return (
-            asked.selection is before.selection
-            and asked.method == before.method
-            and asked.rank is None
-            and asked.tuning is None
+            (selection is before.selection or self._selects_as(selection))
             and (
                 distribution is before.distribution
                 or (type(distribution) is Distribution and distribution == before.distribution)
             )
+            and asked.method == before.method
+            and asked.rank is None
+            and asked.tuning is None
         )
+
+    def _selects_as(self, selection: Any) -> bool:
+        before = self.asked.selection
+        return is_plain_selection(selection) and is_plain_selection(before) and bool(selection == before)
+
+    def can_be_done(self) -> bool:
+        """Whether it is short, and cannot have changed.
+
+        A read that waits for the device is not: it may be read in vain, before the ranks agree.
+        """
+        asked = self.asked
+        is_plain = asked.rank is None and asked.tuning is None and is_plain_selection(asked.selection)
+        is_cached = asked.direction == "write" or self.conditions.cached == 1
+        return is_plain and is_cached and bool(self.plan.price["seconds"] < SHORT_SECONDS)
 
 
 def core_layout(description: Description) -> _core.Layout:
