@@ -109,7 +109,7 @@ def test_what_is_written_again_comes_from_memory_that_is_placed_as_before(path, 
                 np.testing.assert_array_equal(a[...], OLD + step)
             a.write((expected(OLD, comm) + 50).astype(">i4"), d, method="direct")
             np.testing.assert_array_equal(a[...], OLD + 50)
-            for wrong in (np.zeros((5, 5), "<i4"), np.zeros((5, 6), "<f4"), np.zeros((5, 6), "<i8")):
+            for wrong in (np.zeros((5, 5), "<i4"), np.zeros((5, 6), "<f4"), np.zeros((5, 6), "<i8"), None):
                 with pytest.raises(swath.ArgumentError, match="values"):
                     a.write(wrong, d, method="direct")
             np.testing.assert_array_equal(a[...], OLD + 50)

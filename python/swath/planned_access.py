@@ -89,13 +89,14 @@ class PlannedAccess:
 
     def told(self, notes: Sequence[Note], *, is_alone: bool = False) -> Conditions:
         """What an operation is planned by, once all ranks' notes are known."""
-        blocks, spans, steps, shows_cache, nanoseconds, _ = zip(*notes, strict=True)
-        cached = steps[0] / _core.CACHED_STEPS
+        _, _, steps, shows_cache, _, _ = notes[0]
+        cached = steps / _core.CACHED_STEPS
         if not is_alone:
             self.cached = cached
-            self._learning.told(max(nanoseconds))
-        block = min(filter(None, blocks), default=0)
-        return Conditions(cached, block, max(spans) if block else 0, bool(shows_cache[0]))
+            self._learning.told(max([nanoseconds for *_, nanoseconds, _ in notes]))
+        block = min([block for block, *_ in notes if block], default=0)
+        span = max([span for _, span, *_ in notes]) if block else 0
+        return Conditions(cached, block, span, bool(shows_cache))
 
     def conditions_now(self, operation: Operation, cached: float | None) -> Conditions:
         """What it would be planned by now, for packed memory; `cached` where the caller knows it."""
@@ -144,7 +145,7 @@ class PlannedAccess:
     def carry_out_again(self, ranks: Ranks, asked: Asked, given: Any) -> Prepared | None:
         """Collective once it does anything. The last short operation, where it is asked for again.
 
-        `given` is the caller's memory, None for new one. Where some rank plans otherwise than the last time, what is
+        `given` is the caller's memory, to read None for new one. Where some rank plans otherwise than the last time, what is
         returned is agreed on, but not done. None where it is another operation, or in other memory.
         """
         again = self._again.get(asked.direction)
@@ -156,8 +157,9 @@ class PlannedAccess:
             or not again.is_asked(asked)
         ):
             return None
-        part = np.empty(again.shape, self._dtype) if given is None else given
-        if not is_placed(part, again.shape, again.strides, self._dtype, is_target=asked.direction == "read"):
+        reads = asked.direction == "read"
+        part = np.empty(again.shape, self._dtype) if reads and given is None else given
+        if not is_placed(part, again.shape, again.strides, self._dtype, is_target=reads):
             return None
         if again.core is None:
             if not again.can_be_done():
@@ -249,7 +251,13 @@ class Again:
 
     def _selects_as(self, selection: Any) -> bool:
         before = self.asked.selection
-        return is_plain_selection(selection) and is_plain_selection(before) and bool(selection == before)
+        try:
+            if selection != before:
+                return False
+        except ValueError:  # arrays, which are no selection
+            return False
+        # What compares equal may be no selection (True, 1.0), or have changed in place meanwhile.
+        return is_plain_selection(selection) and is_plain_selection(before)
 
     def can_be_done(self) -> bool:
         """Whether it is short, and cannot have changed.
