@@ -145,8 +145,8 @@ class PlannedAccess:
     def carry_out_again(self, ranks: Ranks, asked: Asked, given: Any) -> Prepared | None:
         """Collective once it does anything. The last short operation, where it is asked for again.
 
-        `given` is the caller's memory, to read None for new one. Where some rank plans otherwise than the last time, what is
-        returned is agreed on, but not done. None where it is another operation, or in other memory.
+        `given` is the caller's memory, to read None for new one. Where some rank plans otherwise than the last time,
+        what is returned is agreed on, but not done. None where it is another operation, or in other memory.
         """
         again = self._again.get(asked.direction)
         learning = self._learning
