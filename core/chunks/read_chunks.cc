@@ -267,7 +267,7 @@ class ChunkRead {
   const TouchedChunks touched_;
   ReadAhead ahead_;
   std::vector<std::unique_ptr<SharedShard>> shards_;
-  std::vector<SharedShard*> shard_of_;  // of each task
+  std::vector<SharedShard*> shard_of_;           // of each task
   std::atomic<bool> picks_from_device_ = false;  // plain chunks, of which most bytes have to be read for some of them
   int64_t local_bytes_ = 0;
 };

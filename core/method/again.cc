@@ -71,8 +71,8 @@ Again::Outcome Again::carry_out(std::byte* address, int64_t own_nanoseconds) {
     }
   }
   Outcome outcome{agree_same(comm_, asked_, failure, note), std::nullopt};
-  const bool by_all = std::all_of(outcome.notes.begin(), outcome.notes.end(),
-                                  [](const Note& one) { return one[kIsAgain] == 1; });
+  const bool by_all =
+      std::all_of(outcome.notes.begin(), outcome.notes.end(), [](const Note& one) { return one[kIsAgain] == 1; });
   if (!by_all) return outcome;
   if (!reads_at_once_) counters = run(plan_, comm_, engine_, memory_, unwatched);
   const Layout& layout = *plan_.request.layout;

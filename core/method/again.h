@@ -35,8 +35,8 @@ class Again {
 
   // `plan` is what this rank and all others carried out with `note`, in `memory` of one part. `sees_cache`: it is this
   // rank that tells of the page cache. `comm` and `engine` must outlive this.
-  Again(Plan plan, std::string asked, const Note& note, bool sees_cache, LocalMemory memory, std::vector<std::byte> fill,
-        Comm& comm, Engine& engine);
+  Again(Plan plan, std::string asked, const Note& note, bool sees_cache, LocalMemory memory,
+        std::vector<std::byte> fill, Comm& comm, Engine& engine);
 
   // Collective, beside ranks that call agree_same() with a note that says otherwise. With memory that is placed as
   // before, at `address`.

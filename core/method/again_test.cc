@@ -1,4 +1,6 @@
 // What is done again is right whatever has changed since, and where a rank would plan otherwise nothing is done at all.
+#include "method/again.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +16,6 @@
 #include "engine/fault.h"
 #include "engine/open_file.h"
 #include "engine/posix.h"
-#include "method/again.h"
 #include "plan/make_plan.h"
 
 namespace swath {
@@ -55,8 +56,7 @@ struct Share {
 Plan cyclic_plan(Direction direction, Method method, int ranks) {
   Request request;
   request.direction = direction;
-  request.layout =
-      std::make_shared<Layout>(Layout::strided({kElements}, kElementBytes, kOffset, {kElementBytes}));
+  request.layout = std::make_shared<Layout>(Layout::strided({kElements}, kElementBytes, kOffset, {kElementBytes}));
   request.sharing = Sharing::distributed(Distribution({{DimensionRule::Kind::kCyclic, 1}}, {ranks}),
                                          {{0, 1, kElements, false}}, ranks);
   request.method = method;
@@ -198,8 +198,8 @@ TEST(Again, AnErrorOfOneRankIsThatOfAll) {
       const auto errors = on_ranks(3, static_cast<uint64_t>(culprit), [&](Comm& comm) {
         Share share{comm.rank(), 3};
         const std::string fault = direction == Direction::kRead ? "fault:read@2=EIO" : "fault:write@2=ENOSPC";
-        const auto engine = open_engine(file.path(), OpenMode::kReadWrite,
-                                        {.engine = comm.rank() == culprit ? fault : "posix"});
+        const auto engine =
+            open_engine(file.path(), OpenMode::kReadWrite, {.engine = comm.rank() == culprit ? fault : "posix"});
         Again again = again_of(cyclic_plan(direction, Method::kDirect, 3), "it", share, comm, *engine);
         again.carry_out(share.memory.data(), 0);
       });
