@@ -19,7 +19,10 @@ import pytest
 
 import swath
 from swath import _core, calibration, cli, mpi, page_cache, profile
-from swath.calibration import Effort, Sample
+from swath.bench.standalone import page_cache as kernel
+from swath.calibration import Effort
+from swath.calibration.measuring import SIZES
+from swath.calibration.samples import Sample, in_turn
 from swath.errors import ArgumentError, StoreError
 from swath.profile import StoredProfile
 from swath.simulated import run_ranks
@@ -31,7 +34,7 @@ DEVICE_CURVES = [name for name, value in DEFAULTS.items() if name.startswith("de
 SHM = "/dev/shm"
 
 needs_cachestat = pytest.mark.skipif(
-    calibration.kernel.cached_bytes(os.open(__file__, os.O_RDONLY), 1) is None, reason="a kernel without cachestat"
+    kernel.cached_bytes(os.open(__file__, os.O_RDONLY), 1) is None, reason="a kernel without cachestat"
 )
 
 
@@ -78,7 +81,7 @@ def test_every_number_is_measured_or_said_to_be_a_default(measured: StoredProfil
 
 def test_the_page_cache_was_measured_warm_and_says_how_that_is_known(measured: StoredProfile) -> None:
     sizes = [x for x, _ in measured.numbers["cache.read"]]
-    assert sizes == list(calibration.SIZES[: len(sizes)])
+    assert sizes == list(SIZES[: len(sizes)])
     assert sizes[-1] >= 512 << 10, "also where the store was so slow that the file stayed small"
     assert "whole file was in the page cache" in measured.known["cache"]
 
@@ -153,7 +156,7 @@ def test_reads_that_no_device_answered_claim_none_even_if_the_kernel_says_that_n
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evicted: list[str] = []
-    monkeypatch.setattr(calibration.kernel, "cached_bytes", lambda fd, size: 0 if evicted else size)
+    monkeypatch.setattr(kernel, "cached_bytes", lambda fd, size: 0 if evicted else size)
     found = calibration.calibrate(str(tmp_path), TINY, evict=evicted.append)
     assert evicted
     assert claims_no_device(found)
@@ -163,7 +166,7 @@ def test_reads_that_no_device_answered_claim_none_even_if_the_kernel_says_that_n
 def test_a_kernel_that_does_not_tell_of_devices_leaves_the_device_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibration.kernel, "device_bytes_read", lambda: None)
+    monkeypatch.setattr(kernel, "device_bytes_read", lambda: None)
     found = calibration.calibrate(str(tmp_path), TINY)
     assert claims_no_device(found)
     assert "does not tell" in found.known["cache"]
@@ -173,7 +176,7 @@ def test_a_device_that_is_read_while_the_page_cache_is_measured_spoils_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = itertools.count(step=4096)
-    monkeypatch.setattr(calibration.kernel, "device_bytes_read", lambda: next(read))
+    monkeypatch.setattr(kernel, "device_bytes_read", lambda: next(read))
     found = calibration.calibrate(str(tmp_path), TINY, evict=lambda path: None)
     assert {name: found.numbers[name] for name in DEFAULTS if name.startswith("cache.")} == {
         name: DEFAULTS[name] for name in DEFAULTS if name.startswith("cache.")
@@ -435,8 +438,7 @@ def test_a_calibration_that_is_told_to_end_removes_its_files(tmp_path: Path) -> 
 
 def test_no_number_is_the_mean_of_two():
     """One of the two may have been interrupted, or have met memory that the kernel had still to make."""
-    measuring = object.__new__(calibration._Measuring)
-    measuring._deadline = 0.0  # over already
+    over_already = 0.0
     given = iter([100.0, 1.0, 2.0])
-    (sample,) = measuring._in_turn([lambda: next(given)], 0.0)
+    (sample,) = in_turn([lambda: next(given)], 0.0, over_already)
     assert sample.median == 2.0

@@ -1,0 +1,158 @@
+"""The file that is measured with, and which medium was met: the page cache, or the device behind it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from swath import _core, page_cache, profile
+from swath.bench.standalone import page_cache as kernel
+
+WINDOW = 512 << 10
+WINDOWS_A_SYNC = 4
+REQUESTS_MAX = 1 << 17
+CACHED_MIN = 0.999
+UNCACHED_MAX = 0.01
+DEVICE_MIN = 0.95
+"""Of the bytes that were asked for, as the kernel counts what the device gave."""
+TRIES = 3
+
+Measure: TypeAlias = Callable[[], tuple[float, int]]
+"""Seconds of one request, and the bytes of all that were made."""
+
+
+class NotReachedError(Exception):
+    """A medium was not met, or it cannot be shown that it was."""
+
+
+class MeasuredFile:
+    """A file, open to be measured with.
+
+    Args:
+        path: where it is to be; nothing is there yet.
+        evict: makes the kernel forget it.
+
+    Attributes:
+        path: of the file.
+        nbytes: its length.
+        engine: that moves the bytes.
+        cursor: where the next stretch begins, so that stretches follow each other.
+    """
+
+    def __init__(self, path: str, evict: Callable[[str], None]) -> None:
+        self.path = path
+        self.nbytes = 0
+        self.cursor = 0
+        self._evict = evict
+        self._device_part = 1.0  # the least part of what was asked for that came from the device
+        with open(path, "xb"):
+            pass
+        self.engine, _ = _core.open_engine(path, "r+")
+
+    def make(self, nbytes: int, seconds: float) -> bool:
+        """Fill it; whether all of it is there: from an eighth on it ends where more than `seconds` are over."""
+        # By the window: Linux keeps what larger writes make in folios so large that a later small write to one is slow.
+        begin = time.monotonic()
+        while self.nbytes < nbytes:
+            self.request(True, WINDOW, self.nbytes, WINDOW, WINDOWS_A_SYNC, sync=True)
+            self.nbytes += WINDOW * WINDOWS_A_SYNC
+            if time.monotonic() - begin > seconds and self.nbytes >= nbytes // 8:
+                return False
+        return True
+
+    def request(
+        self, write: bool, size: int, first: int, stride: int, count: int, *, seconds_max: float = 60.0, **how: Any
+    ) -> tuple[float, int]:
+        """Seconds of so many requests, and how many were made in `seconds_max`."""
+        return _core.time_requests(self.engine, write, size, first, stride, count, seconds_max=seconds_max, **how)
+
+    def one(
+        self, write: bool, size: int, seconds_max: float, *, stride: int = 0, batch: int = 1, shuffled: bool = False
+    ) -> tuple[float, int]:
+        """Seconds of one request, and the bytes of all: a stretch of the file, behind the one before."""
+        stride = stride or size
+        if shuffled or self.cursor + stride * batch > self.nbytes:
+            self.cursor = 0
+        first = self.cursor // stride * stride
+        count = min((self.nbytes - first) // stride, REQUESTS_MAX)
+        seconds, made = self.request(
+            write, size, first, stride, count, batch=batch, shuffled=shuffled, seconds_max=seconds_max
+        )
+        self.cursor = first + made * stride
+        return seconds / made, made * size
+
+    def warm(self, measure: Measure, *, synced: bool = False) -> float:
+        """The seconds of `measure`, while all of the file is in the page cache and no device is read.
+
+        Raises NotReachedError.
+        """
+        for _ in range(TRIES):
+            if synced:
+                self.engine.sync()
+            cached = self._cached_fraction()
+            if cached < CACHED_MIN:
+                self.request(False, WINDOW, 0, WINDOW, self.nbytes // WINDOW)
+                cached = self._cached_fraction()
+            before = kernel.device_bytes_read()
+            seconds, _ = measure()
+            read = (kernel.device_bytes_read() or 0) - (before or 0)
+            if cached >= CACHED_MIN and read == 0:
+                return seconds
+        raise NotReachedError(
+            f"{cached:.0%} of the file was in the page cache, and {read:,} bytes came from a device meanwhile"
+        )
+
+    def cold(self, measure: Measure, *, reads: bool = True) -> float:
+        """The seconds of `measure`, where nothing of the file was in memory and what it reads comes from the device.
+
+        Raises NotReachedError.
+        """
+        for attempt in range(TRIES):
+            self._evict(self.path)
+            cached = self._cached_fraction()
+            if cached <= UNCACHED_MAX:
+                break
+            time.sleep(0.02 * (attempt + 1))  # pages on their way to the device stay
+        else:
+            raise NotReachedError(
+                f"{cached:.0%} of the file stayed in the page cache when the kernel was asked to forget it "
+                f"({profile.store_of(self.path).file_system} may keep its files in memory); what was read then is a "
+                "copy from memory, not the device"
+            )
+        before = kernel.device_bytes_read()
+        seconds, size = measure()
+        after = kernel.device_bytes_read()
+        if before is None or after is None:
+            raise NotReachedError("the kernel does not tell what it read from a device (/proc/self/io)")
+        if reads:
+            part = (after - before) / size
+            if part < DEVICE_MIN:
+                raise NotReachedError(
+                    f"of {size:,} bytes read the kernel took {after - before:,} from a device: the rest came from "
+                    "memory, or over a way that it does not count"
+                )
+            self._device_part = min(self._device_part, part)
+        return seconds
+
+    @property
+    def how_warm_is_known(self) -> str:
+        """In words, for the profile."""
+        told = "no device read meanwhile (/proc/self/io)"
+        if kernel.device_bytes_read() is None:
+            told = "the kernel does not tell whether a device was read meanwhile"
+        return f"the whole file was in the page cache before each repetition (cachestat), and {told}"
+
+    @property
+    def how_cold_is_known(self) -> str:
+        """In words, for the profile."""
+        return (
+            "the file was forgotten before each repetition (fsync, posix_fadvise; at most "
+            f"{UNCACHED_MAX:.0%} left, cachestat), and of each read at least {min(self._device_part, 1.0):.0%} came "
+            "from the device (/proc/self/io); writes end with fsync, which is counted in"
+        )
+
+    def _cached_fraction(self) -> float:
+        with open(self.path, "rb") as file:
+            cached = kernel.cached_bytes(file.fileno(), self.nbytes)
+        return page_cache.cached_fraction(self.path) if cached is None else cached / self.nbytes
