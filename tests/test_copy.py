@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import swath
 from swath.bench.standalone import page_cache
 from swath.copying import workers
-from swath.copying.plan import CHUNK_BYTES
+from swath.copying.one_pass import CHUNK_BYTES
 from swath.ranks import Ranks
 from swath.simulated import run_ranks
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.test_copy_plan import COSTS
 
 from swath import formats
-from swath.copying import ahead, plan
+from swath.copying import ahead, one_pass
 from swath.copying.ahead import ReadAhead, runs_of
-from swath.copying.plan import Pass
+from swath.copying.one_pass import Pass
 from swath.copying.sides import Side
 
 
@@ -40,7 +40,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """(begin, length) of all that the kernel is asked for, and short runs are worth it."""
     calls: list[tuple[int, int]] = []
     monkeypatch.setattr(ahead.os, "posix_fadvise", lambda fd, begin, length, advice: calls.append((begin, length)))
-    monkeypatch.setattr(plan, "AHEAD_RUN_BYTES_MIN", 16)
+    monkeypatch.setattr(one_pass, "AHEAD_RUN_BYTES_MIN", 16)
     return calls
 
 
@@ -77,7 +77,7 @@ def test_workers_that_share_the_tiles_ask_for_all_once(
     one = transpose_pass(shape, (min(tile_rows, rows), min(tile_columns, columns)), 1 << 20)
     asked: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "AHEAD_RUN_BYTES_MIN", 16)
+        patch.setattr(one_pass, "AHEAD_RUN_BYTES_MIN", 16)
         patch.setattr(ahead.os, "open", lambda path, flags: 99)
         patch.setattr(ahead.os, "posix_fadvise", lambda fd, begin, length, advice: asked.append((begin, length)))
         layout = formats.StridedLayout(128, (8 * columns, 8))

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from swath import _core
 from swath.copying.costs import Costs, at
 from swath.copying.explain import in_words, text
-from swath.copying.plan import MIB, CopyPlan, Pass, make_plan, overhead_bytes
+from swath.copying.one_pass import Pass
+from swath.copying.plan import MIB, CopyPlan, make_plan, overhead_bytes
 from swath.copying.sides import Side, pieces, same_order
 from swath.copying.workers import best_plan, counts_to_weigh
 from swath.errors import ArgumentError

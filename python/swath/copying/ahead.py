@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from swath.copying.plan import Pass
+from swath.copying.one_pass import Pass
 from swath.copying.sides import Side
 from swath.formats import Description, StridedLayout
 

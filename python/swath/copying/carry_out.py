@@ -12,8 +12,8 @@ from swath import _core, progress
 from swath.array import Array
 from swath.copying.ahead import ReadAhead
 from swath.copying.journal import Journal
+from swath.copying.one_pass import Pass
 from swath.copying.pipeline import Pipeline, Progress
-from swath.copying.plan import Pass
 from swath.copying.prepare import Job
 from swath.copying.sides import Side
 from swath.copying.store import Identity, SpanOf, WriteBack

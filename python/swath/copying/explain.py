@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from swath.copying.plan import CopyPlan, Pass
+from swath.copying.one_pass import Pass
+from swath.copying.plan import CopyPlan
 from swath.copying.sides import Side
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from swath import _core
 from swath.array import Array
 from swath.copying.ahead import ReadAhead
-from swath.copying.plan import SLABS_WRITTEN_BEHIND, TILES_IN_PLACE, TILES_READ_AHEAD, Pass
+from swath.copying.one_pass import SLABS_WRITTEN_BEHIND, TILES_IN_PLACE, TILES_READ_AHEAD, Pass
 from swath.copying.sides import Extents, Side
 from swath.copying.store import WriteBack
 

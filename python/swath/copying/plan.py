@@ -16,13 +16,12 @@ writes however short the runs were.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from collections.abc import Iterator
 from typing import Any
 
-from swath.copying.costs import PAGE_BYTES, Costs, at
-from swath.copying.sides import Extents, Side, pieces, same_order
+from swath.copying.costs import Costs, at
+from swath.copying.one_pass import Pass
+from swath.copying.sides import Extents, Side
 from swath.errors import ArgumentError
 
 MIB = 1 << 20
@@ -31,27 +30,9 @@ OVERHEAD_BYTES = 7 * MIB
 TYPICAL_OVERHEAD_BYTES = 7 * MIB // 4
 """What they take as a rule: 0 to 3.5 MiB over the grid of `swath bench copy --grid`. Threads that code chunks take all
 that is kept back: each has a heap of its own, and its compressor another buffer."""
-METHOD_BYTES = 600 << 10
-"""What reading or writing one tile needs (docs/methods.md): a bounce buffer or a batch."""
-WORKERS = 8
-"""Threads that move chunks, each with memory of its own, where there is room for so many."""
-DECODE_SECONDS, ENCODE_SECONDS = 1e-9, 3e-9
-"""Of a core, for a byte of compressed chunks: a guess that suits zstd; data and codecs differ by tens."""
-LIBRARY_BYTES = 64 * MIB
-"""A slab that a format's library reads at once (library_access.py); there are two copies of it for a moment."""
-CHUNK_BYTES = 120
-"""Of the table that says where each chunk is, while it is made and afterwards."""
 SLAB_PART = 16
 SLAB_BYTES_MIN = 64 << 10
-TILES_READ_AHEAD = 2
-SLABS_WRITTEN_BEHIND = 2
-TILES_IN_PLACE = 3
-"""Where a tile is written from the memory that it was read into: one that is read, one that waits, one written."""
 STEPS = tuple(sorted({2**k for k in range(62)} | {3 * 2**k for k in range(61)}))
-AHEAD_RUN_BYTES, AHEAD_RUN_BYTES_MIN = 512 << 10, 32 << 10
-"""About as long as a device likes; shorter ones are as well read as they come, for each costs a call."""
-GROUPS_MIN = 4
-"""While the first group of bands is read nothing is written."""
 SECOND_PASS_PAYS = 0.9
 """Two passes need room for another file, and must be this much faster."""
 SCRATCH_CHUNK_BYTES_MIN = 4096
@@ -60,306 +41,6 @@ SHORT_SECONDS = 1.0
 """A copy that takes less gets no second pass."""
 START_SECONDS = 0.1
 """Planning, making the files, the journal."""
-STEP_SECONDS = 1e-4
-"""Of the interpreter, for reading one tile or writing one slab."""
-FRESH_REQUEST_SECONDS, FRESH_PAGE_SECONDS = 2e-6, 0.3e-6
-"""What a page that a file did not have in memory costs more to write than one that it had: by the request that makes
-it, and by itself (a long request makes large folios). Seen once, on ext4, with writes of 3 KiB, 4 KiB and 1 MiB to a
-reserved file: 1.30, 0.93 and 0.17 s a GiB at first, 0.61, 0.44 and 0.10 s again; a profile does not tell it yet."""
-DEVICE_SHARED = 0.5
-"""A device that reads and writes at once takes the longer of both, and this part of the shorter."""
-THREADS = 3.0
-"""Of a process: one reads, one shuffles, one writes."""
-HINDRANCE = 0.15
-"""So much of the work of processors is not hidden behind a device that is slower."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Pass:
-    """One way from file to file, tile by tile.
-
-    Attributes:
-        source, target: the two sides.
-        tile: extents of a tile.
-        slab: extents of the part of a tile that is brought into the target's order, and written, at once.
-        converts: whether elements get another dtype, from one buffer into another (not only another byte order, which
-            happens in place).
-        costs: what it is priced by.
-    """
-
-    source: Side
-    target: Side
-    tile: Extents
-    slab: Extents
-    converts: bool
-    costs: Costs
-
-    @property
-    def grid(self) -> Extents:
-        """Tiles along each dimension."""
-        return tuple(-(-n // e) if e else 0 for n, e in zip(self.target.shape, self.tile, strict=True))
-
-    @property
-    def tiles(self) -> int:
-        """How many there are."""
-        return math.prod(self.grid)
-
-    @property
-    def shuffles(self) -> bool:
-        """Whether elements of a tile change their order."""
-        return not same_order(self.source, self.target, self.tile)
-
-    @property
-    def in_place(self) -> bool:
-        """Whether a tile is written from the memory that it was read into."""
-        return not (self.shuffles or self.converts)
-
-    def box(self, index: int) -> tuple[slice, ...]:
-        """The tile of that number. They follow each other in the order of the target."""
-        places = [0] * len(self.tile)
-        for d in reversed(self.target.order):
-            index, places[d] = divmod(index, self.grid[d])
-        return tuple(
-            slice(p * e, min((p + 1) * e, n)) for p, e, n in zip(places, self.tile, self.target.shape, strict=True)
-        )
-
-    def slabs(self, extents: Extents) -> Iterator[tuple[slice, ...]]:
-        """The parts of a tile of these extents, in the order of the target."""
-        if self.in_place:
-            yield tuple(slice(0, e) for e in extents)
-            return
-        grid = [range(0, e, s) for e, s in zip(extents, self.slab, strict=True)]
-        for number in range(math.prod(len(g) for g in grid)):
-            begins = [0] * len(grid)
-            for d in reversed(self.target.order):
-                number, place = divmod(number, len(grid[d]))  # noqa: PLW2901
-                begins[d] = grid[d][place]
-            yield tuple(slice(b, min(b + s, e)) for b, s, e in zip(begins, self.slab, extents, strict=True))
-
-    @property
-    def band_tiles(self) -> int:
-        """After so many tiles what was written is contiguous, chunks included."""
-        chunk = self.target.chunk or (1,) * len(self.tile)
-        for place, d in enumerate(self.target.order):
-            if max(self.tile[d], chunk[d]) > 1 and self.target.shape[d] > 1:
-                faster = math.prod(self.grid[f] for f in self.target.order[place + 1 :])
-                return min(-(-chunk[d] // self.tile[d]), self.grid[d]) * faster
-        return 1
-
-    def span_of_band(self, side: Side, band: int) -> tuple[int, int] | None:
-        """The bytes of a band, [begin, end), from the first byte of that side; None where they are in no one piece.
-
-        Shape (100, 200) of 8 bytes, tiles of (10, 200): of a target in C order band 2 is [32000, 48000); of a source in
-        F order it is 200 pieces of 10 numbers each, and there is no span.
-        """
-        if side.strides is None:
-            return None
-        first = self.box(band * self.band_tiles)
-        last = self.box(min((band + 1) * self.band_tiles, self.tiles) - 1)
-        begin = sum(part.start * stride for part, stride in zip(first, side.strides, strict=True))
-        end = sum((part.stop - 1) * stride for part, stride in zip(last, side.strides, strict=True)) + side.itemsize
-        elements = self.band_bytes // max(self.target.itemsize, 1)
-        return (begin, end) if end - begin <= elements * side.itemsize else None
-
-    @property
-    def band_bytes(self) -> int:
-        """Of a band."""
-        return min(self.band_tiles * math.prod(self.tile) * self.target.itemsize, self.target.nbytes)
-
-    @property
-    def is_merged(self) -> bool:
-        """Whether the page cache makes long writes of short ones."""
-        return self.band_bytes <= self.costs.merge_bytes
-
-    @functools.cached_property
-    def bands_at_once(self) -> int:
-        """The source's runs of so many bands are asked for at once (`swath.copying.ahead`); 1 where that is no use.
-
-        It is where they follow each other in the file, and are short; and where the page cache has room for them and
-        for as many more.
-        """
-        source, d = self.source, self._band_dimension
-        if d is None or self.tiles == 0 or source.strides is None:
-            return 1
-        if source.order[-1] != d or source.strides[d] != source.itemsize:
-            return 1
-        run_bytes = source.run_bytes(self.tile)
-        room = self.costs.ahead_bytes // max(2 * self.band_bytes * source.itemsize // self.target.itemsize, 1)
-        bands = min(AHEAD_RUN_BYTES // max(run_bytes, 1), room, self._bands_of_cycle // GROUPS_MIN)
-        return bands if bands > 1 and bands * run_bytes >= AHEAD_RUN_BYTES_MIN else 1
-
-    def tiles_of_group(self, index: int) -> range:
-        """The tiles of the bands that are asked for together with that of tile `index`."""
-        cycle = self._bands_of_cycle
-        band = index // self.band_tiles
-        first = band - band % cycle % self.bands_at_once
-        end = min(first + self.bands_at_once, band - band % cycle + cycle)
-        return range(first * self.band_tiles, min(end * self.band_tiles, self.tiles))
-
-    def box_of_group(self, group: range, place: int) -> tuple[slice, ...]:
-        """Tile `place` of the first band of a group, with those beside it in the other bands."""
-        box = list(self.box(group.start + place))
-        d = self._band_dimension
-        if d is not None:
-            box[d] = slice(box[d].start, self.box(group.stop - 1)[d].stop)
-        return tuple(box)
-
-    @property
-    def _band_dimension(self) -> int | None:
-        """That along which one band follows the other."""
-        chunk = self.target.chunk or (1,) * len(self.tile)
-        for d in self.target.order:
-            if max(self.tile[d], chunk[d]) > 1 and self.target.shape[d] > 1:
-                return d
-        return None
-
-    @property
-    def _bands_of_cycle(self) -> int:
-        """After so many bands they begin again at index 0 of that dimension."""
-        d = self._band_dimension
-        if d is None:
-            return 1
-        chunk = 1 if self.target.chunk is None else self.target.chunk[d]
-        return -(-self.grid[d] // min(-(-chunk // self.tile[d]), self.grid[d]))
-
-    @functools.cached_property
-    def read_requests(self) -> int:
-        """Contiguous runs of the source, tile by tile."""
-        return _requests(self.source, self.tile)
-
-    @functools.cached_property
-    def write_requests(self) -> int:
-        """Contiguous runs of the target, slab by slab."""
-        if self.in_place:
-            return _requests(self.target, self.tile)
-        return sum(
-            count * times * -(-math.prod(slab) * self.target.itemsize // self.target.run_bytes(slab))
-            for count, tile in pieces(self.target.shape, self.tile)
-            for times, slab in pieces(tile, self.slab)
-        )
-
-    @property
-    def tile_bytes(self) -> int:
-        """Of a tile as it is read."""
-        return math.prod(self.tile) * self.source.itemsize
-
-    @property
-    def slab_elements(self) -> int:
-        """Of a slab."""
-        return math.prod(self.slab)
-
-    @property
-    def memory_bytes(self) -> int:
-        """All buffers together, and what reading and writing need."""
-        if self.in_place:
-            buffers = TILES_IN_PLACE * self.tile_bytes
-        else:
-            buffers = (
-                TILES_READ_AHEAD * self.tile_bytes + SLABS_WRITTEN_BEHIND * self.slab_elements * self.target.itemsize
-            )
-            if self.shuffles and self.converts:
-                buffers += self.slab_elements * self.source.itemsize
-        for side in (self.source, self.target):
-            buffers += self._moving_bytes(side) + side.table_entries * CHUNK_BYTES
-        return buffers
-
-    def _moving_bytes(self, side: Side) -> int:
-        """What reading or writing a tile needs beside the tile."""
-        if side.worker_bytes:
-            return self.chunk_buffer_bytes(side)
-        slab = 2 * min(LIBRARY_BYTES, self.tile_bytes) if side.through_library else METHOD_BYTES
-        return min(slab, self.tile_bytes)
-
-    def chunk_buffer_bytes(self, side: Side) -> int:
-        """Of all threads that move the chunks of a side: one in any case, more within half of a tile."""
-        return max(side.worker_bytes, min(WORKERS * side.worker_bytes, self.tile_bytes // 2))
-
-    @functools.cached_property
-    def seconds(self) -> dict[str, float]:
-        """Of each stage; "last", the writing of the last band to the device; and "total".
-
-        Stages overlap; the first tile and the last band do not. Of what a device reads and writes at the same time it
-        hides a part; processors copy from and to the page cache, and in memory. More workers share all but the device,
-        and the turns at one file.
-        """
-        costs = self.costs
-        workers = costs.workers * costs.nodes
-        tiles = max(self.tiles / workers, 1)  # of each
-        # Linux lets one process of a node at a time write to a file: only files of their own are written at once.
-        writers = workers if self.target.worker_bytes and self.target.whole_chunks else costs.nodes
-        read_run = self.source.nbytes / max(self.read_requests, 1)
-        write_run = self.target.nbytes / max(self.write_requests, 1)
-        # A compressed chunk is read whole for every tile that has a part of it.
-        again = self._times_read
-        decoding = again * self.source.nbytes * DECODE_SECONDS if self.source.is_compressed else 0.0
-        encoding = self.target.nbytes * ENCODE_SECONDS if self.target.is_compressed else 0.0
-        asked, asked_run = self.read_requests / self.bands_at_once, read_run * self.bands_at_once
-        reading = again * asked * (at(costs.read, asked_run) + costs.read_jump)
-        copied_in = again * self.read_requests * at(costs.cache_read, read_run) + decoding
-        writing = self.write_requests * at(costs.cache_write, write_run) + encoding + self._fresh_seconds
-        far = 1 << 24
-        to_device = self.target.nbytes * at(costs.write, far) / far
-        if not self.is_merged:
-            to_device = max(to_device, self.write_requests * (at(costs.write, write_run) + costs.write_jump))
-        shuffling = 0.0 if self.in_place else self.source.nbytes * costs.shuffle_byte
-        # What no reading is left to hide. Of a band that is too long the kernel writes parts by itself.
-        last = to_device * min(min(self.band_bytes, costs.merge_bytes) / max(self.target.nbytes, 1), 1.0)
-        meanwhile = to_device - last
-        busy = {
-            "device": max(reading, meanwhile) + DEVICE_SHARED * min(reading, meanwhile),
-            "processors": (copied_in + writing + shuffling)
-            / (max(min(costs.cores, THREADS * costs.workers), 1.0) * costs.nodes),
-            "reading": max(reading, (copied_in - decoding) / workers + decoding / (costs.cores * costs.nodes)),
-            "shuffling": shuffling / workers,
-            "writing": (writing - encoding) / writers + encoding / (costs.cores * costs.nodes),
-        }
-        # Every tile and slab is asked for by the interpreter, one at a time.
-        slabs = 1 if self.in_place else math.prod(self.tile) / max(self.slab_elements, 1)
-        busy["interpreter"] = STEP_SECONDS * tiles * (1 + slabs)
-        # What waits for the device still costs something: threads take each other's cores and locks.
-        beside = HINDRANCE * ((copied_in + shuffling + writing) / costs.nodes + busy["interpreter"])
-        # The first tile is only read, or the first bands that are asked for at once; the last one is only written.
-        first = max(1 / tiles, self.bands_at_once * self.band_tiles / self.tiles if self.bands_at_once > 1 else 0.0)
-        ends = busy["reading"] * first + writing / writers / tiles
-        slowest = max(busy.values())
-        return {**busy, "last": last, "total": slowest + beside + min(ends, slowest) + last + costs.sync}
-
-    @property
-    def _fresh_seconds(self) -> float:
-        """Of the pages of the target, all of which are new: requests of 1 KiB make one in four."""
-        pages = self.target.nbytes / PAGE_BYTES
-        return min(self.write_requests, pages) * FRESH_REQUEST_SECONDS + pages * FRESH_PAGE_SECONDS
-
-    @property
-    def _times_read(self) -> float:
-        """How many times a chunk that is moved whole is read, for all tiles that have a part of it.
-
-        Along a dimension, tiles of e elements each touch 1 + (e - gcd(e, c)) / c chunks of c on average: of tiles of 6
-        and chunks of 4 every second tile touches 2, every second one 2, too: chunks are read 4 / 3 times.
-        """
-        side = self.source
-        if side.chunk is None or not (side.through_library or side.whole_chunks):
-            return 1.0
-        return math.prod(
-            1.0 if e in (0, n) else (e + c - math.gcd(e, c)) / e
-            for c, e, n in zip(side.chunk, self.tile, side.shape, strict=True)
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        return {
-            "tile": list(self.tile),
-            "slab": list(self.slab),
-            "tiles": self.tiles,
-            "band_bytes": self.band_bytes,
-            "is_merged": self.is_merged,
-            "read_requests": self.read_requests,
-            "write_requests": self.write_requests,
-            "read_bytes": self.source.nbytes,
-            "written_bytes": self.target.nbytes,
-            "memory_bytes": self.memory_bytes,
-            "seconds": self.seconds,
-        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -514,13 +195,6 @@ def _slab(target: Side, tile: Extents, slab_bytes: int) -> Extents:
         if math.prod(slab) * target.itemsize <= slab_bytes:
             break
     return tuple(slab)
-
-
-def _requests(side: Side, tile: Extents) -> int:
-    return sum(
-        count * -(-math.prod(extents) * side.itemsize // side.run_bytes(extents))
-        for count, extents in pieces(side.shape, tile)
-    )
 
 
 def _total(passes: tuple[Pass, ...]) -> float:

@@ -10,7 +10,8 @@ from swath import _core, formats, profile
 from swath.aside import Aside
 from swath.copying.costs import Costs
 from swath.copying.journal import Journal, remove, working_path
-from swath.copying.plan import CopyPlan, Pass, make_plan
+from swath.copying.one_pass import Pass
+from swath.copying.plan import CopyPlan, make_plan
 from swath.copying.request import CopyRequest
 from swath.copying.sides import Side
 from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from swath import _core, formats, progress
 from swath.array import Array
 from swath.copying.costs import Costs
+from swath.copying.one_pass import Pass
 from swath.copying.pipeline import Elements, Progress, Tiles
-from swath.copying.plan import Pass, make_plan
+from swath.copying.plan import make_plan
 from swath.copying.request import checked_axes, memory_bytes
 from swath.copying.sides import Side
 from swath.errors import ArgumentError

@@ -1,0 +1,260 @@
+"""One pass of a copy from file to file, tile by tile: which tiles, in which order, with how much memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from swath.copying import price
+from swath.copying.costs import Costs
+from swath.copying.sides import Extents, Side, pieces, same_order
+
+MIB = 1 << 20
+METHOD_BYTES = 600 << 10
+"""What reading or writing one tile needs (docs/methods.md): a bounce buffer or a batch."""
+WORKERS = 8
+"""Threads that move chunks, each with memory of its own, where there is room for so many."""
+LIBRARY_BYTES = 64 * MIB
+"""A slab that a format's library reads at once (library_access.py); there are two copies of it for a moment."""
+CHUNK_BYTES = 120
+"""Of the table that says where each chunk is, while it is made and afterwards."""
+TILES_READ_AHEAD = 2
+SLABS_WRITTEN_BEHIND = 2
+TILES_IN_PLACE = 3
+"""Where a tile is written from the memory that it was read into: one that is read, one that waits, one written."""
+AHEAD_RUN_BYTES, AHEAD_RUN_BYTES_MIN = 512 << 10, 32 << 10
+"""About as long as a device likes; shorter ones are as well read as they come, for each costs a call."""
+GROUPS_MIN = 4
+"""While the first group of bands is read nothing is written."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Pass:
+    """One way from file to file, tile by tile.
+
+    Attributes:
+        source, target: the two sides.
+        tile: extents of a tile.
+        slab: extents of the part of a tile that is brought into the target's order, and written, at once.
+        converts: whether elements get another dtype, from one buffer into another (not only another byte order, which
+            happens in place).
+        costs: what it is priced by.
+    """
+
+    source: Side
+    target: Side
+    tile: Extents
+    slab: Extents
+    converts: bool
+    costs: Costs
+
+    @property
+    def grid(self) -> Extents:
+        """Tiles along each dimension."""
+        return tuple(-(-n // e) if e else 0 for n, e in zip(self.target.shape, self.tile, strict=True))
+
+    @property
+    def tiles(self) -> int:
+        """How many there are."""
+        return math.prod(self.grid)
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether elements of a tile change their order."""
+        return not same_order(self.source, self.target, self.tile)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether a tile is written from the memory that it was read into."""
+        return not (self.shuffles or self.converts)
+
+    def box(self, index: int) -> tuple[slice, ...]:
+        """The tile of that number. They follow each other in the order of the target."""
+        places = [0] * len(self.tile)
+        for d in reversed(self.target.order):
+            index, places[d] = divmod(index, self.grid[d])
+        return tuple(
+            slice(p * e, min((p + 1) * e, n)) for p, e, n in zip(places, self.tile, self.target.shape, strict=True)
+        )
+
+    def slabs(self, extents: Extents) -> Iterator[tuple[slice, ...]]:
+        """The parts of a tile of these extents, in the order of the target."""
+        if self.in_place:
+            yield tuple(slice(0, e) for e in extents)
+            return
+        grid = [range(0, e, s) for e, s in zip(extents, self.slab, strict=True)]
+        for number in range(math.prod(len(g) for g in grid)):
+            begins = [0] * len(grid)
+            for d in reversed(self.target.order):
+                number, place = divmod(number, len(grid[d]))  # noqa: PLW2901
+                begins[d] = grid[d][place]
+            yield tuple(slice(b, min(b + s, e)) for b, s, e in zip(begins, self.slab, extents, strict=True))
+
+    @property
+    def band_tiles(self) -> int:
+        """After so many tiles what was written is contiguous, chunks included."""
+        chunk = self.target.chunk or (1,) * len(self.tile)
+        for place, d in enumerate(self.target.order):
+            if max(self.tile[d], chunk[d]) > 1 and self.target.shape[d] > 1:
+                faster = math.prod(self.grid[f] for f in self.target.order[place + 1 :])
+                return min(-(-chunk[d] // self.tile[d]), self.grid[d]) * faster
+        return 1
+
+    def span_of_band(self, side: Side, band: int) -> tuple[int, int] | None:
+        """The bytes of a band, [begin, end), from the first byte of that side; None where they are in no one piece.
+
+        Shape (100, 200) of 8 bytes, tiles of (10, 200): of a target in C order band 2 is [32000, 48000); of a source in
+        F order it is 200 pieces of 10 numbers each, and there is no span.
+        """
+        if side.strides is None:
+            return None
+        first = self.box(band * self.band_tiles)
+        last = self.box(min((band + 1) * self.band_tiles, self.tiles) - 1)
+        begin = sum(part.start * stride for part, stride in zip(first, side.strides, strict=True))
+        end = sum((part.stop - 1) * stride for part, stride in zip(last, side.strides, strict=True)) + side.itemsize
+        elements = self.band_bytes // max(self.target.itemsize, 1)
+        return (begin, end) if end - begin <= elements * side.itemsize else None
+
+    @property
+    def band_bytes(self) -> int:
+        """Of a band."""
+        return min(self.band_tiles * math.prod(self.tile) * self.target.itemsize, self.target.nbytes)
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether the page cache makes long writes of short ones."""
+        return self.band_bytes <= self.costs.merge_bytes
+
+    @functools.cached_property
+    def bands_at_once(self) -> int:
+        """The source's runs of so many bands are asked for at once (`swath.copying.ahead`); 1 where that is no use.
+
+        It is where they follow each other in the file, and are short; and where the page cache has room for them and
+        for as many more.
+        """
+        source, d = self.source, self._band_dimension
+        if d is None or self.tiles == 0 or source.strides is None:
+            return 1
+        if source.order[-1] != d or source.strides[d] != source.itemsize:
+            return 1
+        run_bytes = source.run_bytes(self.tile)
+        room = self.costs.ahead_bytes // max(2 * self.band_bytes * source.itemsize // self.target.itemsize, 1)
+        bands = min(AHEAD_RUN_BYTES // max(run_bytes, 1), room, self._bands_of_cycle // GROUPS_MIN)
+        return bands if bands > 1 and bands * run_bytes >= AHEAD_RUN_BYTES_MIN else 1
+
+    def tiles_of_group(self, index: int) -> range:
+        """The tiles of the bands that are asked for together with that of tile `index`."""
+        cycle = self._bands_of_cycle
+        band = index // self.band_tiles
+        first = band - band % cycle % self.bands_at_once
+        end = min(first + self.bands_at_once, band - band % cycle + cycle)
+        return range(first * self.band_tiles, min(end * self.band_tiles, self.tiles))
+
+    def box_of_group(self, group: range, place: int) -> tuple[slice, ...]:
+        """Tile `place` of the first band of a group, with those beside it in the other bands."""
+        box = list(self.box(group.start + place))
+        d = self._band_dimension
+        if d is not None:
+            box[d] = slice(box[d].start, self.box(group.stop - 1)[d].stop)
+        return tuple(box)
+
+    @property
+    def _band_dimension(self) -> int | None:
+        """That along which one band follows the other."""
+        chunk = self.target.chunk or (1,) * len(self.tile)
+        for d in self.target.order:
+            if max(self.tile[d], chunk[d]) > 1 and self.target.shape[d] > 1:
+                return d
+        return None
+
+    @property
+    def _bands_of_cycle(self) -> int:
+        """After so many bands they begin again at index 0 of that dimension."""
+        d = self._band_dimension
+        if d is None:
+            return 1
+        chunk = 1 if self.target.chunk is None else self.target.chunk[d]
+        return -(-self.grid[d] // min(-(-chunk // self.tile[d]), self.grid[d]))
+
+    @functools.cached_property
+    def read_requests(self) -> int:
+        """Contiguous runs of the source, tile by tile."""
+        return _requests(self.source, self.tile)
+
+    @functools.cached_property
+    def write_requests(self) -> int:
+        """Contiguous runs of the target, slab by slab."""
+        if self.in_place:
+            return _requests(self.target, self.tile)
+        return sum(
+            count * times * -(-math.prod(slab) * self.target.itemsize // self.target.run_bytes(slab))
+            for count, tile in pieces(self.target.shape, self.tile)
+            for times, slab in pieces(tile, self.slab)
+        )
+
+    @property
+    def tile_bytes(self) -> int:
+        """Of a tile as it is read."""
+        return math.prod(self.tile) * self.source.itemsize
+
+    @property
+    def slab_elements(self) -> int:
+        """Of a slab."""
+        return math.prod(self.slab)
+
+    @property
+    def memory_bytes(self) -> int:
+        """All buffers together, and what reading and writing need."""
+        if self.in_place:
+            buffers = TILES_IN_PLACE * self.tile_bytes
+        else:
+            buffers = (
+                TILES_READ_AHEAD * self.tile_bytes + SLABS_WRITTEN_BEHIND * self.slab_elements * self.target.itemsize
+            )
+            if self.shuffles and self.converts:
+                buffers += self.slab_elements * self.source.itemsize
+        for side in (self.source, self.target):
+            buffers += self._moving_bytes(side) + side.table_entries * CHUNK_BYTES
+        return buffers
+
+    def _moving_bytes(self, side: Side) -> int:
+        """What reading or writing a tile needs beside the tile."""
+        if side.worker_bytes:
+            return self.chunk_buffer_bytes(side)
+        slab = 2 * min(LIBRARY_BYTES, self.tile_bytes) if side.through_library else METHOD_BYTES
+        return min(slab, self.tile_bytes)
+
+    def chunk_buffer_bytes(self, side: Side) -> int:
+        """Of all threads that move the chunks of a side: one in any case, more within half of a tile."""
+        return max(side.worker_bytes, min(WORKERS * side.worker_bytes, self.tile_bytes // 2))
+
+    @functools.cached_property
+    def seconds(self) -> dict[str, float]:
+        """Predicted, of each stage and in all: see `price.seconds_of`."""
+        return price.seconds_of(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "tile": list(self.tile),
+            "slab": list(self.slab),
+            "tiles": self.tiles,
+            "band_bytes": self.band_bytes,
+            "is_merged": self.is_merged,
+            "read_requests": self.read_requests,
+            "write_requests": self.write_requests,
+            "read_bytes": self.source.nbytes,
+            "written_bytes": self.target.nbytes,
+            "memory_bytes": self.memory_bytes,
+            "seconds": self.seconds,
+        }
+
+
+def _requests(side: Side, tile: Extents) -> int:
+    return sum(
+        count * -(-math.prod(extents) * side.itemsize // side.run_bytes(extents))
+        for count, extents in pieces(side.shape, tile)
+    )
