@@ -31,13 +31,19 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def runs(monkeypatch):
-    """Of every operation that a rank was asked for: whether it was done again, or planned and carried out."""
+    """Of every operation that a rank was asked for: whether it was done again, at once, or when all had agreed."""
     seen = []
-    run, again = _core.run, _core.Again
+    run, at_once, again = _core.run, _core.read_then_agree, _core.Again
 
     def recorded(*arguments):
         seen.append("planned")
         return run(*arguments)
+
+    def recorded_at_once(*arguments):
+        outcome = at_once(*arguments)
+        if outcome.counters is not None:
+            seen.append("at once")
+        return outcome
 
     class Recorded:
         def __init__(self, *arguments):
@@ -50,6 +56,7 @@ def runs(monkeypatch):
             return outcome
 
     monkeypatch.setattr(_core, "run", recorded)
+    monkeypatch.setattr(_core, "read_then_agree", recorded_at_once)
     monkeypatch.setattr(_core, "Again", Recorded)
     return seen
 
@@ -405,3 +412,90 @@ def test_what_will_be_synced_is_written_in_parts_that_the_device_can_begin_with(
         a.write(values + 2)
         assert a.counters.write_requests == 3
     np.testing.assert_array_equal(np.load(tmp_path / "new.npy"), values + 2)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5, 12])
+@pytest.mark.parametrize("method", ["auto", "direct", "sieve", "list"])
+def test_a_new_read_is_read_before_it_is_agreed_on(path, runs, ranks, method):
+    """Every step another selection, as in a program's time steps; all but the first by conditions that are known."""
+    d = swath.Distribution((swath.Cyclic(1),), grid=(ranks,))
+
+    def work(comm):
+        with swath.open(path, mode="r+", comm=comm) as a:
+            for row in (0, 1, 2, -1):
+                out = np.full(len(OLD[row, comm.rank :: ranks]), -1, "<i4" if row % 2 else ">i4")
+                a.read(d, selection=row, out=out, method=method)
+                np.testing.assert_array_equal(out, OLD[row, comm.rank :: ranks])
+                assert a.counters.read_bytes >= out.nbytes
+                assert a.last_plan.method == a.counters.method
+            a.write(np.ascontiguousarray(NEW[5, comm.rank :: ranks]), d, selection=5)
+            np.testing.assert_array_equal(a.read(d, selection=np.s_[5, :]), NEW[5, comm.rank :: ranks])
+            np.testing.assert_array_equal(a.read(d, selection=np.s_[5, 2:2]), [])
+
+    run_ranks(ranks, work)
+    assert runs.count("planned") == 2 * ranks  # the first read, and the write
+    assert runs.count("at once") == 5 * ranks
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_memory_that_is_not_packed_has_all_read_a_new_selection_by_a_plan_for_it(path, runs, culprit):
+    def work(comm):
+        with swath.open(path, comm=comm) as a:
+            for row, strided in enumerate((False, True, True, False, False)):
+                memory = np.full(4, -1, "<i4")
+                out = memory[::2] if strided and comm.rank == culprit else memory[:2]
+                a.read(swath.Distribution((swath.Block(),), grid=(3,)), selection=row, out=out, method="direct")
+                np.testing.assert_array_equal(out, OLD[row, 2 * comm.rank : 2 * comm.rank + 2])
+                assert (memory[1::2] == -1).all() or not (strided and comm.rank == culprit)
+
+    run_ranks(3, work)
+    # Only the last follows one that all had packed memory for.
+    assert runs.count("at once") == 3
+    assert runs.count("planned") == 4 * 3
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_new_read_of_what_is_not_in_the_page_cache_is_agreed_on_first(path, runs, ranks):
+    d = swath.Distribution((swath.Block(),), grid=(ranks,))
+
+    def work(comm):
+        with swath.open(path, comm=comm) as a:
+            for row, leaves in enumerate((False, False, True, False, False)):
+                comm.barrier()
+                if leaves and comm.rank == 0:
+                    page_cache.evict(str(path))
+                comm.barrier()
+                share = a.read(d, selection=row, method="direct")
+                np.testing.assert_array_equal(share, np.array_split(OLD[row], ranks)[comm.rank])
+
+    page_cache.evict(str(path))
+    if page_cache.cached_fraction(str(path)) > 0:
+        pytest.skip("this file system keeps its files in memory, or the kernel does not tell")
+    path.read_bytes()
+    run_ranks(ranks, work)
+    assert runs.count("at once") == 2 * ranks
+    assert runs.count("planned") == 3 * ranks
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_errors_of_a_read_at_once_are_those_of_all(path, culprit):
+    d = swath.Distribution((swath.Block(),), grid=(3,))
+
+    def work(comm):
+        engine = "fault:read@1=EIO" if comm.rank == culprit else "posix"
+        told = []
+        with swath.open(path, comm=comm, engine=engine) as a:
+            a.read(d, selection=0, method="direct")
+            for row, out in ((1, None), (2, np.zeros(3 if comm.rank == culprit else 2, "<i4"))):
+                with pytest.raises(swath.Error) as raised:
+                    a.read(d, selection=row, method="direct", out=out)
+                told.append(str(raised.value))
+            with pytest.raises(swath.DisagreementError, match="ask for different things"):
+                a.read(d, selection=3 if comm.rank == culprit else 4, method="direct")
+            np.testing.assert_array_equal(a.read(d, selection=5, method="direct"), OLD[5].reshape(3, 2)[comm.rank])
+        return told
+
+    told = run_ranks(3, work)
+    assert told[0] == told[1] == told[2]
+    assert told[0][0].startswith(f"rank {culprit}: read {path} at ")
+    assert told[0][1].startswith(f"rank {culprit}: out: shape (3,)")

@@ -23,6 +23,22 @@ int64_t steps_of(const Engine& engine, int64_t begin, int64_t bytes) {
   return std::lround(engine.cached_part(begin, bytes).value_or(1) * static_cast<double>(kCachedSteps));
 }
 
+bool reads_without_meeting(const Plan& plan) {
+  return plan.request.direction == Direction::kRead && plan.method != Method::kTwoPhase;
+}
+
+// Whether all ranks came with the same plan.
+bool planned_alike(const std::vector<Note>& notes) {
+  const int64_t by = notes.front()[kPlannedBy];
+  return by != kNothingYet &&
+         std::all_of(notes.begin(), notes.end(), [by](const Note& one) { return one[kPlannedBy] == by; });
+}
+
+void fill_what_is_absent(const Plan& plan, const LocalMemory& memory, std::span<const std::byte> fill) {
+  const Layout& layout = *plan.request.layout;
+  if (plan.request.direction == Direction::kRead && layout.has_absent_chunks()) fill_absent(layout, memory, fill);
+}
+
 }  // namespace
 
 int64_t cached_steps(const Engine& engine, const Layout& layout, const Sharing& sharing) {
@@ -30,10 +46,28 @@ int64_t cached_steps(const Engine& engine, const Layout& layout, const Sharing& 
   return steps_of(engine, touched.begin, touched.bytes);
 }
 
-int64_t Again::Outcome::slowest_nanoseconds() const {
+int64_t Outcome::slowest_nanoseconds() const {
   int64_t slowest = 0;
   for (const Note& note : notes) slowest = std::max(slowest, note[kOwnNanoseconds]);
   return slowest;
+}
+
+Outcome read_then_agree(const Plan& plan, const std::string& asked, const Note& note, const LocalMemory& memory,
+                        std::span<const std::byte> fill, Comm& comm, Engine& engine) {
+  Progress unwatched;
+  Counters counters;
+  std::optional<Error> failure;
+  try {
+    counters = run_own_part(plan, comm, engine, memory, unwatched);
+  } catch (const Error& error) {
+    failure = error;
+  }
+  Outcome outcome{agree_same(comm, asked, failure, note), std::nullopt};
+  if (planned_alike(outcome.notes)) {
+    fill_what_is_absent(plan, memory, fill);
+    outcome.counters = counters;
+  }
+  return outcome;
 }
 
 Again::Again(Plan plan, std::string asked, const Note& note, bool sees_cache, LocalMemory memory,
@@ -42,7 +76,6 @@ Again::Again(Plan plan, std::string asked, const Note& note, bool sees_cache, Lo
       asked_(std::move(asked)),
       note_(note),
       sees_cache_(sees_cache),
-      reads_at_once_(plan_.request.direction == Direction::kRead && plan_.method != Method::kTwoPhase),
       fill_(std::move(fill)),
       memory_(std::move(memory)),
       comm_(comm),
@@ -53,31 +86,24 @@ Again::Again(Plan plan, std::string asked, const Note& note, bool sees_cache, Lo
   touched_bytes_ = touched.bytes;
 }
 
-Again::Outcome Again::carry_out(std::byte* address, int64_t own_nanoseconds) {
+Outcome Again::carry_out(std::byte* address, int64_t own_nanoseconds) {
   memory_.addresses.front() = address;
   Note note = note_;
   note[kOwnNanoseconds] = own_nanoseconds;
   if (sees_cache_) note[kCached] = steps_of(engine_, touched_begin_, touched_bytes_);
-  note[kIsAgain] = note[kCached] == note_[kCached] ? 1 : 0;
-
-  Progress unwatched;
-  Counters counters;
-  std::optional<Error> failure;
-  if (reads_at_once_ && note[kIsAgain] == 1) {
-    try {
-      counters = run_own_part(plan_, comm_, engine_, memory_, unwatched);
-    } catch (const Error& error) {
-      failure = error;
-    }
+  note[kPlannedBy] = note[kCached] == note_[kCached] ? kSameOperation : kNothingYet;
+  if (note[kPlannedBy] == kSameOperation && reads_without_meeting(plan_)) {
+    return read_then_agree(plan_, asked_, note, memory_, fill_, comm_, engine_);
   }
-  Outcome outcome{agree_same(comm_, asked_, failure, note), std::nullopt};
-  const bool by_all =
-      std::all_of(outcome.notes.begin(), outcome.notes.end(), [](const Note& one) { return one[kIsAgain] == 1; });
-  if (!by_all) return outcome;
-  if (!reads_at_once_) counters = run(plan_, comm_, engine_, memory_, unwatched);
-  const Layout& layout = *plan_.request.layout;
-  if (plan_.request.direction == Direction::kRead && layout.has_absent_chunks()) fill_absent(layout, memory_, fill_);
-  outcome.counters = counters;
+  return agree_then_run(note);
+}
+
+Outcome Again::agree_then_run(const Note& note) {
+  Outcome outcome{agree_same(comm_, asked_, std::nullopt, note), std::nullopt};
+  if (!planned_alike(outcome.notes)) return outcome;
+  Progress unwatched;
+  outcome.counters = run(plan_, comm_, engine_, memory_, unwatched);
+  fill_what_is_absent(plan_, memory_, fill_);
   return outcome;
 }
 

@@ -66,7 +66,7 @@ Plan cyclic_plan(Direction direction, Method method, int ranks) {
 Again again_of(const Plan& plan, const std::string& asked, Share& share, Comm& comm, Engine& engine) {
   LocalMemory memory{plan.request.sharing.parts(share.rank, kElementBytes), {share.memory.data()}};
   Note note{};
-  note[Again::kCached] = share.rank == 0 ? kCachedSteps : 0;
+  note[kCached] = share.rank == 0 ? kCachedSteps : 0;
   return Again(plan, asked, note, share.rank == 0, std::move(memory), {}, comm, engine);
 }
 
@@ -148,7 +148,7 @@ TEST(Again, IsNotDoneWhereTheRankThatSeesTheCacheSeesAnother) {
         comm.barrier();
         const auto outcome = again.carry_out(share.memory.data(), 0);
         EXPECT_FALSE(outcome.counters);
-        EXPECT_EQ(outcome.notes[0][Again::kCached], kCachedSteps / 2);
+        EXPECT_EQ(outcome.notes[0][kCached], kCachedSteps / 2);
         comm.barrier();
         cached = 98;  // a few pages make no difference
         comm.barrier();
@@ -173,14 +173,14 @@ TEST(Again, IsNotDoneWhereARankPlansAnewAndIsAnErrorWhereOneAsksForAnotherThing)
         Again again = again_of(cyclic_plan(direction, Method::kDirect, 3), "it", share, comm, engine);
         if (comm.rank() == other) {
           Note note{};
-          note[Again::kMemoryBlock] = 8;
+          note[kMemoryBlock] = 8;
           const auto notes = agree_same(comm, "it", std::nullopt, note);
-          EXPECT_EQ(notes[static_cast<size_t>((other + 1) % 3)][Again::kIsAgain], 1);
+          EXPECT_EQ(notes[static_cast<size_t>((other + 1) % 3)][kPlannedBy], kSameOperation);
           agree_same(comm, "another");
         } else {
           const auto outcome = again.carry_out(share.memory.data(), 0);
           EXPECT_FALSE(outcome.counters);
-          EXPECT_EQ(outcome.notes[static_cast<size_t>(other)][Again::kMemoryBlock], 8);
+          EXPECT_EQ(outcome.notes[static_cast<size_t>(other)][kMemoryBlock], 8);
           again.carry_out(share.memory.data(), 0);
         }
       });
@@ -208,6 +208,72 @@ TEST(Again, AnErrorOfOneRankIsThatOfAll) {
         EXPECT_EQ(std::string(error.what()).substr(0, 7), "rank " + std::to_string(culprit) + ":");
         EXPECT_EQ(error.os_error(), errors[0].os_error());
       }
+    }
+  }
+}
+
+Outcome read_at_once(Share& share, Comm& comm, Engine& engine) {
+  const Plan plan = cyclic_plan(Direction::kRead, Method::kList, share.ranks);
+  const LocalMemory memory{plan.request.sharing.parts(share.rank, kElementBytes), {share.memory.data()}};
+  Note note{};
+  note[kOwnNanoseconds] = share.rank + 7;
+  note[kPlannedBy] = kConditionsAgreedLast;
+  return read_then_agree(plan, "it", note, memory, {}, comm, engine);
+}
+
+TEST(ReadThenAgree, ReadsWhatTheFileHolds) {
+  const EngineTestFile file;
+  const Bytes before = counting_bytes(400);
+  file.write(before);
+  const std::atomic<int> cached{100};
+  for (const int ranks : {1, 2, 5}) {
+    const auto errors = on_ranks(ranks, static_cast<uint64_t>(ranks), [&](Comm& comm) {
+      Share share{comm.rank(), ranks};
+      TellingEngine engine(file.path(), cached);
+      const auto outcome = read_at_once(share, comm, engine);
+      ASSERT_TRUE(outcome.counters);
+      EXPECT_EQ(outcome.counters->read_bytes, std::ssize(share.memory));
+      EXPECT_EQ(outcome.slowest_nanoseconds(), ranks - 1 + 7);
+      share.for_each_byte([&](const std::byte& byte, size_t offset) { EXPECT_EQ(byte, before[offset]); });
+    });
+    for (const Error& error : errors) EXPECT_EQ(error.kind(), ErrorKind::kNone) << error.what();
+  }
+}
+
+TEST(ReadThenAgree, DoesNotCountBesideARankWhosePlanIsAnother) {
+  const EngineTestFile file;
+  file.write(counting_bytes(400));
+  const std::atomic<int> cached{100};
+  for (int other = 0; other < 3; ++other) {
+    const auto errors = on_ranks(3, static_cast<uint64_t>(other), [&](Comm& comm) {
+      Share share{comm.rank(), 3};
+      TellingEngine engine(file.path(), cached);
+      Again again = again_of(cyclic_plan(Direction::kRead, Method::kDirect, 3), "it", share, comm, engine);
+      const bool is_other = comm.rank() == other;
+      EXPECT_FALSE((is_other ? again.carry_out(share.memory.data(), 0) : read_at_once(share, comm, engine)).counters);
+      if (is_other) {
+        EXPECT_EQ(agree_same(comm, "it")[static_cast<size_t>((other + 1) % 3)][kPlannedBy], kConditionsAgreedLast);
+      } else {
+        EXPECT_FALSE(read_at_once(share, comm, engine).counters);
+      }
+    });
+    for (const Error& error : errors) EXPECT_EQ(error.kind(), ErrorKind::kNone) << error.what();
+  }
+}
+
+TEST(ReadThenAgree, AnErrorOfOneRankIsThatOfAll) {
+  const EngineTestFile file;
+  file.write(counting_bytes(400));
+  for (int culprit = 0; culprit < 3; ++culprit) {
+    const auto errors = on_ranks(3, static_cast<uint64_t>(culprit), [&](Comm& comm) {
+      Share share{comm.rank(), 3};
+      const auto engine = open_engine(file.path(), OpenMode::kReadWrite,
+                                      {.engine = comm.rank() == culprit ? "fault:read@2=EIO" : "posix"});
+      read_at_once(share, comm, *engine);
+    });
+    for (const Error& error : errors) {
+      EXPECT_EQ(error.kind(), ErrorKind::kStore);
+      EXPECT_EQ(std::string(error.what()).substr(0, 7), "rank " + std::to_string(culprit) + ":");
     }
   }
 }

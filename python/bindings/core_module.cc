@@ -385,6 +385,7 @@ NB_MODULE(_core, m) {
           },
           "method"_a, "rank"_a)
       .def_prop_ro("price", [](const swath::Plan& plan) { return price_dict(plan.price()); })
+      .def_prop_ro("seconds", [](const swath::Plan& plan) { return plan.price().seconds(); })
       .def_prop_ro("tuning", [](const swath::Plan& plan) { return tuning_dict(plan.request.tuning); })
       .def("candidates",
            [](const swath::Plan& plan) {
@@ -562,10 +563,21 @@ NB_MODULE(_core, m) {
       "plan"_a, "comm"_a, "engine"_a, "arrays"_a, "fill"_a, "progress"_a.none() = nb::none(), "Collective.");
 
   using swath::Again;
-  nb::class_<Again::Outcome>(m, "Outcome")
-      .def_ro("notes", &Again::Outcome::notes)
-      .def_ro("counters", &Again::Outcome::counters)
-      .def_prop_ro("slowest_nanoseconds", &Again::Outcome::slowest_nanoseconds);
+  nb::class_<swath::Outcome>(m, "Outcome")
+      .def_ro("notes", &swath::Outcome::notes)
+      .def_ro("counters", &swath::Outcome::counters)
+      .def_prop_ro("slowest_nanoseconds", &swath::Outcome::slowest_nanoseconds);
+  m.def(
+      "read_then_agree",
+      [](const swath::Plan& plan, const std::string& asked, const swath::Note& note, const nb::list& arrays,
+         const nb::bytes& fill, Comm& comm, swath::Engine& engine) {
+        const auto memory = memory_of(plan.request.sharing, comm.rank(), plan.request.layout->element_bytes(), arrays);
+        const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
+        nb::gil_scoped_release release;
+        return swath::read_then_agree(plan, asked, note, memory, element, comm, engine);
+      },
+      "plan"_a, "asked"_a, "note"_a, "arrays"_a, "fill"_a, "comm"_a, "engine"_a,
+      "Collective, beside ranks that agree with a note that says otherwise. By a plan in which no ranks meet.");
   nb::class_<Again>(m, "Again", "A short operation as it was carried out, to be carried out again.")
       .def(
           "__init__",
@@ -588,6 +600,7 @@ NB_MODULE(_core, m) {
           },
           "array"_a, "own_nanoseconds"_a, "Collective. `array` must be of the same shape and strides as before.");
   m.attr("CACHED_STEPS") = swath::kCachedSteps;
+  m.attr("BY_CONDITIONS_AGREED_LAST") = static_cast<int64_t>(swath::kConditionsAgreedLast);
 
   bind_chunks(m);
 

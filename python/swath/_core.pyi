@@ -116,6 +116,8 @@ class Plan:
     def price(self) -> dict[str, Any]: ...
     @property
     def tuning(self) -> dict[str, int]: ...
+    @property
+    def seconds(self) -> float: ...
     def text(self, title: str, ranks_shown: int = 16) -> str: ...
 
 def make_plan(
@@ -222,6 +224,7 @@ def run(
 ) -> Counters: ...
 
 CACHED_STEPS: int
+BY_CONDITIONS_AGREED_LAST: int
 
 class Outcome:
     @property
@@ -230,6 +233,10 @@ class Outcome:
     def counters(self) -> Counters | None: ...
     @property
     def slowest_nanoseconds(self) -> int: ...
+
+def read_then_agree(
+    plan: Plan, asked: str, note: Sequence[int], arrays: Arrays, fill: bytes, comm: Comm, engine: Engine
+) -> Outcome: ...
 
 class Again:
     def __init__(

@@ -163,8 +163,8 @@ class Array:
     ) -> Any:
         """Read this rank's share. Collective over the communicator that the array was opened with.
 
-        What any rank wrote through Swath before is read. Who changed the file otherwise must let the ranks meet first:
-        a short read that is asked for again does not wait for them before it begins (decision record 0018).
+        What any rank wrote by this array's `write` before is read. Who changed the file otherwise must let the ranks
+        meet first: a short read does not wait for them before it begins (decision record 0018).
 
         Args:
             distribution: a `Distribution` of the (selected) array, or this rank's `Boxes` of the whole array; without
@@ -416,19 +416,14 @@ class Array:
                 note = self._planned.note(operation, parts, is_alone=is_alone)
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             error = raised
-        words = operation.asked if operation is not None and ranks.size > 1 else ""
-        notes = ranks.agree(words, error, note)
-        conditions = Conditions() if self._planned is None else self._planned.told(notes, is_alone=is_alone)
-        return Prepared(asked, operation, parts, conditions, note)
+        if self._planned is not None:
+            return self._planned.agree(ranks, asked, operation, parts, note, error)
+        ranks.agree(operation.asked if operation is not None and ranks.size > 1 else "", error, note)
+        return Prepared(asked, operation, parts, Conditions(), note)
 
     def _again(self, ranks: Ranks, asked: Asked, given: Any) -> Prepared | None:
         """Collective once it does anything: see `PlannedAccess.carry_out_again`."""
-        if self._planned is None:
-            return None
-        prepared = self._planned.carry_out_again(ranks, asked, given)
-        if prepared is not None and prepared.done is not None:
-            self._done = prepared.done
-        return prepared
+        return None if self._planned is None else self._planned.carry_out_again(ranks, asked, given)
 
     def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         """Collective. This rank's parts, in `out` or in new memory."""
@@ -437,9 +432,11 @@ class Array:
             prepared = self._prepare(ranks, asked, functools.partial(self._memory_to_read, out))
         if prepared.done is None:
             self._carry_out(ranks, prepared)
-            for part in prepared.parts:
-                if part.dtype != self.dtype:
-                    part.byteswap(inplace=True)  # `out` is in the other byte order
+        else:
+            self._done = prepared.done
+        for part in prepared.parts:
+            if part.dtype != self.dtype:
+                part.byteswap(inplace=True)  # `out` is in the other byte order
         return prepared
 
     def _memory_to_read(self, out: Any, operation: Operation) -> list[Part]:
@@ -460,6 +457,8 @@ class Array:
                 self._fill()
             self._carry_out(self._ranks, prepared)
             self._unfilled = False
+        else:
+            self._done = prepared.done
         return prepared
 
     def _memory_to_write(self, values: Any, operation: Operation) -> list[Part]:

@@ -40,7 +40,6 @@ class PlannedAccess:
 
     Attributes:
         layout: the core's.
-        cached: what part of the last operation was in the page cache before it, as all ranks know it.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class PlannedAccess:
         self._again: dict[str, Again] = {}  # the last short read, and the last short write
         # Pure: what was asked before has the same answer.
         self._make_plan = functools.lru_cache(PLANS_KEPT)(_core.make_plan)
-        self.cached = 1.0
+        self._agreed: Conditions | None = None  # of the last operation of all ranks
         self.describe(description)
 
     def describe(self, description: Description) -> None:
@@ -90,19 +89,22 @@ class PlannedAccess:
     def told(self, notes: Sequence[Note], *, is_alone: bool = False) -> Conditions:
         """What an operation is planned by, once all ranks' notes are known."""
         _, _, steps, shows_cache, _, _ = notes[0]
-        cached = steps / _core.CACHED_STEPS
-        if not is_alone:
-            self.cached = cached
-            self._learning.told(max([nanoseconds for *_, nanoseconds, _ in notes]))
         block = min([block for block, *_ in notes if block], default=0)
         span = max([span for _, span, *_ in notes]) if block else 0
-        return Conditions(cached, block, span, bool(shows_cache))
+        conditions = Conditions(steps / _core.CACHED_STEPS, block, span, bool(shows_cache))
+        if not is_alone:
+            self._agreed = conditions
+            self._learning.told(max([nanoseconds for *_, nanoseconds, _ in notes]))
+        return conditions
 
     def conditions_now(self, operation: Operation, cached: float | None) -> Conditions:
         """What it would be planned by now, for packed memory; `cached` where the caller knows it."""
         if cached is None:
             # Ranks that ask the kernel at different moments may be told different things, and then plan differently.
-            cached = self.cached if self._ranks.size > 1 else self._cached_steps(operation) / _core.CACHED_STEPS
+            if self._ranks.size == 1:
+                cached = self._cached_steps(operation) / _core.CACHED_STEPS
+            else:
+                cached = 1.0 if self._agreed is None else self._agreed.cached
         return Conditions(cached, shows_cache=self._shows_cache)
 
     def plan(self, ranks: Ranks, operation: Operation, conditions: Conditions) -> _core.Plan:
@@ -124,6 +126,59 @@ class PlannedAccess:
             operation.direction == "write" and self._will_be_synced,
             conditions.shows_cache,
         )
+
+    def agree(
+        self, ranks: Ranks, asked: Asked, operation: Any, parts: list[Part], own_note: OwnNote, error: Exception | None
+    ) -> Prepared:
+        """Collective over `ranks`. What all have agreed on; of a short read mostly what is done already."""
+        is_alone = ranks is not self._ranks
+        plan = None
+        if error is None and not is_alone and ranks.size > 1:
+            plan = self._plan_before_agreement(operation, own_note)
+        if plan is None:
+            words = operation.asked if operation is not None and ranks.size > 1 else ""
+            conditions = self.told(ranks.agree(words, error, own_note), is_alone=is_alone)
+            return Prepared(asked, operation, parts, conditions, own_note)
+        outcome = self._read_then_agree(plan, operation, parts, own_note)
+        prepared = Prepared(asked, operation, parts, self.told(outcome.notes), own_note)
+        if outcome.counters is None:
+            return prepared
+        self._measured(done := Done(plan, outcome.counters))
+        self._keep(prepared, plan)
+        return prepared._replace(done=done)
+
+    def _plan_before_agreement(self, operation: Operation, own_note: OwnNote) -> _core.Plan | None:
+        """The same on all ranks that have one: of a short read whose conditions should be those agreed on last.
+
+        Only what is in the page cache, and in which no ranks meet: it may be read in vain. None where this rank knows
+        that its conditions are others.
+        """
+        agreed = self._agreed
+        if (
+            agreed is None
+            or agreed.cached < 1
+            or agreed.memory_block_bytes
+            or own_note.memory_block_bytes
+            or operation.direction == "write"
+            or isinstance(operation.distribution, Boxes)
+            or (self._ranks.rank == 0 and own_note.cached_steps < _core.CACHED_STEPS)
+        ):
+            return None
+        plan = self.plan(self._ranks, operation, agreed)
+        return plan if plan.method != "two-phase" and plan.seconds < SHORT_SECONDS else None
+
+    def _read_then_agree(
+        self, plan: _core.Plan, operation: Operation, parts: list[Part], own_note: OwnNote
+    ) -> _core.Outcome:
+        """Collective."""
+        own_note = own_note._replace(planned_by=_core.BY_CONDITIONS_AGREED_LAST)
+        try:
+            return _core.read_then_agree(
+                plan, operation.asked, own_note, parts, self._fill, self._ranks.comm, self._engine
+            )
+        except Error as error:
+            self._ranks.have_agreed(error)
+            raise
 
     def carry_out(self, ranks: Ranks, prepared: Prepared, label: str) -> Done:
         """Collective over `ranks`. `label` is what a progress bar says."""
@@ -174,6 +229,7 @@ class PlannedAccess:
         if counters is None:
             own_note = OwnNote(*outcome.notes[ranks.rank])
             return Prepared(asked, again.operation, [part], self.told(outcome.notes), own_note)
+        self._agreed = again.conditions
         learning.told(outcome.slowest_nanoseconds)
         done = Done(again.plan, counters)
         self._measured(done)

@@ -31,7 +31,8 @@ class OwnNote(NamedTuple):
         cached_steps: what part of it is in the page cache, in steps; rank 0 says.
         shows_cache: as in `Conditions`; rank 0 says.
         own_nanoseconds: of the operation before.
-        is_again: it plans as the last time, see `planned_access.Again`.
+        planned_by: what the plan was made from that it comes to the agreement with (`PlannedBy` in
+            core/method/again.h); 0 without one.
     """
 
     memory_block_bytes: int = 0
@@ -39,7 +40,7 @@ class OwnNote(NamedTuple):
     cached_steps: int = 0
     shows_cache: int = 0
     own_nanoseconds: int = 0
-    is_again: int = 0
+    planned_by: int = 0
 
 
 class Done(NamedTuple):
