@@ -109,6 +109,25 @@ TEST(Choice, RanksThatInterleaveAreTwoPhase) {
   EXPECT_EQ(make_plan(in_c_order(shape, of_all(cyclic, shape, 4))).method, Method::kTwoPhase);
 }
 
+// Who waits for the lock of a file watches its owner run, on another core; where the owner has lost its core, it
+// sleeps, once a window: fewer of them then, or one rank that writes.
+TEST(Choice, WritersThatShareCoresTakeTurnsLessOften) {
+  Profile two_cores = default_profile();
+  two_cores.cores = 2;
+  two_cores.barrier = Curve({{1, 0.1e-6}, {2, 40e-6}, {4, 40e-6}});           // of a virtual machine
+  two_cores.memory_byte_load = Curve({{1 << 20, 5e-12}, {4 << 20, 30e-12}});  // and large caches
+  const auto windows_of = [&](int ranks) {
+    Request request = ncio(int64_t{1} << 22, 1, 0, ranks, Direction::kWrite);
+    request.profile = std::make_shared<Profile>(two_cores);
+    request.ranks_of_node = ranks;
+    request.method = Method::kTwoPhase;
+    return make_plan(request).request.tuning;
+  };
+  EXPECT_EQ(windows_of(2).window_bytes, 512 << 10);
+  EXPECT_EQ(windows_of(2).aggregators, 0);  // all ranks
+  EXPECT_TRUE(windows_of(4).window_bytes > 512 << 10 || windows_of(4).aggregators == 1);
+}
+
 TEST(Choice, IsTheCallersWhereOneIsAskedFor) {
   for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
     Request request = in_c_order({1000}, Sharing::alone(select_all({1000})));

@@ -409,9 +409,9 @@ Price price_of(const Request& request, Method method, const Work& work) {
   if (ranks > 1) {
     const double meeting = profile.barrier.at_or_in_proportion(node);
     price.exchange += work.rounds * profile.round.at_or_in_proportion(node);
-    // One rank at a time writes to a file: who finds it locked sleeps, and must be woken. All but the first windows
-    // meet those of others like that.
-    if (!reading && work.transfers_at_once > 1) {
+    // One rank at a time writes to a file. Who finds it locked watches as long as the owner runs (Linux), but sleeps
+    // where the owner has lost its core, and must be woken. All but the first windows meet those of others like that.
+    if (!reading && turns > 1) {
       price.exchange += std::max(work.rounds - 1, 0.0) * work.transfers_at_once * profile.barrier.at(2);
     }
     // Of those that share a core, one is woken when the other waits again.
