@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -68,9 +70,13 @@ def test_highest_and_lowest_are_dropped_where_there_are_three(
     assert measure.summary(values) == measure.Summary(median, low, high)
 
 
-def test_the_order_rotates_so_that_all_take_every_place() -> None:
-    orders = [measure.rotated("abc", r) for r in range(4)]
-    assert ["".join(order) for order in orders] == ["abc", "bca", "cab", "abc"]
+def test_nobody_always_follows_the_same_neighbour() -> None:
+    orders = [measure.shuffled("abcdefgh", r) for r in range(6)]
+    assert all(sorted(order) == list("abcdefgh") for order in orders)
+    neighbours = collections.Counter(pair for order in orders for pair in itertools.pairwise(order))
+    assert max(neighbours.values()) <= 3
+    assert len({order[0] for order in orders}) >= 3
+    assert orders == [measure.shuffled("abcdefgh", r) for r in range(6)]  # as every rank has it
 
 
 def interleaved_result(rates: dict[tuple[str, str], list[float]]) -> dict[str, Any]:

@@ -266,7 +266,7 @@ def test_zarr_python_stands_beside_swath_and_who_is_not_there_is_refused_in_word
         assert "tensorstore, tuned refused in v3-sharded all warm and 4 other cells: tensor" in in_words(result)
 
 
-def test_all_take_turns_in_an_order_that_rotates_from_round_to_round(
+def test_all_take_turns_in_another_order_each_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
@@ -280,8 +280,10 @@ def test_all_take_turns_in_an_order_that_rotates_from_round_to_round(
     monkeypatch.setattr(making, "make", this_python)
     once = {"stores": ("v3",), "patterns": ("row",), "caches": ("cold",)}
     result = measured(options(peers=("zarr",), rounds=3, **once), tmp_path)
-    swath_, default, tuned = (c.name for c in contenders_of(["zarr"], 1))
-    assert order == [swath_, default, tuned, default, tuned, swath_, tuned, swath_, default]
+    names = sorted(c.name for c in contenders_of(["zarr"], 1))
+    rounds = [tuple(order[begin : begin + 3]) for begin in (0, 3, 6)]
+    assert all(sorted(one) == names for one in rounds)
+    assert len(set(rounds)) > 1
     for entry in result["cells"][0]["contenders"].values():
         assert [r["round"] for r in entry["repetitions"]] == [0, 1, 2]
 

@@ -23,8 +23,8 @@ from swath.bench.measure import (
     Values,
     check_equal,
     counted,
-    rotated,
     say,
+    shuffled,
     stamped,
     summary,
     timed,
@@ -235,7 +235,7 @@ def _measure_all(
     for repetition in range(options.repetitions + 1):
         say(ranks, f"interleaved: repetition {repetition} of {options.repetitions}")
         for direction in DIRECTIONS:
-            for contender in rotated(contenders, repetition):
+            for contender in shuffled(contenders, repetition):
                 stamp += 2
                 measured = _measure(ranks, file, contender, direction, memory[: contender.indices.size], stamp)
                 measured["repetition"] = repetition

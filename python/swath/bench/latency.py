@@ -28,7 +28,7 @@ from rich.text import Text
 import swath
 from swath import _core
 from swath.bench import launch
-from swath.bench.measure import VALUE_BYTES, VALUE_DTYPE, Values, check_equal, rotated, say
+from swath.bench.measure import VALUE_BYTES, VALUE_DTYPE, Values, check_equal, say, shuffled
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.ranks import Ranks
@@ -224,7 +224,7 @@ def _measure_all(ranks: Ranks, contenders: list[Contender], options: Options) ->
     taken: list[tuple[Contender, int]] = []
     marks: list[tuple[float, float]] = []
     for repetition in range(options.repetitions + 1):
-        for contender in rotated(contenders, repetition):
+        for contender in shuffled(contenders, repetition):
             ranks.comm.barrier()
             start = time.perf_counter()
             for place in places:

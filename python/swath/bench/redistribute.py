@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
-from swath.bench.measure import VALUE_BYTES, Values, check_equal, counted, rotated, say, summary, timed
+from swath.bench.measure import VALUE_BYTES, Values, check_equal, counted, say, shuffled, summary, timed
 from swath.commands import output
 from swath.errors import InternalError
 from swath.ranks import Ranks
@@ -201,7 +201,7 @@ class _Redistribution:
         if pair == PAIR_OF_MPI4PY_FFT and mpi4py_fft_version() is not None:
             contenders[MPI4PY_FFT] = _mpi4py_fft(self._comm, self._shape, before, after)
         measurements = []
-        for name in rotated(list(contenders), repetition):
+        for name in shuffled(list(contenders), repetition):
             after.fill(UNTOUCHED)
             measured = timed(self._ranks, contenders[name])
             if name == MEMCPY:

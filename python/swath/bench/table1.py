@@ -23,8 +23,8 @@ from swath.bench.measure import (
     Values,
     check_equal,
     counted,
-    rotated,
     say,
+    shuffled,
     stamped,
     summary,
     timed,
@@ -119,7 +119,7 @@ class _Table1:
             self._measure_read(cache, 0, CONFORMING_NAME, "two-phase"),
         ]
         for repetition in range(1, self._options.repetitions + 1):
-            for name in rotated(list(self.distributions), repetition):
+            for name in shuffled(list(self.distributions), repetition):
                 measurements += [
                     self._measure_read(cache, repetition, of, "two-phase" if of else "direct")
                     for of in (None, name, name, None)
@@ -153,7 +153,7 @@ class _Table1:
         measurements = []
         others = [name for name in self.distributions if name != CONFORMING_NAME]
         for repetition in range(self._options.repetitions + 1):
-            for name in rotated(others, repetition):
+            for name in shuffled(others, repetition):
                 target = self.distributions[name]
                 memory = self._memory_for(target)
                 memory.fill(UNTOUCHED)

@@ -21,8 +21,8 @@ from swath.bench.measure import (
     FileUnderTest,
     WrongDataError,
     check_equal,
-    rotated,
     say,
+    shuffled,
     stamped,
     timed_phases,
 )
@@ -189,7 +189,7 @@ class Bench:
             if turn.inner > 1:
                 turn.inner = min(most, turn.inner * INNER_STRETCH)
         for repetition in range(self._options.repetitions):
-            for turn in rotated(turns, repetition):
+            for turn in shuffled(turns, repetition):
                 if turn.active:
                     last = repetition == self._options.repetitions - 1
                     self._repeat(cell, file, turn, memory, check_file=last)

@@ -1,10 +1,10 @@
 """Zarr: one store, read by Swath, zarr-python, zarrs and TensorStore: all, chunks, one row, one column, strided.
 
 Every contender is a program in a process of its own, the peers' under the Pythons of their own environments. Of each
-store all programs are run one after the other, in an order that rotates, and that round is repeated, so that a machine
-that gets slower gets slower for all. `options` says what is measured, `stores` makes the array, the stores and the
-selections, `known` has the contenders, `programs` starts them, `summary` sets Swath beside the fastest peer, `tables`
-prints.
+store all programs are run one after the other, in another order each time, and that round is repeated, so that a
+machine that gets slower gets slower for all. `options` says what is measured, `stores` makes the array, the stores and
+the selections, `known` has the contenders, `programs` starts them, `summary` sets Swath beside the fastest peer,
+`tables` prints.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from swath.bench import environments
 from swath.bench.environments import EnvironmentFailedError, Made
 from swath.bench.launch import BenchmarkFailedError
-from swath.bench.measure import rotated
+from swath.bench.measure import shuffled
 from swath.bench.zarr import programs, stores
 from swath.bench.zarr.known import ENVIRONMENTS, SWATH, Contender, contenders_of
 from swath.bench.zarr.options import Options, needs, peer_names, quick_options
@@ -90,7 +90,7 @@ def _measure_store(
     options: Options,
 ) -> None:
     for number in range(options.rounds):
-        for contender in rotated(contenders, number):
+        for contender in shuffled(contenders, number):
             if contender.environment in failures:
                 _refuse(cells, contender, failures[contender.environment])
                 continue

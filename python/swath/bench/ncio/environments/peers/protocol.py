@@ -1,9 +1,9 @@
 """What all peer programs share: how they are measured. NumPy and `swath.bench.standalone`, no Swath.
 
-The protocol is that of `swath.bench.ncio.running`: contenders in turn, in an order that rotates; one operation of each
-that does not count; before every operation a pause, memory filled, the store synced and in the page cache or out of it;
-from the first rank's start to the last one's end; every byte checked. A program reads a request, a JSON file that
-`environments.running` writes, and leaves one line of JSON for each cell as soon as it is measured.
+The protocol is that of `swath.bench.ncio.running`: contenders in turn, in another order each time; one operation of
+each that does not count; before every operation a pause, memory filled, the store synced and in the page cache or out
+of it; from the first rank's start to the last one's end; every byte checked. A program reads a request, a JSON file
+that `environments.running` writes, and leaves one line of JSON for each cell as soon as it is measured.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import dataclasses
 import itertools
 import math
 import os
+import random
 import shutil
 import time
 import traceback
@@ -259,8 +260,7 @@ class Bench:
             if turn.active:
                 self._settle(cell, pattern, turn, memories)
         for repetition in range(self._options["repetitions"]):
-            by = repetition % len(turns)
-            for turn in [*turns[by:], *turns[:by]]:
+            for turn in random.Random(repetition).sample(turns, len(turns)):  # the same on all ranks
                 if turn.active:
                     self._try(cell, pattern, turn, memories, repetition == self._options["repetitions"] - 1)
         return {turn.contender.name: turn.to_dict() for turn in turns}
