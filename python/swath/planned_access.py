@@ -88,13 +88,15 @@ class PlannedAccess:
 
     def told(self, notes: Sequence[Note], *, is_alone: bool = False) -> Conditions:
         """What an operation is planned by, once all ranks' notes are known."""
-        _, _, steps, shows_cache, _, _ = notes[0]
-        block = min([block for block, *_ in notes if block], default=0)
-        span = max([span for _, span, *_ in notes]) if block else 0
+        block, span, steps, shows_cache, nanoseconds, _ = notes[0]
+        if len(notes) > 1:
+            block = min([block for block, *_ in notes if block], default=0)
+            span = max([span for _, span, *_ in notes]) if block else 0
+            nanoseconds = max([nanoseconds for *_, nanoseconds, _ in notes])
         conditions = Conditions(steps / _core.CACHED_STEPS, block, span, bool(shows_cache))
         if not is_alone:
             self._agreed = conditions
-            self._learning.told(max([nanoseconds for *_, nanoseconds, _ in notes]))
+            self._learning.told(nanoseconds)
         return conditions
 
     def conditions_now(self, operation: Operation, cached: float | None) -> Conditions:
@@ -261,7 +263,7 @@ class PlannedAccess:
         return _core.CACHED_STEPS if self._is_new else self._engine.cached_steps(self.layout, operation.sharing)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(slots=True)
 class Again:
     """An operation as it was carried out. A short one that is asked for again is done at once.
 
