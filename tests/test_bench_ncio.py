@@ -297,6 +297,13 @@ def test_a_spread_of_the_peer_is_allowed_for() -> None:
     assert found["slower"] == []
 
 
+@pytest.mark.parametrize(("highest", "slower"), [(550e-6, 1), (800e-6, 0)])
+def test_a_spread_of_more_than_an_agreement_is_allowed_for_in_short_cells_too(highest: float, slower: int) -> None:
+    peer = entry(500e-6, highest, family="mpich", peer=True)
+    found = summarise({"cells": [cell({"swath auto": steady(760e-6), "mpich independent": peer})]})["all"]["peers"]
+    assert len(found["slower"]) == slower
+
+
 def test_what_auto_took_most_often_is_what_it_chose() -> None:
     repetitions = [{**repetition(1.0), "chosen": chosen} for chosen in ("list", "sieve", "list")]
     assert entry(repetitions=repetitions, keep_extremes=True)["chosen"] == "list"

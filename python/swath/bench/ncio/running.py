@@ -41,7 +41,8 @@ INNER_STRETCH = 4
 """Who is slower repeats as often as the fastest, up to so many times as long: the first operations find the caches of
 the processor cold, and of two contenders neither must meet more of those because it is a little slower."""
 SETTLING_SECONDS = 50e-3
-"""How long an operation took is asked a second time where the first one took less than this, on average over ..."""
+"""An operation that takes less does not count a second time either: what is asked for again is done otherwise than what
+is new. How long it then takes is asked, where it is repeated, on average over ..."""
 SETTLING_OPERATIONS = 4
 """... so many."""
 ALWAYS_CHECKED_BYTES = 64 * MEBIBYTE
@@ -213,15 +214,15 @@ class Bench:
         return turn
 
     def _settle(self, cell: Cell, file: FileUnderTest, turn: Turn, memory: Values) -> None:
-        """The operation that does not count: memory, file and device settle; and how long is it?"""
+        """Operations that do not count: memory, file and device settle; and how long is one?"""
         self._repeat(cell, file, turn, memory, check_file=True)
         # Several operations meet the same as one only where each leaves the file as it was before it.
         alike = cell.cache == "warm" and (cell.direction == "read" or not self._options.sync)
-        if turn.active and alike and turn.repetitions[-1]["seconds"] < SETTLING_SECONDS:
-            turn.inner = SETTLING_OPERATIONS
+        if turn.active and turn.repetitions[-1]["seconds"] < SETTLING_SECONDS:
+            turn.inner = SETTLING_OPERATIONS if alike else 1
             self._repeat(cell, file, turn, memory, check_file=True)
             seconds = turn.repetitions[-1]["seconds"]
-            turn.inner = math.ceil(INNER_SECONDS / seconds)
+            turn.inner = math.ceil(INNER_SECONDS / seconds) if alike else 1
         if turn.active:
             turn.repetitions.clear()
 

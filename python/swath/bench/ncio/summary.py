@@ -16,7 +16,7 @@ CLOSE = 0.10
 SHORT_SECONDS = 1e-3
 """Cells in which the best peer takes less than this ..."""
 AGREEMENT_SECONDS = 1e-4
-"""... are judged by this difference: what it costs that ranks agree before they move anything."""
+"""... allow for this difference even without noise: what it costs that ranks agree before they move anything."""
 
 Cell = dict[str, Any]
 Contender = dict[str, Any]
@@ -167,7 +167,7 @@ def _beside_best_peer(cell: Cell) -> dict[str, Any] | None:
         "ratio": auto["mean_seconds"] / peer["mean_seconds"],
         "noise": noise,
         "short": short,
-        "slower": difference > AGREEMENT_SECONDS if short else difference > noise * peer["mean_seconds"],
+        "slower": difference > max(noise * peer["mean_seconds"], AGREEMENT_SECONDS if short else 0.0),
         "best_peer": name,
         "peer_seconds": peer["mean_seconds"],
         "auto_seconds": auto["mean_seconds"],
@@ -240,7 +240,7 @@ def _peer_words(group: dict[str, Any]) -> str:
     if slower:
         worst = slower[0]
         words += f", at worst {worst['ratio']:.2f} × the time of {worst['best_peer']} ({worst['cell']})"
-    return f"{words}; {peers['short_cells']} cells under 1 ms are judged by {AGREEMENT_SECONDS * 1e6:.0f} µs."
+    return f"{words}; in {peers['short_cells']} cells under 1 ms {AGREEMENT_SECONDS * 1e6:.0f} µs are allowed for, too."
 
 
 # ---- shared ----------------------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def _cold_words(cells: list[dict[str, Any]]) -> str:
 def _protocol_words(options: dict[str, Any]) -> str:
     dropped = "all counted" if options["keep_extremes"] else "without the highest and the lowest"
     return f"""\
-Mean of {options["repetitions"]} repetitions, {dropped}, after one that does not count; contenders in turn, \
+Mean of {options["repetitions"]} repetitions, {dropped}, after those that do not count; contenders in turn, \
 {options["pause"]:g} s of pause before each.
 Writes {"with" if options["sync"] else "WITHOUT"} a sync after each. From the first rank's start to the last rank's \
 end; opening files and setting views is not timed.
