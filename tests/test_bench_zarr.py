@@ -266,9 +266,7 @@ def test_zarr_python_stands_beside_swath_and_who_is_not_there_is_refused_in_word
         assert "tensorstore, tuned refused in v3-sharded all warm and 4 other cells: tensor" in in_words(result)
 
 
-def test_all_take_turns_in_another_order_each_round(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_take_turns_in_another_order_each_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
 
     def run(contender: Contender, *_: Any) -> tuple[dict[int, dict[str, Any]], str]:
