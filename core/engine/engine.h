@@ -69,7 +69,7 @@ class Engine {
   virtual void set_readahead(bool /*wanted*/) {}
   // Whether the device is to begin at once with what is written, as where a sync will follow: long writes are cut, and
   // each part is on its way while the next one is written. Of less than kWriteBehindBytesMin a sync is as fast without.
-  static constexpr int64_t kWriteBehindBytes = int64_t{2} << 20;
+  static constexpr int64_t kWriteBehindBytes = int64_t{512} << 10;
   static constexpr int64_t kWriteBehindBytesMin = int64_t{256} << 10;
   virtual void set_write_behind(bool /*wanted*/) {}
 
