@@ -20,12 +20,15 @@ void take_sizes(Tuning& tuning, const std::vector<Option>& options) {
 }
 
 // Nothing to weigh: a share is one request, straight to memory. But on some machines a core copies runs of the page
-// cache that have left its own caches faster than the kernel does, which a profile that was measured tells.
+// cache faster than the kernel does, where the ranks of a node have so much that it has left the processor's caches. A
+// profile that was measured tells.
 std::string_view obvious(const Request& request, const Runs& runs) {
+  constexpr int64_t kLeavesCachesBytes = int64_t{64} << 20;
   if (runs.bytes == 0) return "there is nothing to move";
   const bool is_measured = request.profile && request.profile->source != default_profile().source;
   const bool can_look = request.direction == Direction::kRead && request.shows_cache && request.cached == 1;
-  const bool leaves_caches = scale_of(static_cast<double>(runs.bytes_max)) == Scale::kLarge;
+  const int ranks_of_node = request.ranks_of_node > 0 ? request.ranks_of_node : request.sharing.ranks();
+  const bool leaves_caches = runs.bytes_max >= kLeavesCachesBytes / ranks_of_node;
   if (is_measured && can_look && leaves_caches) return "";
   const bool one_run_each = runs.count <= request.sharing.ranks();
   const bool dense = request.memory_block_bytes == 0 || request.memory_block_bytes >= runs.bytes_max;

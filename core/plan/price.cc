@@ -12,7 +12,8 @@ namespace {
 constexpr double kPageBytes = 4096;
 constexpr double kLineBytes = 64;
 constexpr double kBehindBytesMin = static_cast<double>(Engine::kWriteBehindBytesMin);
-constexpr double kWindowBytes = 512 * 1024;  // of which the processor's cache holds what the kernel copies
+constexpr double kWindowBytes = 512 * 1024;     // of which the processor's cache holds what the kernel copies
+constexpr double kCoreCacheBytesMax = 4 << 20;  // no core has a larger cache of its own
 constexpr int kSampledWindows = 8;
 
 double as_double(int64_t value) { return static_cast<double>(value); }
@@ -395,8 +396,10 @@ Price price_of(const Request& request, Method method, const Work& work) {
   // A window that does not stay in the processor's cache is paid for when it is filled and when it is emptied.
   const double copied = work.looks ? (uncached * work.copied_bytes) : work.copied_bytes;
   const double through_window = 2 * (copied + work.exchanged_bytes);
-  // Ranks that share a core share its cache.
-  const double memory = work.memory_bytes * turns;
+  // Ranks that share a core share its cache; what that cannot hold, all ranks of the node have in the caches they
+  // share.
+  const double on_core = work.memory_bytes * turns;
+  const double memory = on_core <= kCoreCacheBytesMax ? on_core : work.memory_bytes * node;
   const double window = work.window_bytes * turns;
   const double copies = work.straight_bytes * byte.at(memory) + (window > 0 ? through_window * byte.at(window) : 0) +
                         work.partial_lines * line.at(memory) + copy(own, work.copied_bytes, work.copied_block) +
@@ -422,7 +425,9 @@ Price price_of(const Request& request, Method method, const Work& work) {
   // A transfer from the page cache is work of the same core that exchanges; one from a device is waiting.
   if (work.overlaps) price.hidden = std::min(uncached * read_device, price.copy + price.exchange);
   const Scale scale = scale_of(std::max(work.share_span, work.memory_bytes));
-  price.place = correction_place(method, request.direction, request.cached, scale);
+  // Looking at runs of the file that are wanted whole is another way of copying what `direct` copies.
+  const bool copies_whole = method == Method::kSieve && price.looks && work.copied_bytes >= work.read_bytes;
+  price.place = correction_place(copies_whole ? Method::kDirect : method, request.direction, request.cached, scale);
   price.correction = profile.corrections.factor(price.place);
   if (is_late) price.sync = sync_after(profile, work, price.seconds());
   return price;
