@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 import json
 import os
 import statistics
@@ -108,7 +109,18 @@ def test_every_part_of_the_protocol_is_a_flag_of_both_commands() -> None:
     given = [
         *("ncio", "--ranks", "3", "--sweeps", "size,count", "--cases", "c-nc", "--directions", "read"),
         *("--cache", "cold", "--methods", "auto", "--counts", "4,1k", "--sizes", "8,64KiB", "--spacings", "0,8"),
-        *("--base-count", "5", "--base-size", "16", "--base-spacing", "0", "--no-sync", "--repetitions", "2"),
+        *(
+            "--base-count",
+            "5",
+            "--base-size",
+            "16",
+            "--base-spacing",
+            "0",
+            "--no-sync",
+            "--no-together",
+            "--repetitions",
+            "2",
+        ),
         *("--keep-extremes", "--pause", "0.5", "--limit-seconds", "3", "--peers", "mpi"),
     ]
     expected = Options(
@@ -125,6 +137,7 @@ def test_every_part_of_the_protocol_is_a_flag_of_both_commands() -> None:
         base_size=16,
         base_spacing=0,
         sync=False,
+        together=False,
         repetitions=2,
         keep_extremes=True,
         pause=0.5,
@@ -380,6 +393,36 @@ def test_short_operations_are_repeated_only_where_all_of_them_meet_the_same(
     repetitions = found["contenders"]["swath direct"]["repetitions"]
     assert all((r["inner"] > 1) is repeated for r in repetitions)
     assert all((r["sync_seconds"] == 0) is not sync for r in repetitions)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_ranks_begin_each_of_the_repeated_operations_together_unless_asked_otherwise(
+    tmp_path: Path, together: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def recorded(*arguments: Any, **options: Any) -> Any:
+        seen.append((options["repeats"], found := timed_phases(*arguments, **options)))
+        return found
+
+    timed_phases = running.timed_phases
+    monkeypatch.setattr(running, "timed_phases", recorded)
+    asked = tiny(
+        sweeps=("count",),
+        cases=("c-c",),
+        directions=("read",),
+        caches=("warm",),
+        methods=("direct",),
+        together=together,
+    )
+    (found,) = measured_by_threads(tmp_path, 2, asked)
+    assert found["contenders"]["swath direct"]["repetitions"][-1]["inner"] == seen[-1][0] > 1
+    for repeats, (times, _) in seen:
+        assert len(times) == repeats
+        for before, after in itertools.pairwise(times):
+            assert all(start <= end for start, end in after)
+            if together:
+                assert min(start for start, _ in after) >= max(end for _, end in before)
 
 
 def test_a_contender_that_takes_too_long_is_not_repeated_and_skipped_where_more_is_asked(tmp_path: Path) -> None:

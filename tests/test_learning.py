@@ -3,8 +3,10 @@
 import pytest
 
 from swath import _core
-from swath.learning import GROUP_OPERATIONS, GROUP_SECONDS, Learning
+from swath.learning import Learning
 
+GROUP_OPERATIONS = _core.GROUP_OPERATIONS
+GROUP_SECONDS = _core.GROUP_NANOSECONDS * 1e-9
 SHORT = 1e-3
 PLACE = "list/read/cache/small"
 COMMON = "any/read/cache/small"

@@ -119,16 +119,16 @@ TimedRequests time_streams(const std::string& path, const RequestPattern& patter
   return all;
 }
 
-double time_looks(Engine& engine, int64_t bytes, int64_t first, int64_t count) {
-  constexpr int64_t kLineBytes = 64;
-  if (bytes < kLineBytes || first < 0 || count < 1) fail_argument("calibrate: looks need windows of at least a line");
+double time_looks(Engine& engine, int64_t bytes, int64_t first, int64_t count, int64_t step) {
+  if (step < 1 || bytes < step || first < 0 || count < 1)
+    fail_argument("calibrate: looks need windows of at least a step");
   Counters counters;
   uint64_t sum = 0;  // so that no compiler takes the reading away
   const Stopwatch watch;
   const auto view = engine.cached_view();
   for (int64_t i = 0; i < count; ++i) {
     const auto look_at_lines = [&](const std::byte* image) {
-      for (int64_t at = 0; at + kLineBytes <= bytes; at += kLineBytes) sum += static_cast<uint64_t>(image[at]);
+      for (int64_t at = 0; at + step <= bytes; at += step) sum += static_cast<uint64_t>(image[at]);
     };
     if (view && view->look(first + i * bytes, bytes, look_at_lines, counters)) continue;
     throw Error(ErrorKind::kStore, "calibrate " + engine.path() + ": the page cache cannot be looked at", 0);

@@ -36,9 +36,10 @@ TimedRequests time_requests(Engine& engine, const RequestPattern& pattern, doubl
 TimedRequests time_streams(const std::string& path, const RequestPattern& pattern, int streams, int64_t distance,
                            double seconds_max);
 
-// Seconds of looking at each line of a window of `bytes` in the page cache, on average over `count` windows of one
-// view, the first at `first`. Throws Error{kStore} where the engine does not let it be seen, or not all of it is there.
-double time_looks(Engine& engine, int64_t bytes, int64_t first, int64_t count);
+// Seconds of looking at one byte of every `step` of a window of `bytes` in the page cache, on average over `count`
+// windows of one view, the first at `first`. Throws Error{kStore} where the engine does not let it be seen, or not all
+// of it is there.
+double time_looks(Engine& engine, int64_t bytes, int64_t first, int64_t count, int64_t step);
 
 // Seconds of taking and releasing the lock of a window, on average over `count`.
 double time_locks(Engine& engine, int64_t window_bytes, int64_t count);

@@ -208,6 +208,23 @@ TEST(Choice, WhatThePageCacheShowsIsPickedFromThere) {
   EXPECT_LT(seconds_of(sparse, Method::kSieve), of_windows / 5);
 }
 
+TEST(Choice, OfAPageThatIsLookedAtInPartMoreIsPaidThanItsLines) {
+  Profile profile = default_profile();
+  const auto more_for_a_page = [&](Request request) {
+    request.shows_cache = true;
+    profile.look_page_seconds = 0;
+    request.profile = std::make_shared<Profile>(profile);
+    const double before = seconds_of(request, Method::kSieve);
+    profile.look_page_seconds = 1e-6;
+    request.profile = std::make_shared<Profile>(profile);
+    return seconds_of(request, Method::kSieve) - before;
+  };
+  const double pages = (1 << 16) * 4096.0 * 2 / 4096;  // of two ranks in turn, a row of 4 KiB each
+  const double slowdown = profile.cache.read_slowdown.at(2);
+  EXPECT_NEAR(more_for_a_page(ncio(1 << 16, 1, 511, 2)), pages * (1 - 1.0 / 128) * 1e-6 * slowdown, pages * 1e-8);
+  EXPECT_NEAR(more_for_a_page(ncio(1 << 20, 1, 0, 2)), 0, 1e-9);  // every line
+}
+
 TEST(Choice, LongRunsOfThePageCacheAreCopiedByWhomeverIsFaster) {
   Request request = in_c_order({1 << 24}, of_all(Distribution({{Kind::kBlock, 0}}, {2}), {1 << 24}, 2));
   EXPECT_EQ(make_plan(request).method, Method::kDirect);

@@ -158,11 +158,13 @@ Work list_work(const Request& request, const Share& share) {
 
 // Windows of the page cache are looked at where they are not too short; see view_of() in method/run.h.
 //
-// Example: of blocks of 8 bytes at multiples of 136 a line each is touched, or two: 120 bytes on average.
+// Example: of blocks of 8 bytes at multiples of 136 a line each is touched, 64 bytes, and every page.
 void set_looks(Work& work, const Request& request, const WindowSample& sample) {
+  constexpr double kPagesMappedTogether = 16;  // around a page that is touched, by the kernel
   work.looks = request.direction == Direction::kRead && request.shows_cache &&
                work.window_bytes >= as_double(request.tuning.look_bytes_min);
   work.looked_bytes = std::min(sample.bytes, sample.useful + sample.runs * (kLineBytes - 8));
+  work.looked_pages = std::min(sample.bytes / kPageBytes, sample.runs * kPagesMappedTogether);
 }
 
 Work sieve_work(const Request& request, const Access& access, const Share& share) {
@@ -282,9 +284,10 @@ double cached_read_seconds(const Profile& profile, const Work& work, double turn
          slowdown_of(cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
 }
 
-// Looking at what the page cache has.
+// Looking at what the page cache has. Of a page that is looked at in part the curve knows the part of its lines.
 double look_seconds(const Profile& profile, const Work& work, double turns) {
-  return requests_at(profile.look, work.read_requests, work.looked_bytes, 0) *
+  const double in_part = std::max(0.0, work.looked_pages - work.looked_bytes / kPageBytes);
+  return (requests_at(profile.look, work.read_requests, work.looked_bytes, 0) + in_part * profile.look_page_seconds) *
          slowdown_of(profile.cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
 }
 

@@ -19,7 +19,8 @@ struct Work {
   bool jumps = false;        // requests do not follow each other in the file
   bool batched = false;      // the engine has many of them in flight together
   bool looks = false;        // what is in the page cache is not copied to a window, but picked from there ...
-  double looked_bytes = 0;   // ... and so much of it is touched, in whole cache lines
+  double looked_bytes = 0;   // ... and so much of it is touched, in whole cache lines ...
+  double looked_pages = 0;   // ... of so many pages
   double partial_pages = 0;  // pages written in part: one that is not in the page cache is read first
   double locks = 0;
   double span = 0;            // of the file, from the first byte to the last

@@ -29,6 +29,7 @@ Profile make_defaults() {
   profile.cache.read_jump_batched = 0.1 * kMicro;
   profile.cache.read_slowdown = profile.cache.write_slowdown = Curve({{1, 1}, {2, 1.2}});
   profile.look = requests(3 * kMicro, 9e9);
+  profile.look_page_seconds = 0.06 * kMicro;
   profile.device.read = requests(40 * kMicro, 1e9);
   profile.device.write = requests(60 * kMicro, 0.5e9);
   profile.device.read_jump = 40 * kMicro;

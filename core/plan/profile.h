@@ -101,7 +101,8 @@ struct Profile {
   double cores = 2;                        // that the ranks of a node share
 
   Medium cache;
-  Curve look;     // seconds of one window of the page cache by its bytes, each line of it looked at, none copied
+  Curve look;  // seconds of one window of the page cache by its bytes, each line of it looked at, none copied
+  double look_page_seconds = 0;  // of that, what a page takes however few of its lines are looked at
   Medium device;  // not known(): it was not reached when measuring; plans then price the page cache and say so
 
   double operation_seconds = 0;       // of an operation that moves nothing, one rank: checks and planning
@@ -150,6 +151,7 @@ void for_each_member(AnyProfile& profile, const Visit& visit) {
   };
   medium("cache", profile.cache);
   visit("look", profile.look);
+  visit("look_page_seconds", profile.look_page_seconds);
   medium("device", profile.device);
   visit("operation_seconds", profile.operation_seconds);
   visit("late_operation_seconds", profile.late_operation_seconds);

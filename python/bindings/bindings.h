@@ -3,15 +3,46 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "method/run.h"
 
+void bind_again(nanobind::module_& m);
 void bind_calibrate(nanobind::module_& m);
 void bind_chunks(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);
+
+// An ndarray's place in memory. By the buffer protocol without its format, which not every dtype has.
+class Place {
+ public:
+  explicit Place(const nanobind::handle& array) {
+    if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES) != 0) throw nanobind::python_error();
+  }
+  ~Place() { PyBuffer_Release(&view_); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  std::byte* address() const { return static_cast<std::byte*>(view_.buf); }
+  bool is_writable() const { return view_.readonly == 0; }
+  int64_t element_bytes() const { return view_.itemsize; }
+  std::vector<int64_t> shape() const { return {view_.shape, view_.shape + view_.ndim}; }
+  std::vector<int64_t> strides() const { return {view_.strides, view_.strides + view_.ndim}; }
+  // Whether it is of that shape, with these strides.
+  bool is(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) const {
+    const auto is_same = [this](const std::vector<int64_t>& expected, const Py_ssize_t* found) {
+      return std::equal(expected.begin(), expected.end(), found, found + view_.ndim);
+    };
+    return is_same(shape, view_.shape) && is_same(strides, view_.strides);
+  }
+
+ private:
+  Py_buffer view_;
+};
 
 // A rank's parts and where they are. `arrays`: ndarrays, one a part, which the caller keeps alive.
 swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t element_bytes,

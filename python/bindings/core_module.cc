@@ -127,25 +127,6 @@ swath::Sharing sharing_of_boxes(const std::vector<std::vector<Corners>>& boxes_o
   return swath::Sharing::boxes(std::move(boxes), shape);
 }
 
-// An ndarray's place in memory. By the buffer protocol without its format, which not every dtype has.
-class Place {
- public:
-  explicit Place(const nb::handle& array) {
-    if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES) != 0) throw nb::python_error();
-  }
-  ~Place() { PyBuffer_Release(&view_); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-
-  std::byte* address() const { return static_cast<std::byte*>(view_.buf); }
-  int64_t element_bytes() const { return view_.itemsize; }
-  std::vector<int64_t> shape() const { return {view_.shape, view_.shape + view_.ndim}; }
-  std::vector<int64_t> strides() const { return {view_.strides, view_.strides + view_.ndim}; }
-
- private:
-  Py_buffer view_;
-};
-
 }  // namespace
 
 swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t element_bytes, const nb::list& arrays) {
@@ -562,46 +543,7 @@ NB_MODULE(_core, m) {
       },
       "plan"_a, "comm"_a, "engine"_a, "arrays"_a, "fill"_a, "progress"_a.none() = nb::none(), "Collective.");
 
-  using swath::Again;
-  nb::class_<swath::Outcome>(m, "Outcome")
-      .def_ro("notes", &swath::Outcome::notes)
-      .def_ro("counters", &swath::Outcome::counters)
-      .def_prop_ro("slowest_nanoseconds", &swath::Outcome::slowest_nanoseconds);
-  m.def(
-      "read_then_agree",
-      [](const swath::Plan& plan, const std::string& asked, const swath::Note& note, const nb::list& arrays,
-         const nb::bytes& fill, Comm& comm, swath::Engine& engine) {
-        const auto memory = memory_of(plan.request.sharing, comm.rank(), plan.request.layout->element_bytes(), arrays);
-        const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
-        nb::gil_scoped_release release;
-        return swath::read_then_agree(plan, asked, note, memory, element, comm, engine);
-      },
-      "plan"_a, "asked"_a, "note"_a, "arrays"_a, "fill"_a, "comm"_a, "engine"_a,
-      "Collective, beside ranks that agree with a note that says otherwise. By a plan in which no ranks meet.");
-  nb::class_<Again>(m, "Again", "A short operation as it was carried out, to be carried out again.")
-      .def(
-          "__init__",
-          [](Again* self, const swath::Plan& plan, const std::string& asked, const swath::Note& note, bool sees_cache,
-             const nb::list& arrays, const nb::bytes& fill, Comm& comm, swath::Engine& engine) {
-            const int64_t element_bytes = plan.request.layout->element_bytes();
-            const auto* element = reinterpret_cast<const std::byte*>(fill.c_str());
-            new (self) Again(plan, asked, note, sees_cache,
-                             memory_of(plan.request.sharing, comm.rank(), element_bytes, arrays),
-                             {element, element + fill.size()}, comm, engine);
-          },
-          "plan"_a, "asked"_a, "note"_a, "sees_cache"_a, "arrays"_a, "fill"_a, "comm"_a, "engine"_a,
-          nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>())
-      .def(
-          "carry_out",
-          [](Again& self, const nb::handle& array, int64_t own_nanoseconds) {
-            std::byte* const address = Place(array).address();
-            nb::gil_scoped_release release;
-            return self.carry_out(address, own_nanoseconds);
-          },
-          "array"_a, "own_nanoseconds"_a, "Collective. `array` must be of the same shape and strides as before.");
-  m.attr("CACHED_STEPS") = swath::kCachedSteps;
-  m.attr("BY_CONDITIONS_AGREED_LAST") = static_cast<int64_t>(swath::kConditionsAgreedLast);
-
+  bind_again(m);
   bind_chunks(m);
 
   m.def(

@@ -226,13 +226,24 @@ def run(
 CACHED_STEPS: int
 BY_CONDITIONS_AGREED_LAST: int
 
+class OperationTimes:
+    def __init__(self) -> None: ...
+    def measured(self, plan: int, nanoseconds: int) -> None: ...
+    @property
+    def own_nanoseconds(self) -> int: ...
+    def told(self, slowest_nanoseconds: int) -> None: ...
+    @property
+    def is_complete(self) -> bool: ...
+    def take(self) -> tuple[int, list[int]]: ...
+
+GROUP_NANOSECONDS: int
+GROUP_OPERATIONS: int
+
 class Outcome:
     @property
     def notes(self) -> list[Sequence[int]]: ...
     @property
     def counters(self) -> Counters | None: ...
-    @property
-    def slowest_nanoseconds(self) -> int: ...
 
 def read_then_agree(
     plan: Plan, asked: str, note: Sequence[int], arrays: Arrays, fill: bytes, comm: Comm, engine: Engine
@@ -242,15 +253,21 @@ class Again:
     def __init__(
         self,
         plan: Plan,
+        plan_number: int,
         asked: str,
         note: Sequence[int],
         sees_cache: bool,
-        arrays: Arrays,
+        array: npt.NDArray[Any],
         fill: bytes,
         comm: Comm,
         engine: Engine,
+        times: OperationTimes,
     ) -> None: ...
-    def carry_out(self, array: npt.NDArray[Any], own_nanoseconds: int) -> Outcome: ...
+    def carry_out(self, array: npt.NDArray[Any]) -> bool | None: ...
+    @property
+    def counters(self) -> Counters: ...
+    @property
+    def notes(self) -> list[Sequence[int]]: ...
 
 def redistribute(
     element_bytes: int,
@@ -357,7 +374,7 @@ def time_streams(
     distance: int,
     seconds_max: float,
 ) -> tuple[float, int]: ...
-def time_looks(engine: Engine, bytes: int, first: int, count: int) -> float: ...  # noqa: A002
+def time_looks(engine: Engine, bytes: int, first: int, count: int, step: int) -> float: ...  # noqa: A002
 def time_locks(engine: Engine, window_bytes: int, count: int) -> float: ...
 def time_copies(
     gather: bool, exchange: bool, block_bytes: int, window_bytes: int, memory_bytes: int, seconds_max: float

@@ -421,13 +421,9 @@ class Array:
         ranks.agree(operation.asked if operation is not None and ranks.size > 1 else "", error, note)
         return Prepared(asked, operation, parts, Conditions(), note)
 
-    def _again(self, ranks: Ranks, asked: Asked, given: Any) -> Prepared | None:
-        """Collective once it does anything: see `PlannedAccess.carry_out_again`."""
-        return None if self._planned is None else self._planned.carry_out_again(ranks, asked, given)
-
     def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         """Collective. This rank's parts, in `out` or in new memory."""
-        prepared = self._again(ranks, asked, out)
+        prepared = None if self._planned is None else self._planned.carry_out_again(ranks, asked, out)
         if prepared is None:
             prepared = self._prepare(ranks, asked, functools.partial(self._memory_to_read, out))
         if prepared.done is None:
@@ -448,7 +444,7 @@ class Array:
 
     def _write(self, asked: Asked, values: Any) -> Prepared:
         """Collective."""
-        prepared = self._again(self._ranks, asked, values)
+        prepared = None if self._planned is None else self._planned.carry_out_again(self._ranks, asked, values)
         if prepared is None:
             prepared = self._prepare(self._ranks, asked, functools.partial(self._memory_to_write, values))
         if prepared.done is None:

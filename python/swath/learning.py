@@ -7,22 +7,22 @@ know of it. It travels with the next agreement, and the slowest rank's time coun
 
 from __future__ import annotations
 
+import collections
 import os
 import statistics
 
 from swath import _core
 from swath.profile import StoredProfile
 
-GROUP_SECONDS = 16e-3
-"""A shorter operation tells little but noise, and what is learned costs a new plan: operations by one plan are learned
-from, their median, as soon as they took so long together ..."""
-GROUP_OPERATIONS = 16
-"""... or are so many."""
 OPERATIONS_A_TIME = 4
-"""For so many short ones a group counts as much as one long operation."""
+"""Short ones are learned from in groups (core/plan/operation_times.h), by their median: for so many a group counts as
+much as one long operation."""
 NOT_WORTH_LEARNING = 0.1
 """A group of several that is off by no more teaches nothing: plans that are kept stay as good as they are. Nor does an
 operation whose fixed part is more than its work."""
+
+PLANS_KNOWN = 64
+"""An operation by a plan that was measured before so many others teaches nothing."""
 
 
 class Learning:
@@ -31,6 +31,7 @@ class Learning:
     Attributes:
         profile: the numbers that prices are made from; the same on all ranks.
         frozen: nothing is learned.
+        times: what operations took.
     """
 
     def __init__(self, stored: StoredProfile | None, *, frozen: bool = False) -> None:
@@ -38,33 +39,41 @@ class Learning:
         self.profile = _core.default_profile() if stored is None else stored.core
         self.frozen = frozen or (stored is not None and stored.frozen) or os.environ.get("SWATH_LEARNING") == "0"
         self._stored = stored
-        self._waiting: tuple[_core.Plan, float] | None = None
-        self._group: list[float] = []
-        self._group_plan: _core.Plan | None = None
+        self.times = _core.OperationTimes()
+        self._plans: collections.OrderedDict[int, _core.Plan] = collections.OrderedDict()
         self._has_learned = False
+
+    def number_of(self, plan: _core.Plan) -> int:
+        """What `times` calls it; the last `PLANS_KNOWN` are known."""
+        number = id(plan)
+        if number not in self._plans:
+            self._plans[number] = plan  # and so nothing else gets its number
+            if len(self._plans) > PLANS_KNOWN:
+                self._plans.popitem(last=False)
+        return number
 
     def measured(self, plan: _core.Plan, *, seconds: float) -> None:
         """This rank's own time of an operation that all ranks carried out by this plan."""
-        if not self.frozen:
-            self._waiting = (plan, seconds)
+        self.times.measured(self.number_of(plan), int(seconds * 1e9))
 
     def own_nanoseconds(self) -> int:
         """What this rank has measured and not yet told, 0 for nothing."""
-        return 0 if self._waiting is None else int(self._waiting[1] * 1e9)
+        return self.times.own_nanoseconds
 
     def told(self, nanoseconds: int) -> None:
         """All ranks have told what they measured of the operation before: the slowest of them so much."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is None or nanoseconds == 0:
-            return
-        plan = waiting[0]
-        if plan is not self._group_plan:
-            self._group, self._group_plan = [], plan
-        self._group.append(nanoseconds * 1e-9)
-        if len(self._group) == GROUP_OPERATIONS or sum(self._group) >= GROUP_SECONDS:
-            group, self._group = self._group, []
-            not_worth = NOT_WORTH_LEARNING if len(group) > 1 else 0.0
-            self._observe(plan, statistics.median_low(group), max(len(group) // OPERATIONS_A_TIME, 1), not_worth)
+        self.times.told(nanoseconds)
+        if self.times.is_complete:
+            self.learn()
+
+    def learn(self) -> None:
+        """From the group that is complete."""
+        number, nanoseconds = self.times.take()
+        plan = self._plans.get(number)
+        if plan is not None and not self.frozen:
+            not_worth = NOT_WORTH_LEARNING if len(nanoseconds) > 1 else 0.0
+            times = max(len(nanoseconds) // OPERATIONS_A_TIME, 1)
+            self._observe(plan, statistics.median_low(nanoseconds) * 1e-9, times, not_worth)
 
     def _observe(self, plan: _core.Plan, seconds: float, times: int, not_worth: float) -> None:
         """`seconds` are those of the work: what is fixed, checks and agreement, is not among them, nor corrected."""

@@ -20,17 +20,6 @@ def span_bytes(part: Part) -> int:
     return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
 
 
-def is_placed(part: Any, shape: Shape, strides: Shape, dtype: np.dtype[Any], *, is_target: bool) -> bool:
-    """Whether it is memory of that shape, placed with these strides, and writable where it `is_target`."""
-    return (
-        type(part) is np.ndarray
-        and part.shape == shape
-        and part.strides == strides
-        and part.dtype == dtype
-        and (not is_target or part.flags.writeable)
-    )
-
-
 def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool) -> list[Part]:
     """`out` as a list of writable ndarrays of these shapes, or ArgumentError."""
     parts = _as_list("out", out, shapes, boxes)

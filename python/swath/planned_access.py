@@ -16,7 +16,7 @@ from swath import _core, progress
 from swath.errors import Error
 from swath.formats import ChunkedLayout, Description, StridedLayout, TiledLayout
 from swath.learning import Learning
-from swath.local_memory import Part, is_placed, span_bytes
+from swath.local_memory import Part, span_bytes
 from swath.operation import Conditions, Operation
 from swath.prepared import Asked, Done, OwnNote, Prepared
 from swath.ranks import Note, Ranks
@@ -206,36 +206,41 @@ class PlannedAccess:
         what is returned is agreed on, but not done. None where it is another operation, or in other memory.
         """
         again = self._again.get(asked.direction)
-        learning = self._learning
         if (
             again is None
             or ranks is not self._ranks
-            or again.profile is not learning.profile
+            or again.profile is not self._learning.profile
             or not again.is_asked(asked)
         ):
             return None
-        reads = asked.direction == "read"
-        part = np.empty(again.shape, self._dtype) if reads and given is None else given
-        if not is_placed(part, again.shape, again.strides, self._dtype, is_target=reads):
+        part = np.empty(again.shape, self._dtype) if given is None and asked.direction == "read" else given
+        if type(part) is not np.ndarray or part.dtype != self._dtype:
             return None
-        if again.core is None:
-            if not again.can_be_done():
-                return None
-            again.core = self._core_again(again, part)
+        if again.core is None and not self._can_be_done(again, part):
+            return None
+        assert again.core is not None
         try:
-            outcome = again.core.carry_out(part, learning.own_nanoseconds())
+            is_done = again.core.carry_out(part)
         except Error as error:
             ranks.have_agreed(error)
             raise
-        counters = outcome.counters
-        if counters is None:
-            own_note = OwnNote(*outcome.notes[ranks.rank])
-            return Prepared(asked, again.operation, [part], self.told(outcome.notes), own_note)
+        if is_done is None:
+            return None
+        if not is_done:
+            notes = again.core.notes
+            return Prepared(asked, again.operation, [part], self.told(notes), OwnNote(*notes[ranks.rank]))
+        if self._learning.times.is_complete:
+            self._learning.learn()
         self._agreed = again.conditions
-        learning.told(outcome.slowest_nanoseconds)
-        done = Done(again.plan, counters)
-        self._measured(done)
-        return Prepared(asked, again.operation, [part], again.conditions, again.own_note, done)
+        return Prepared(asked, again.operation, [part], again.conditions, again.own_note, again.done)
+
+    def _can_be_done(self, again: Again, part: Part) -> bool:
+        """Whether it is asked for again in such a way that the core can do it."""
+        if not again.can_be_done() or part.shape != again.shape or part.strides != again.strides:
+            return False
+        again.core = self._core_again(again, part)
+        again.done = Done(again.plan, again.core.counters)
+        return True
 
     def _keep(self, prepared: Prepared, plan: _core.Plan) -> None:
         """For who asks for the same again. Not the memory, which is the caller's."""
@@ -251,8 +256,9 @@ class PlannedAccess:
     def _core_again(self, again: Again, part: Part) -> _core.Again:
         words = again.operation.asked if self._ranks.size > 1 else ""
         sees_cache = self._ranks.rank == 0 and not self._is_new
-        comm, engine = self._ranks.comm, self._engine
-        return _core.Again(again.plan, words, again.own_note, sees_cache, [part], self._fill, comm, engine)
+        number = self._learning.number_of(again.plan)
+        comm, engine, times = self._ranks.comm, self._engine, self._learning.times
+        return _core.Again(again.plan, number, words, again.own_note, sees_cache, part, self._fill, comm, engine, times)
 
     def _measured(self, done: Done) -> None:
         if done.plan is not None:
@@ -280,6 +286,7 @@ class Again:
         shape: of this rank's memory.
         strides: of this rank's memory.
         core: what does it again, made when it is asked for again.
+        done: what it does then: by the same plan, with the counters of the last time.
     """
 
     asked: Asked
@@ -291,6 +298,7 @@ class Again:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     core: _core.Again | None = None
+    done: Done | None = None
 
     def is_asked(self, asked: Asked) -> bool:
         """Whether these are the same arguments; those that are the same objects need no look at what is in them."""

@@ -180,6 +180,9 @@ def _add_ncio_arguments(group: Any) -> None:
     group.add_argument("--base-size", type=_size, metavar="SIZE", help="held while others vary (8)")
     group.add_argument("--base-spacing", type=_size_or_zero, metavar="SIZE", help="held while others vary (128)")
     group.add_argument("--sync", action=argparse.BooleanOptionalAction, help="after every write, timed (yes)")
+    group.add_argument(
+        "--together", action=argparse.BooleanOptionalAction, help="ranks begin every operation at one time (yes)"
+    )
     group.add_argument("--keep-extremes", action="store_true", default=None, help="count highest and lowest too")
     group.add_argument("--pause", type=float, metavar="SECONDS", help="before every operation (1)")
 

@@ -78,7 +78,7 @@ def timed(ranks: Ranks, work: Callable[[], object]) -> dict[str, Any]:
 
     "device_bytes" is what all ranks together made the device read (None where the kernel does not tell).
     """
-    marks, device = timed_phases(ranks, work)
+    (marks,), device = timed_phases(ranks, work)
     return {
         "seconds": max(end for _, end in marks) - min(start for start, _ in marks),
         "rank_seconds": [end - start for start, end in marks],
@@ -86,28 +86,35 @@ def timed(ranks: Ranks, work: Callable[[], object]) -> dict[str, Any]:
     }
 
 
-def timed_phases(ranks: Ranks, *phases: Callable[[], object]) -> tuple[list[tuple[float, ...]], int | None]:
-    """Collective. For every rank the time at which it started, and at which each phase ended; bytes read from devices.
+def timed_phases(
+    ranks: Ranks, *phases: Callable[[], object], repeats: int = 1, together: bool = True
+) -> tuple[list[list[tuple[float, ...]]], int | None]:
+    """Collective. What all ranks do, `repeats` times; bytes read from devices meanwhile.
 
-    The ranks wait for each other asleep: one that spins would take the core from one that still works. Before that each
-    computes for a moment, as programs do.
+    For every time and every rank: when it started, and when each phase ended. The ranks wait for each other before
+    each time (`together`; else before the first only), asleep: one that spins would take the core from one that still
+    works. Before that each computes for a moment, as programs do.
     """
     computed = time.perf_counter() + AWAKE_SECONDS
     while time.perf_counter() < computed:
         pass
     device_before = page_cache.device_bytes_read()
-    marks = [0.0] * (len(phases) + 1)
-    ranks.comm.barrier()
-    marks[0] = time.perf_counter()  # one clock for all processes of a machine
-    for number, phase in enumerate(phases, 1):
-        phase()
-        marks[number] = time.perf_counter()
+    width = len(phases) + 1
+    marks = [0.0] * (repeats * width)
+    for mark in range(0, len(marks), width):
+        if together or mark == 0:
+            ranks.comm.barrier()
+        marks[mark] = time.perf_counter()  # one clock for all processes of a machine
+        for number, phase in enumerate(phases, mark + 1):
+            phase()
+            marks[number] = time.perf_counter()
     packing = f"<{len(marks)}d"
-    of_all = [struct.unpack(packing, told) for told in ranks.comm.allgather(struct.pack(packing, *marks))]
+    of_ranks = [struct.unpack(packing, told) for told in ranks.comm.allgather(struct.pack(packing, *marks))]
+    of_times = [[of_rank[mark : mark + width] for of_rank in of_ranks] for mark in range(0, len(marks), width)]
     device_after = page_cache.device_bytes_read()
     read = -1 if device_before is None or device_after is None else device_after - device_before
     device = [struct.unpack("<q", count)[0] for count in ranks.comm.allgather(struct.pack("<q", read))]
-    return of_all, None if min(device) < 0 else sum(device)
+    return of_times, None if min(device) < 0 else sum(device)
 
 
 def say(ranks: Ranks, text: str) -> None:

@@ -24,6 +24,8 @@ LIST_BATCH = 64
 PIECES = 4096
 PIECE_DISTANCE = 136
 """Of the memory that list I/O is measured with, bytes: no two pieces in one cache line."""
+LINE = 64
+PAGE = 4 << 10
 LINE_ELEMENTS = 16
 """Elements of 8 bytes from one used to the next: two cache lines, so that none is fetched for its neighbour."""
 LOOK_SIZES = (256 << 10, 512 << 10, 2 << 20, 4 << 20, 16 << 20)
@@ -43,20 +45,26 @@ def requests(direction: str, measuring: Measuring, seconds: float) -> None:
 
 
 def looks(measuring: Measuring, seconds: float) -> None:
-    """Of a window that is looked at instead of read."""
-    file = measuring.file
+    """Of a window that is looked at instead of read; and of a page of which one line is."""
+    file, findings = measuring.file, measuring.findings
     sizes = [size for size in LOOK_SIZES if size <= file.nbytes // 2]
 
-    def timed(size: int) -> tuple[float, int]:
+    def timed(size: int, step: int = LINE) -> tuple[float, int]:
         count = max(LOOK_BYTES // size, 1)
         if file.cursor + size * count > file.nbytes:
             file.cursor = 0
         first = file.cursor
         file.cursor += size * count
-        return _core.time_looks(file.engine, size, first, count), size * count
+        return _core.time_looks(file.engine, size, first, count, step), size * count
 
     runs = [partial(file.warm, partial(timed, size)) for size in sizes]
-    measuring.findings.set_curve("look", sizes, measuring.in_turn(runs, seconds))
+    samples = measuring.in_turn([*runs, partial(file.warm, partial(timed, sizes[0], PAGE))], seconds)
+    findings.set_curve("look", sizes, samples[:-1])
+    # Of a page p and each of its 64 lines l: p + l, and p + 64 l.
+    page, whole = samples[-1].median, samples[0].median
+    lines = PAGE // LINE
+    of_page = max(0.0, lines * page - whole) / (lines - 1) / (sizes[0] / PAGE)
+    findings.set("look_page_seconds", of_page, samples[-1].spread)
 
 
 def jumps(measuring: Measuring, seconds: float) -> None:

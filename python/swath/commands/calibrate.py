@@ -268,6 +268,8 @@ def _others_table(numbers: dict[str, Any]) -> Any:
     table.add_row("finding a rank's part of a window", _time(numbers["visit_seconds"]))
     for x, seconds in numbers.get("look", []):
         table.add_row(f"looking at {x / 2**20:g} MiB of the page cache", _time(seconds))
+    if "look_page_seconds" in numbers:  # a profile of before has none
+        table.add_row("  at a page of it, beside its lines", _time(numbers["look_page_seconds"]))
     for x, seconds in numbers["barrier"]:
         if x > 1:
             table.add_row(f"a meeting of {x:.0f} ranks", _time(seconds))

@@ -40,6 +40,8 @@ class Options:
         base_size: the same, bytes.
         base_spacing: the same, bytes.
         sync: after every write, and timed with it.
+        together: whether ranks wait for each other before every operation, outside of its time; else only before the
+            first of those that are repeated within one repetition.
         repetitions: counted ones, each with every contender.
         keep_extremes: whether the highest and the lowest count.
         pause: before every operation, seconds.
@@ -60,6 +62,7 @@ class Options:
     base_size: int = 8
     base_spacing: int = 128
     sync: bool = True
+    together: bool = True
     repetitions: int = 6
     keep_extremes: bool = False
     pause: float = 1.0

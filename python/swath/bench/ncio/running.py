@@ -272,28 +272,25 @@ class Bench:
 
     def _time(self, cell: Cell, contender: Contender, turn: Turn) -> dict[str, Any]:
         """Operation and sync, each from the first rank's start to the last rank's end; seconds of one operation."""
-        inner, operation = turn.inner, turn.operation
-
-        def operations() -> None:
-            for _ in range(inner):
-                operation()
-
-        phases: list[Callable[[], object]] = [operations]
+        phases = [turn.operation]
         if cell.direction == "write" and self._options.sync:
             phases.append(contender.sync)
         written_before = page_cache.device_bytes_written(self._path)
-        marks, device_read = timed_phases(self._ranks, *phases)
+        together = self._options.together
+        times, device_read = timed_phases(self._ranks, *phases, repeats=turn.inner, together=together)
         written_after = page_cache.device_bytes_written(self._path)
-        start = min(of_rank[0] for of_rank in marks)
-        operation_seconds = (max(of_rank[1] for of_rank in marks) - start) / inner
-        seconds = (max(of_rank[-1] for of_rank in marks) - start) / inner
+        if not together:  # one time, which lasts from the first operation's start to the last one's end
+            begun, ended = times[0], times[-1]
+            times = [[(start, *ends) for (start, *_), (_, *ends) in zip(begun, ended, strict=True)]]
+        operation_seconds = sum(_seconds_to(1, of_ranks) for of_ranks in times) / turn.inner
+        seconds = sum(_seconds_to(-1, of_ranks) for of_ranks in times) / turn.inner
         known = written_before is not None and written_after is not None
         written = (written_after or 0) - (written_before or 0) if known else None
         return {
             "seconds": seconds,
             "operation_seconds": operation_seconds,
             "sync_seconds": seconds - operation_seconds,
-            "inner": inner,
+            "inner": turn.inner,
             "device_read_bytes": device_read,
             "device_written_bytes": written,
         }
@@ -347,6 +344,11 @@ def check_image(ranks: Ranks, path: str, pattern: Pattern, stamp: int, who: str)
         found = np.fromfile(file, dtype=VALUE_DTYPE, count=(last - first) * width).reshape(-1, width)
     where = f"{who}: rows {first} to {last} of the file"
     check_equal(ranks, found, lambda begin, end: pattern.file_image(first + begin, first + end, stamp), where)
+
+
+def _seconds_to(mark: int, of_ranks: list[tuple[float, ...]]) -> float:
+    """From the first rank's start to the last rank's `mark`."""
+    return max(marks[mark] for marks in of_ranks) - min(marks[0] for marks in of_ranks)
 
 
 def _pieces(pattern: Pattern) -> Iterator[tuple[int, int]]:

@@ -138,8 +138,8 @@ Mean of {options["repetitions"]} repetitions, {dropped}, after those that do not
 {options["pause"]:g} s of pause before each.
 Writes {"with" if options["sync"] else "WITHOUT"} a sync after each. From the first rank's start to the last rank's \
 end; opening files and setting views is not timed.
-Operations under 5 ms on a warm cache are repeated within one repetition, all as often as the fastest (up to 20 ms), \
-without waiting for other ranks between.
+Operations under 5 ms on a warm cache are repeated within one repetition, all as often as the fastest (up to 20 ms); \
+ranks {"wait" if options["together"] else "do NOT wait"} for each other before each, outside of its time.
 All data is compared after each read, the whole file, its gaps too, after each write (of files above 64 MiB: after the \
 first and the last).
 Cold: synced and dropped from the page cache before; what the device, or the host of a virtual one, caches stays cached.

@@ -329,27 +329,36 @@ class Bench:
         written_before = page_cache.device_bytes_written(folder)
         read_before = page_cache.device_bytes_read()
         failure = ""
-        self._ranks.barrier()
-        start = time.perf_counter()  # one clock for all processes of a machine
-        try:
-            for _ in range(inner):
+        marks: list[tuple[float, float, float]] = []
+        for number in range(inner):
+            if number == 0 or self._options["together"]:
+                self._ranks.barrier()  # who failed comes too: the others wait for it
+            if failure:
+                continue
+            start = moved = time.perf_counter()  # one clock for all processes of a machine
+            try:
                 operation()
-        except Exception as error:  # noqa: BLE001 - whatever a library raises is its answer
-            failure = _reason(error)
-        middle = end = time.perf_counter()
-        if sync and not failure:
-            turn.contender.sync()
-            end = time.perf_counter()
-        told = self._ranks.gather((start, middle, end, failure))
+                moved = time.perf_counter()
+                if sync:
+                    turn.contender.sync()
+            except Exception as error:  # noqa: BLE001 - whatever a library raises is its answer
+                failure = _reason(error)
+            marks.append((start, moved, time.perf_counter() if sync else moved))
+        told = self._ranks.gather((marks, failure))
         read_after = page_cache.device_bytes_read()
         device_read = self._ranks.gather(None if None in (read_before, read_after) else read_after - read_before)
         written_after = page_cache.device_bytes_written(folder)
-        failures = [reason for *_, reason in told if reason]
+        failures = [reason for _, reason in told if reason]
         if failures:
             raise CannotError(failures[0])
-        first = min(started for started, *_ in told)
-        operation_seconds = (max(moved for _, moved, *_ in told) - first) / inner
-        seconds = (max(ended for _, _, ended, _ in told) - first) / inner
+        times = list(zip(*(of_rank for of_rank, _ in told), strict=True))  # of each time, of each rank
+        if not self._options[
+            "together"
+        ]:  # one time, which lasts from the first operation's start to the last one's end
+            begun, ended = times[0], times[-1]
+            times = [tuple((start, *ends) for (start, *_), (_, *ends) in zip(begun, ended, strict=True))]
+        operation_seconds = sum(_seconds_to(1, of_ranks) for of_ranks in times) / inner
+        seconds = sum(_seconds_to(2, of_ranks) for of_ranks in times) / inner
         return {
             "seconds": seconds,
             "operation_seconds": operation_seconds,
@@ -427,6 +436,11 @@ def _check_equal(found: Values, expected: Values, first_row: int, where: str) ->
             f"wrong data in {where}: row {first_row + row}, element {column} is {int(found[row, column])}, not "
             f"{int(expected[row, column])} ({int(np.count_nonzero(differs))} wrong elements)"
         )
+
+
+def _seconds_to(mark: int, of_ranks: tuple[tuple[float, ...], ...]) -> float:
+    """From the first rank's start to the last rank's `mark`."""
+    return max(marks[mark] for marks in of_ranks) - min(marks[0] for marks in of_ranks)
 
 
 def _reason(error: Exception) -> str:
