@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import swath
+from kernels import needs_cachestat
 from swath import _core, page_cache
 from swath.simulated import run_ranks
 
@@ -200,6 +201,7 @@ def test_boxes_and_shares_of_others_are_never_taken_as_before(path, runs):
     assert runs == ["planned"] * 7
 
 
+@needs_cachestat
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_what_has_left_the_page_cache_is_read_by_a_new_plan(path, runs, ranks):
     """Rank 0 sees that it has left; the others, which would have done as before, hear of it."""
@@ -457,6 +459,7 @@ def test_memory_that_is_not_packed_has_all_read_a_new_selection_by_a_plan_for_it
     assert runs.count("planned") == 4 * 3
 
 
+@needs_cachestat
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_new_read_of_what_is_not_in_the_page_cache_is_agreed_on_first(path, runs, ranks):
     d = swath.Distribution((swath.Block(),), grid=(ranks,))

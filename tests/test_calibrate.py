@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import swath
+from kernels import HAS_CACHESTAT, needs_cachestat
 from swath import _core, calibration, cli, mpi, page_cache, profile
 from swath.bench.standalone import page_cache as kernel
 from swath.calibration import Effort
@@ -32,10 +33,6 @@ TINY = Effort(seconds=0.2, file_bytes=8 << 20, memory_bytes=1 << 20)
 DEFAULTS = _core.default_profile().to_dict()
 DEVICE_CURVES = [name for name, value in DEFAULTS.items() if name.startswith("device.") and isinstance(value, list)]
 SHM = "/dev/shm"
-
-needs_cachestat = pytest.mark.skipif(
-    kernel.cached_bytes(os.open(__file__, os.O_RDONLY), 1) is None, reason="a kernel without cachestat"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +71,8 @@ def test_every_number_is_measured_or_said_to_be_a_default(measured: StoredProfil
     not_measured = {"source", "cores", "message_seconds", "message_byte_seconds"}
     if claims_no_device(measured):
         not_measured |= {name for name in DEFAULTS if name.startswith("device.")}
+    if not HAS_CACHESTAT:
+        not_measured |= {"look", "look_page_seconds"}
     assert set(measured.spread) == set(DEFAULTS) - not_measured
     assert set(measured.known) == {"cache", "device", "syncs", "copies", "barrier", "messages"}
     assert "stated defaults" in measured.known["messages"]
@@ -183,6 +182,17 @@ def test_a_device_that_is_read_while_the_page_cache_is_measured_spoils_it(
     }
     assert "not measured, stated defaults: " in found.known["cache"]
     assert "4,096 bytes came from a device" in found.known["cache"]
+
+
+def test_where_the_page_cache_cannot_be_looked_at_all_else_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_core, "time_looks", lambda *asked: None)
+    found = calibration.calibrate(str(tmp_path), TINY, evict=lambda path: None)
+    assert any("looking into the page cache was not measured, and is not done" in note for note in found.notes)
+    assert {"look", "look_page_seconds"} & set(found.spread) == set()
+    assert "whole file was in the page cache" in found.known["cache"]
+    assert {"cache.read", "cache.write"} <= set(found.spread)
 
 
 # ---- profiles on disk ------------------------------------------------------------------------------------------------

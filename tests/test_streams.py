@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import swath
+from kernels import needs_cachestat
 from mpi_runs import run_well
 from swath import _core, learned_streams, page_cache, profile, simulated, throttle
 from swath.stream_settings import AUTO, Settings, settings_for
@@ -187,6 +188,7 @@ def test_every_method_gives_its_token_back(file, method, distribution):
             assert status.reads.active == status.reads.waiting == 0
 
 
+@needs_cachestat
 def test_what_the_page_cache_serves_takes_no_token_and_teaches_nothing(file):
     np.fromfile(file)  # warm
 

@@ -1,6 +1,7 @@
 // The micro-measurements behind `swath calibrate`; which of them are made, and what they prove, is decided in Python.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -48,7 +49,7 @@ void bind_calibrate(nb::module_& m) {
       "path"_a, "write"_a, "bytes"_a, "count"_a, "sync"_a, "streams"_a, "distance"_a, "seconds_max"_a, Unlocked(),
       "(seconds of one stream, requests of all)");
   m.def("time_looks", &swath::time_looks, "engine"_a, "bytes"_a, "first"_a, "count"_a, "step"_a, Unlocked(),
-        "Seconds of looking at one byte a step of one window in the page cache.");
+        "Seconds of looking at one byte a step of one window in the page cache; None where it cannot be.");
   m.def("time_locks", &swath::time_locks, "engine"_a, "window_bytes"_a, "count"_a, Unlocked());
   m.def(
       "time_copies",

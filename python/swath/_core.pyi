@@ -374,7 +374,7 @@ def time_streams(
     distance: int,
     seconds_max: float,
 ) -> tuple[float, int]: ...
-def time_looks(engine: Engine, bytes: int, first: int, count: int, step: int) -> float: ...  # noqa: A002
+def time_looks(engine: Engine, bytes: int, first: int, count: int, step: int) -> float | None: ...  # noqa: A002
 def time_locks(engine: Engine, window_bytes: int, count: int) -> float: ...
 def time_copies(
     gather: bool, exchange: bool, block_bytes: int, window_bytes: int, memory_bytes: int, seconds_max: float

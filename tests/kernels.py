@@ -1,0 +1,50 @@
+"""Kernels that refuse some system calls: what tests skip on them, and how to behave as one.
+
+python kernels.py COMMAND...    runs a command as on Linux 5.10, or in a container that refuses what is newer
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+import sys
+
+import pytest
+
+from swath.bench.standalone import page_cache as kernel
+
+with open(__file__, "rb") as _file:
+    HAS_CACHESTAT = kernel.cached_bytes(_file.fileno(), 1) is not None
+
+needs_cachestat = pytest.mark.skipif(not HAS_CACHESTAT, reason="this kernel does not say what it has in memory")
+
+REFUSED = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "cachestat": 451}
+"""Numbers of system calls; those that came after 2011 are the same on all machines."""
+NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2  # <linux/prctl.h>, <linux/seccomp.h>
+LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06  # <linux/bpf_common.h>
+ALLOW, REFUSE = 0x7FFF0000, 0x00050000
+
+
+def refuse() -> None:
+    """From now on, in this process and those that it starts, these calls fail as on a kernel that has not got them."""
+    instructions = [(LOAD, 0, 0, 0)]  # the number of the call
+    for place, number in enumerate(REFUSED.values()):
+        instructions.append((JUMP_IF_EQUAL, len(REFUSED) - place, 0, number))
+    instructions += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE | errno.ENOSYS)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in instructions))
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
+
+    program = Program(len(instructions), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    for call in ((NO_NEW_PRIVILEGES, 1, 0, 0, 0), (SET_SECCOMP, FILTER, ctypes.byref(program), 0, 0)):
+        if libc.prctl(*call) != 0:
+            sys.exit(f"kernels.py: calls cannot be refused here: {os.strerror(ctypes.get_errno())}")
+
+
+if __name__ == "__main__":
+    refuse()
+    os.execvp(sys.argv[1], sys.argv[1:])
