@@ -78,37 +78,42 @@ std::vector<double> samples_of_ranks(int ranks, double seconds_max, const Sample
   return samples;
 }
 
-}  // namespace
-
-std::vector<double> time_barriers(int ranks, double seconds_max) {
-  constexpr int kBarriersASample = 100;
-  return samples_of_ranks(ranks, seconds_max, [](Comm& comm) {
-    const Stopwatch watch;
-    for (int i = 0; i < kBarriersASample; ++i) comm.barrier();
-    return watch.seconds() / kBarriersASample;
-  });
-}
-
-std::vector<double> time_rounds(int ranks, double seconds_max) {
+// What a meeting adds to a round of copies; round(comm, copies) does both.
+template <typename Round>
+std::vector<double> samples_of_meetings(int ranks, double seconds_max, const Round& round) {
   constexpr int kRoundsASample = 16;
-  return samples_of_ranks(ranks, seconds_max, [](Comm& comm) {
+  return samples_of_ranks(ranks, seconds_max, [&](Comm& comm) {
     Copies copies;
     copies.both();  // its memory is the kernel's to make before
-    const auto seconds_of = [&](const auto& round) {
+    const auto seconds_of = [&](const auto& work) {
       comm.barrier();
       const Stopwatch watch;
-      for (int i = 0; i < kRoundsASample; ++i) round();
+      for (int i = 0; i < kRoundsASample; ++i) work();
       comm.barrier();
       return watch.seconds() / kRoundsASample;
     };
     const double alone = seconds_of([&] { copies.both(); });
-    const double meeting = seconds_of([&] {
-      comm.node_arrive();
-      copies.first();
-      comm.node_wait();
-      copies.second();
-    });
+    const double meeting = seconds_of([&] { round(comm, copies); });
     return std::max(meeting - alone, 1e-9);  // noise may make it negative
+  });
+}
+
+}  // namespace
+
+std::vector<double> time_barriers(int ranks, double seconds_max) {
+  // Ranks that have nothing else to do would meet in the best case only: all of them there, and awake.
+  return samples_of_meetings(ranks, seconds_max, [](Comm& comm, Copies& copies) {
+    copies.both();
+    comm.barrier();
+  });
+}
+
+std::vector<double> time_rounds(int ranks, double seconds_max) {
+  return samples_of_meetings(ranks, seconds_max, [](Comm& comm, Copies& copies) {
+    comm.node_arrive();
+    copies.first();
+    comm.node_wait();
+    copies.second();
   });
 }
 

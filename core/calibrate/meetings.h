@@ -5,9 +5,9 @@
 
 namespace swath {
 
-// Seconds of one barrier of `ranks` ranks of a node, one number for every hundred, until `seconds_max` have passed. The
-// ranks are threads here: they wait on the same futex as processes do. Throws Error{kUnsupported} where there is no
-// shared memory.
+// Seconds that one barrier of `ranks` ranks of a node adds to 512 KiB that each copies before it, as to an operation
+// that they agree on at its end: one number for every sixteen, until `seconds_max` have passed. The ranks are threads
+// here: they wait on the same futex as processes do. Throws Error{kUnsupported} where there is no shared memory.
 std::vector<double> time_barriers(int ranks, double seconds_max);
 
 // Seconds that one meeting adds to a round of two-phase, in which ranks copy 256 KiB between arriving and waiting, and

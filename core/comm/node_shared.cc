@@ -1,6 +1,7 @@
 #include "comm/node_shared.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +39,13 @@ std::span<const std::byte> bytes_of(const T& value) {
 }
 
 // ---------------------------------------------------------------------------------------------------- waiting
+
+// Whoever of this core has work goes first, a few times: often the last one arrives meanwhile, and nobody has to sleep
+// and be woken. Where nobody has work it is over after 10 us, less than waking somebody takes (decision 0022).
+void give_way_while(const std::atomic<uint32_t>& word, uint32_t value) {
+  constexpr int kTimes = 64;
+  for (int i = 0; i < kTimes && word.load() == value; ++i) sched_yield();
+}
 
 // Waits while `word` is `value`, at most kPeerCheckSeconds; wakes early for no reason at times. Whether time is up.
 bool wait_while(std::atomic<uint32_t>& word, uint32_t value) {
@@ -254,6 +262,7 @@ void NodeShared::meet(const Call& call) {
 
 void NodeShared::wait_for_others(uint32_t turn, const Call& call) {
   Seat& node = seat(0);
+  give_way_while(node.turn, turn);
   while (node.turn.load() == turn) {
     const bool time_is_up = wait_while(node.turn, turn);
     if (node.turn.load() != turn) return;

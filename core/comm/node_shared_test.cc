@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -158,6 +159,22 @@ TEST(NodeShared, WindowsThatDevShmCannotHoldAreRefusedOnAllRanksAndSmallerOnesSt
     windows[comm.rank()][999] = std::byte{1};
     comm.barrier();
     EXPECT_EQ(windows[1 - comm.rank()][999], std::byte{1});
+  });
+  EXPECT_EQ(statuses, std::vector<int>(2, 0));
+}
+
+TEST(NodeShared, WhoeverWaitsForLongTakesNoTimeOfItsCore) {
+  const auto cpu_seconds = [] {
+    timespec now = {};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  const std::vector<int> statuses = run_forked(2, [&](NodeShared& comm) {
+    comm.barrier();
+    if (comm.rank() == 1) usleep(500'000);
+    const double before = cpu_seconds();
+    comm.barrier();
+    EXPECT_LT(cpu_seconds() - before, 0.05) << "it spins";
   });
   EXPECT_EQ(statuses, std::vector<int>(2, 0));
 }
