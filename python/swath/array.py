@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from types import NoneType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from swath.ranks import Ranks
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 from swath.stream_settings import Streams
 
+T = TypeVar("T")
+
 
 class FoundOfStore(NamedTuple):
     """What rank 0 has found out about the store, for all ranks: its profile, and who serves its targets' tokens."""
@@ -39,6 +41,10 @@ class Array:
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
     same arguments, in the same order. `a[...]` and `explain` of a distribution are local.
+
+    Any number of threads may read at once, by `a[...]` and, without a communicator, by `read`. A write waits for the
+    operations that were called before it, and those that are called after it wait for it. Collective calls are of one
+    thread at a time: a second one is refused. See docs/threads-forks-signals.md, for forked processes too.
 
     Attributes:
         path: the file.
@@ -65,7 +71,8 @@ class Array:
         self._done: Done | None = None  # the last operation
         self._unplanned = "library"  # what carried out an operation without a plan
         self._aside = aside
-        self._closed = False
+        self._gate = _core.Gate()
+        self._made_in = _core.fork_generation()
         # A new file is all zero bytes; another fill value is written when it turns out to be needed.
         # Chunks that are not stored are no zero bytes: they read as the fill value.
         self._unfilled = aside is not None and isinstance(description.layout, StridedLayout) and any(description.fill)
@@ -93,7 +100,7 @@ class Array:
 
     @property
     def counters(self) -> Counters:
-        """What the last operation did on this rank."""
+        """What the last operation did on this rank; of several threads' operations, the one that ended last."""
         if self._done is None:
             return Counters()
         plan, counted = self._done
@@ -247,11 +254,23 @@ class Array:
         """
         asked = Asked("write" if write else "read", distribution, selection, method, rank, tuning)
         if analyze:
-            return self._analyze(asked)
+            with self._ranks.in_turn(f"explain {self.path}"):
+                return self._analyze(asked)
         if isinstance(distribution, Boxes):
-            operation, boxes = self._gather_boxes(asked, distribution)
-            self._ranks.together(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
-            return self._explained(operation, cached)
+            return self._in_turn(
+                self._ranks, "explain", _core.Use.BESIDE, lambda: self._explain_boxes(asked, distribution, cached)
+            )
+        return self._in_turn(
+            self._alone, "explain", _core.Use.BESIDE, lambda: self._explain_distribution(asked, cached)
+        )
+
+    def _explain_boxes(self, asked: Asked, boxes_of_rank: Boxes, cached: float | None) -> Plan:
+        operation, boxes = self._gather_boxes(asked, boxes_of_rank)
+        self._ranks.together(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
+        return self._explained(operation, cached)
+
+    def _explain_distribution(self, asked: Asked, cached: float | None) -> Plan:
+        distribution, rank = asked.distribution, asked.rank
         ranks = self._ranks.size
         if ranks == 1 and rank is None and isinstance(distribution, Distribution):
             # Planning needs no ranks: explain what so many would do.
@@ -285,9 +304,12 @@ class Array:
         One rank of each node syncs the file, after all ranks have finished writing. What is written from then on is
         taken to be synced too, and on its way to the device as soon as it is written.
         """
+        self._in_turn(self._ranks, "sync", _core.Use.BESIDE, self._sync)
+
+    def _sync(self) -> None:
+        """Collective."""
 
         def work() -> None:
-            self._refuse_closed("sync")
             if self._ranks.is_first_of_node:
                 self._engine.sync()
 
@@ -298,6 +320,9 @@ class Array:
 
     def close(self) -> None:
         """Collective. A created file becomes complete under its name; nothing can be read or written afterwards.
+
+        Waits for what other threads do with the array. In a process that was forked from the one that opened it, it
+        lets go of the file and does nothing else: what the parent creates is the parent's to complete.
 
         Raises StoreError where it cannot be completed: the old file, if there was one, is then still there.
         """
@@ -316,12 +341,22 @@ class Array:
                 raise
 
     def __repr__(self) -> str:
-        state = "closed, " if self._closed else ""
+        state = "closed, " if self._gate.is_closed else ""
         return f"<swath.Array {self._title()}: {state}{self.layout}>"
 
     def _close(self, error: BaseException | None) -> None:
-        if self._closed:
+        if self._gate.is_closed:
             return
+        if self._made_in != _core.fork_generation():
+            self._gate.close()
+            self._let_go()
+            return
+        with self._ranks.in_turn(f"close {self.path}"):
+            if self._gate.close():
+                self._close_together(error)
+
+    def _close_together(self, error: BaseException | None) -> None:
+        """Collective. Nobody uses the array any more."""
         try:
             if error is not None and self._ranks.all_raise(error):
                 raise error  # every rank is leaving with it: nobody waits
@@ -330,25 +365,50 @@ class Array:
             if self._aside is not None:
                 if self._unfilled:
                     self._fill()
-                self.sync()
+                self._sync()
                 self._ranks.on_first(f"close {self.path}: complete", self._aside.complete)
         except BaseException:
             if self._aside is not None and self._ranks.rank == 0:
                 self._aside.remove()
             raise
         finally:
-            self._closed = True
-            if self._planned is not None:
-                self._planned.close()
-            self._engine = None
+            self._let_go()
             if self._ranks.rank == 0:
                 self._learning.keep()
                 if self._throttle is not None:
                     self._throttle.keep()
 
-    def _refuse_closed(self, doing: str) -> None:
-        if self._closed:
-            raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
+    def _let_go(self) -> None:
+        """Of the file."""
+        if self._planned is not None:
+            self._planned.close()
+        self._engine = None
+
+    def refuse_closed(self, doing: str) -> None:
+        """Raise ArgumentError where the array is closed."""
+        if self._gate.is_closed:
+            raise self._closed_error(doing)
+
+    def _closed_error(self, doing: str) -> ArgumentError:
+        return ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
+
+    def _in_turn(self, ranks: Ranks, doing: str, use: _core.Use, work: Callable[[], T]) -> T:
+        """Collective over `ranks`. `work`, while no other thread does what cannot go along with it.
+
+        Raises ArgumentError where the array is closed, on all ranks, and where another thread's turn it is.
+        """
+        if ranks.turn is not None:
+            ranks.turn.begin(f"{doing} {self.path}")
+        try:
+            if not self._gate.enter(use):
+                ranks.agree("", self._closed_error(doing))
+            try:
+                return work()
+            finally:
+                self._gate.leave(use)
+        finally:
+            if ranks.turn is not None:
+                ranks.turn.end()
 
     def _title(self) -> str:
         name = self.path if self.variable is None else f"{self.path}:{self.variable}"
@@ -370,7 +430,6 @@ class Array:
     def _operation(self, asked: Asked, ranks: int) -> Operation:
         """The operation, checked; of a distribution the same one again where the same is asked again."""
         direction, distribution, selection, method, rank, tuning = asked
-        self._refuse_closed(direction)
         sizes = checked_tuning(tuning)
         chosen = normalise_selection(selection, self.shape)
         if isinstance(distribution, Boxes) and selection is not ...:
@@ -423,6 +482,9 @@ class Array:
 
     def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         """Collective. This rank's parts, in `out` or in new memory."""
+        return self._in_turn(ranks, "read", _core.Use.SHARED, lambda: self._read_now(ranks, asked, out))
+
+    def _read_now(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         prepared = None if self._planned is None else self._planned.carry_out_again(ranks, asked, out)
         if prepared is None:
             prepared = self._prepare(ranks, asked, functools.partial(self._memory_to_read, out))
@@ -444,6 +506,9 @@ class Array:
 
     def _write(self, asked: Asked, values: Any) -> Prepared:
         """Collective."""
+        return self._in_turn(self._ranks, "write", _core.Use.ALONE, lambda: self._write_now(asked, values))
+
+    def _write_now(self, asked: Asked, values: Any) -> Prepared:
         prepared = None if self._planned is None else self._planned.carry_out_again(self._ranks, asked, values)
         if prepared is None:
             prepared = self._prepare(self._ranks, asked, functools.partial(self._memory_to_write, values))

@@ -13,10 +13,11 @@ from swath.array import Array, FoundOfStore
 from swath.aside import Aside
 from swath.errors import ArgumentError
 from swath.formats import Description
-from swath.ranks import Ranks, ranks_of
+from swath.ranks import Ranks, in_turn, ranks_of
 from swath.stream_settings import Streams
 
 
+@in_turn
 def open(  # noqa: A001 - the name that scripts use
     path: Any,
     variable: str | None = None,
@@ -71,6 +72,7 @@ def open(  # noqa: A001 - the name that scripts use
     )
 
 
+@in_turn
 def create(
     path: Any,
     shape: int | Sequence[int],

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from swath import _core, progress
 from swath.errors import ArgumentError, Error
 from swath.local_memory import checked_out
-from swath.ranks import Ranks, ranks_of
+from swath.ranks import Ranks, in_turn, ranks_of
 from swath.space import Boxes, Distribution, Shape, _integers
 
 Part = npt.NDArray[Any]
 
 
 @overload
+@in_turn
 def redistribute(
     values: Any,
     source: Distribution | Boxes,

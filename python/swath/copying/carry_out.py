@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -149,7 +148,7 @@ class _OnePass:
         ahead = ReadAhead(self._plan, job.files[self._number])
         stack.callback(ahead.close)
         pipeline = Pipeline(self._plan, source, target, axes, mine, back, self._watched, ahead)
-        return stack.enter_context(pipeline), back, _syncing(target, engine)
+        return stack.enter_context(pipeline), back, target.sync
 
     def _spans(self, side: Side, description: Description) -> SpanOf:
         """Where in its file the bytes of a band are."""
@@ -174,14 +173,6 @@ class _OnePass:
         """Collective. What was written of the first `tiles` tiles is on the medium, and entered."""
         self._state.ranks.together(f"{self._title}: synced {tiles}", back.wait_synced)
         self._state.enter(self._number, tiles)
-
-
-def _syncing(target: Array, engine: str | None) -> Callable[[], None]:
-    """What syncs the target while another thread goes on writing: an engine belongs to one thread at a time."""
-    if not os.path.isfile(target.path):
-        return target.sync
-    syncs: _core.Engine = _core.open_engine(target.path, "r+", engine or os.environ.get("SWATH_ENGINE") or "auto")[0]
-    return syncs.sync
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from swath.copying.workers import Workers
 from swath.errors import ArgumentError
 from swath.formats import Description
 from swath.formats.description import Order
-from swath.ranks import ranks_of
+from swath.ranks import in_turn, ranks_of
 
 CHECKPOINT_BYTES = 1 << 30
 """After so many bytes what was written is synced, beside the work that goes on, and entered in the journal."""
@@ -52,6 +52,7 @@ class Copied:
         return {**dataclasses.asdict(self), "plan": self.plan.to_dict()}
 
 
+@in_turn
 def copy(
     source: Any,
     target: Any,
@@ -163,6 +164,7 @@ def copy(
     )
 
 
+@in_turn
 def explain_copy(
     source: Any,
     target: Any,
@@ -213,6 +215,6 @@ def _layout_words(request: CopyRequest) -> tuple[str, str]:
 def description_of(source: Any, variable: str | None) -> Description:
     """Of an open array, or of the array in a file. Raises as `swath.open` does."""
     if isinstance(source, Array):
-        source._refuse_closed("copy")
+        source.refuse_closed("copy")
         return source._description
     return formats.describe(source, variable)

@@ -20,7 +20,7 @@ from swath.copying.plan import make_plan
 from swath.copying.request import checked_axes, memory_bytes
 from swath.copying.sides import Side
 from swath.errors import ArgumentError
-from swath.ranks import Ranks, ranks_of
+from swath.ranks import Ranks, in_turn, ranks_of
 
 NUMBERS = "biufc"
 PIECE_ELEMENTS = 1 << 16
@@ -64,6 +64,7 @@ class Comparison:
         return dataclasses.asdict(self)
 
 
+@in_turn
 def verify(
     a: Any,
     b: Any,
