@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from swath import _core
-from swath.errors import ArgumentError, ExistsError, NotFoundError, StoreError, store_error
+from swath.errors import ExistsError, NotFoundError, StoreError, store_error
 from swath.formats import zarr
+from swath.formats.files import checked_path
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,8 @@ class Aside:
 
         Raises ExistsError where the file exists and may not be replaced, StoreError where it cannot be.
         """
-        if not isinstance(path, (str, os.PathLike)):
-            raise ArgumentError(f"create: path must be a string or a path, not {path!r}")
-        final = os.path.abspath(os.fspath(path))
+        path = checked_path(path)
+        final = os.path.abspath(path)
         if is_folder:
             _refuse_foreign(path, final)
         elif os.path.isdir(final):
