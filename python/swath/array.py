@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from collections.abc import Callable, Mapping
 from types import NoneType, TracebackType
 from typing import Any, NamedTuple
@@ -12,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swath import _core, coded_access, filling, formats, library_access, profile, throttle
+from swath import asked as asked_words
 from swath.aside import Aside
+from swath.asked import effective_engine
 from swath.counters import Counters
 from swath.errors import ArgumentError, Error
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout
@@ -32,6 +33,8 @@ class FoundOfStore(NamedTuple):
 
     profile: profile.StoredProfile | None = None
     coordinator: throttle.Coordinator | None = None
+    number: int = 0
+    """Of the array, among those that rank 0 has opened."""
 
 
 class Array:
@@ -74,8 +77,10 @@ class Array:
         self.shape: Shape = description.shape
         self.dtype: np.dtype[Any] = description.dtype
         self.attributes = description.attributes
+        # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
+        self._compared = "" if ranks.size == 1 else asked_words.identity(description, self.path, found.number)
         self._engine: Any
-        mover = engine or os.environ.get("SWATH_ENGINE") or "auto"
+        mover = effective_engine(engine)
         on_first_node = ranks.comm.node_of(ranks.rank) == 0
         self._throttle = throttle.throttle_for(
             description.path, mover, streams, None if on_first_node else found.coordinator
@@ -88,7 +93,7 @@ class Array:
         self._set_description(description)
         # Pure: what was asked before has the same answer. It does not hold the array, which would hold itself.
         self._checked = functools.lru_cache(PLANS_KEPT)(
-            functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size)
+            functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size, identity=self._compared)
         )
 
     @property
@@ -249,7 +254,7 @@ class Array:
         if analyze:
             return self._analyze(asked)
         if isinstance(distribution, Boxes):
-            operation, boxes = self._gather_boxes(asked, distribution)
+            operation, boxes = self._gather_boxes(asked, distribution, explain=True, cached=cached)
             self._ranks.together(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
             return self._explained(operation, cached)
         ranks = self._ranks.size
@@ -292,7 +297,7 @@ class Array:
                 self._engine.sync()
 
         # Every write ended with an agreement: nothing that any rank wrote is on its way still.
-        self._ranks.together(f"sync {self.path}", work)
+        self._ranks.together(f"sync {self._compared}", work)
         if self._planned is not None:
             self._planned.expect_sync()
 
@@ -326,12 +331,12 @@ class Array:
             if error is not None and self._ranks.all_raise(error):
                 raise error  # every rank is leaving with it: nobody waits
             # An error goes before what the other ranks are at: without words.
-            self._ranks.agree(f"close {self.path}" if error is None else "", error)
+            self._ranks.agree(f"close {self._compared}" if error is None else "", error)
             if self._aside is not None:
                 if self._unfilled:
                     self._fill()
                 self.sync()
-                self._ranks.on_first(f"close {self.path}: complete", self._aside.complete)
+                self._ranks.on_first(f"close {self._compared}: complete", self._aside.complete)
         except BaseException:
             if self._aside is not None and self._ranks.rank == 0:
                 self._aside.remove()
@@ -349,6 +354,11 @@ class Array:
     def _refuse_closed(self, doing: str) -> None:
         if self._closed:
             raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
+
+    @property
+    def _identity(self) -> str:
+        """Which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
+        return asked_words.identity(self._description, self.path)
 
     def _title(self) -> str:
         name = self.path if self.variable is None else f"{self.path}:{self.variable}"
@@ -384,11 +394,14 @@ class Array:
         if can_be_compared and rank is None and ranks == self._ranks.size:
             return self._checked(direction, distribution, chosen, method, sizes)
         own = self._ranks.rank
-        return Operation(self.path, self.shape, own, ranks, direction, distribution, chosen, method, sizes, rank)
+        return Operation(
+            self.path, self.shape, own, ranks, direction, distribution, chosen, method, sizes, rank, self._compared
+        )
 
-    def _gather_boxes(self, asked: Asked, boxes: Boxes) -> tuple[Operation, list[Any]]:
-        """Collective. The operation, which knows of no boxes yet, and the boxes of all ranks."""
-        words = f"{asked.direction} {self.path} distribution=boxes method={asked.method} tuning={asked.tuning}"
+    def _gather_boxes(self, asked: Asked, boxes: Boxes, **more: Any) -> tuple[Operation, list[Any]]:
+        """Collective. The operation, which knows of no boxes yet, and the boxes of all ranks; `more` is compared."""
+        arguments = {**asked._asdict(), **more}
+        words = asked_words.words(asked.direction, self._compared, arguments, own=("direction", "rank"))
         operation = self._ranks.together(words, lambda: self._operation(asked, self._ranks.size))
         return operation, self._ranks.gather_objects(boxes.boxes)
 
@@ -465,6 +478,7 @@ class Array:
 
     def _analyze(self, asked: Asked) -> Plan:
         """Collective. Carries the operation out, and sets what was measured beside its plan."""
+        self._ranks.agree(f"explain, with analyze, {asked.direction} {self._compared}")
         if asked.direction == "read":
             prepared = self._read(self._ranks, asked, None)
         else:
@@ -516,7 +530,7 @@ class Array:
         library_access.carry_out(operation, parts, self._description, ranks)
         if self._coded is not None:  # chunks of another size are written elsewhere
             there = self._description
-            self._set_description(ranks.on_first(f"describe {self.path}", lambda: formats.describe_again(there)))
+            self._set_description(ranks.on_first(f"describe {self._compared}", lambda: formats.describe_again(there)))
         return _core.Counters()
 
     def _allocate_in_file(self) -> None:
@@ -525,11 +539,11 @@ class Array:
         if not isinstance(layout, ChunkedLayout) or (layout.offsets >= 0).all():
             return
         self._set_description(
-            self._ranks.on_first(f"allocate {self.path}", lambda: formats.allocate(self._description))
+            self._ranks.on_first(f"allocate {self._compared}", lambda: formats.allocate(self._description))
         )
 
     def _fill(self) -> None:
         """Collective. Writes the fill value everywhere."""
         work = functools.partial(filling.fill_part, self._engine, self._description, self._ranks.rank, self._ranks.size)
-        self._ranks.together(f"fill {self.path}", work)
+        self._ranks.together(f"fill {self._compared}", work)
         self._unfilled = False
