@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+import os
+import weakref
 from collections.abc import Callable, Mapping
 from types import NoneType, TracebackType
 from typing import Any, NamedTuple
@@ -68,6 +70,7 @@ class Array:
         self._done: Done | None = None  # the last operation
         self._unplanned = "library"  # what carried out an operation without a plan
         self._aside = aside
+        self._never_closed: weakref.finalize[..., Any] | None = None
         self._closed = False
         # A new file is all zero bytes; another fill value is written when it turns out to be needed.
         # Chunks that are not stored are no zero bytes: they read as the fill value.
@@ -301,6 +304,13 @@ class Array:
         if self._planned is not None:
             self._planned.expect_sync()
 
+    def expect_close(self) -> None:
+        """Of a created array: from now on, who lets go of it without closing it is told (ResourceWarning)."""
+        if self._aside is not None:
+            self._never_closed = weakref.finalize(
+                self, self._aside.never_closed, os.getpid(), is_first=self._ranks.rank == 0
+            )
+
     def close(self) -> None:
         """Collective. A created file becomes complete under its name; nothing can be read or written afterwards.
 
@@ -343,6 +353,8 @@ class Array:
             raise
         finally:
             self._closed = True
+            if self._never_closed is not None:
+                self._never_closed.detach()
             if self._planned is not None:
                 self._planned.close()
             self._engine = None

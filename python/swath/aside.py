@@ -7,6 +7,7 @@ import errno
 import os
 import secrets
 import shutil
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +71,27 @@ class Aside:
         """Remove what was written aside; nothing where it is gone."""
         with contextlib.suppress(OSError):
             shutil.rmtree(self.working_path) if self.is_folder else os.unlink(self.working_path)
+
+    def never_closed(self, process: int, *, is_first: bool) -> None:
+        """The array is gone, or the program over, and nobody has closed it: say so, and remove what is not complete.
+
+        Args:
+            process: that made it. A child of its has no business with it.
+            is_first: whether this rank removes it, for all.
+        """
+        if os.getpid() != process:
+            return
+        left = "what was written stays under its name, perhaps not all of it"
+        if self.working_path != os.path.realpath(self.final_path):
+            left = "there is no file of that name, or the old one"
+            if is_first:
+                self.remove()
+        warnings.warn(
+            f"create {self.final_path}: the array was never closed, and so the file was not completed: {left}; "
+            "close it, or use it in a `with` block",
+            ResourceWarning,
+            stacklevel=2,
+        )
 
     def complete(self) -> None:
         """Give the (synced) file its name, and sync the folder so that the name lasts.

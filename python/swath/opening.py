@@ -96,7 +96,8 @@ def create(
     """Create a file with one array. Collective over `comm`; so is closing it, which makes the file complete.
 
     An atomic file is written aside, synced and renamed when it is closed: after a crash at any point there is either
-    the old file or the complete new one. An exception inside the `with` block removes what was written aside.
+    the old file or the complete new one. An exception inside the `with` block removes what was written aside; so does
+    an array that is never closed, with a ResourceWarning.
 
     Args:
         path: the file. Its suffix says the format (.npy, .nc, .h5, .hdf5, .zarr, else raw) where `format` does not.
@@ -154,9 +155,11 @@ def create(
 
     description = ranks.on_first(f"create {name}: header", make)
     try:
-        return ranks.together(
+        array = ranks.together(
             f"create {name}: engines", lambda: Array(description, ranks, "r+", engine, found, aside, streams)
         )
+        array.expect_close()
+        return array
     except BaseException:
         if ranks.rank == 0:
             aside.remove()
