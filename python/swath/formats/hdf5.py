@@ -44,6 +44,10 @@ from swath.formats.undo import UndoableFile
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
+VIRTUAL = "virtual dataset: its elements are those of other datasets"
+EXTERNAL = "external storage: its elements lie in other files"
+"""Why the library must be asked, where it opens other files, by their places beside this one."""
+
 _HOUSEKEEPING = {
     *("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"),
     *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict"),
@@ -170,7 +174,9 @@ def library_write(description: Description, index: tuple[slice | int, ...], valu
         raise ArgumentError(
             f"{description.name}: values of shape {np.shape(values)} do not fit the selection's {shape}"
         ) from None
-    with _changed(description.path, "r+") as file:
+    layout = description.layout
+    elsewhere = isinstance(layout, LibraryLayout) and layout.reason in (VIRTUAL, EXTERNAL)
+    with _opened(description.path, "r+") if elsewhere else _changed(description.path, "r+") as file:
         dataset = file[description.variable]
         dataset[forward] = np.array(whole_values, dtype=dataset.dtype)
 
@@ -183,11 +189,14 @@ def _h5py() -> Any:
     return h5py
 
 
+_DOING = {"r": "read", "r+": "change", "w": "create"}
+
+
 @contextmanager
-def _opened(path: str) -> Iterator[Any]:
-    """The file as h5py.File, for reading, with h5py's many exceptions turned into ours."""
+def _opened(path: str, mode: str = "r") -> Iterator[Any]:
+    """The file as h5py.File, with h5py's many exceptions turned into ours."""
     h5py = _h5py()
-    with _translated(path, "read"), h5py.File(path, "r", locking="best-effort") as file:
+    with _translated(path, _DOING[mode]), h5py.File(path, mode, locking="best-effort") as file:
         yield file
 
 
@@ -195,10 +204,9 @@ def _opened(path: str) -> Iterator[Any]:
 def _changed(path: str, mode: str) -> Iterator[Any]:
     """The existing file as h5py.File, for changing it ("r+") or making it anew ("w"): as it was where that fails."""
     h5py = _h5py()
-    doing = {"r+": "change", "w": "create"}[mode]
     with UndoableFile(path) as stored:
         try:
-            with _translated(path, doing), h5py.File(stored, mode) as file:
+            with _translated(path, _DOING[mode]), h5py.File(stored, mode) as file:
                 yield file
         except BaseException:
             if stored.failure is None:
@@ -206,9 +214,8 @@ def _changed(path: str, mode: str) -> Iterator[Any]:
                 raise
         if stored.failure is not None:
             stored.undo()
-            code = stored.failure.errno
             reason = f"{stored.failure.strerror}; it is as it was before"
-            raise store_error(f"{path}: HDF5 cannot {doing} it: {reason}", code) from None
+            raise store_error(f"{path}: HDF5 cannot {_DOING[mode]} it: {reason}", stored.failure.errno) from None
 
 
 @contextmanager
@@ -301,11 +308,11 @@ def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
     """Why the bytes of the dataset cannot be moved by offset; None where they can."""
     kind = plist.get_layout()
     if kind == h5py.h5d.VIRTUAL:
-        return "virtual dataset: its elements are those of other datasets"
+        return VIRTUAL
     if kind == h5py.h5d.COMPACT:
         return "compact dataset: its elements lie inside the metadata"
     if plist.get_external_count():
-        return "external storage: its elements lie in other files"
+        return EXTERNAL
     if plist.get_nfilters() and not _codecs(plist):
         codes = [plist.get_filter(i) for i in range(plist.get_nfilters())]
         names = ["gzip" if code == h5py.h5z.FILTER_DEFLATE else name.decode() for code, _, _, name in codes]

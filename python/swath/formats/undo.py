@@ -122,7 +122,10 @@ class UndoableFile:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise StoreError(f"{self._path}: another program has this HDF5 file open: {error}", error.errno) from None
+            who = "another program has this HDF5 file open, or this one by another handle"
+            raise StoreError(
+                f"{self._path}: HDF5 cannot change it: {who}: {error.strerror}; close it there", error.errno
+            ) from None
         except OSError:
             pass
 
