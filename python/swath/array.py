@@ -43,7 +43,8 @@ class Array:
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
-    same arguments, in the same order. `a[...]` and `explain` of a distribution are local.
+    same arguments, on the same array, in the same order; else there is a DisagreementError on all. `a[...]` and
+    `explain` of a distribution are local.
 
     Attributes:
         path: the file.

@@ -44,6 +44,8 @@ def words(doing: str, what: Any, arguments: Mapping[str, Any], *, own: Collectio
     Arguments of these names are taken for what they mean: `dtype`, `shape`, `engine`, … (`MEANINGS`).
     """
     lines = [" ".join(f"{doing} {path_text(what)}".strip().splitlines())]
+    if arguments.get("comm", ...) is None:
+        return lines[0]  # one rank alone compares nothing
     for name, value in arguments.items():
         if name not in own:
             lines += _lines(name, _meaning(name, value, arguments))
