@@ -7,7 +7,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -49,8 +48,9 @@ void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    nb::object exception = nb::module_::import_("swath.errors")
-                               .attr("from_core")(static_cast<int>(error.kind()), error.what(), error.os_error());
+    nb::object exception =
+        nb::module_::import_("swath.errors")
+            .attr("from_core")(static_cast<int>(error.kind()), std::string(error.what()), error.os_error());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   }
 }

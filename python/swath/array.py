@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import weakref
 from collections.abc import Callable, Mapping
 from types import NoneType, TracebackType
 from typing import Any, NamedTuple, TypeVar
@@ -12,7 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from swath import _core, coded_access, filling, formats, library_access, profile, throttle
+from swath import asked as asked_words
 from swath.aside import Aside
+from swath.asked import effective_engine
 from swath.counters import Counters
 from swath.errors import ArgumentError, Error
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout
@@ -34,13 +37,16 @@ class FoundOfStore(NamedTuple):
 
     profile: profile.StoredProfile | None = None
     coordinator: throttle.Coordinator | None = None
+    number: int = 0
+    """Of the array, among those that rank 0 has opened."""
 
 
 class Array:
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
-    same arguments, in the same order. `a[...]` and `explain` of a distribution are local.
+    same arguments, on the same array, in the same order; else there is a DisagreementError on all. `a[...]` and
+    `explain` of a distribution are local.
 
     Any number of threads may read at once, by `a[...]` and, without a communicator, by `read`. A write waits for the
     operations that were called before it, and those that are called after it wait for it. Collective calls are of one
@@ -73,6 +79,7 @@ class Array:
         self._aside = aside
         self._gate = _core.Gate()
         self._made_in = _core.fork_generation()
+        self._never_closed: weakref.finalize[..., Any] | None = None
         # A new file is all zero bytes; another fill value is written when it turns out to be needed.
         # Chunks that are not stored are no zero bytes: they read as the fill value.
         self._unfilled = aside is not None and isinstance(description.layout, StridedLayout) and any(description.fill)
@@ -81,8 +88,10 @@ class Array:
         self.shape: Shape = description.shape
         self.dtype: np.dtype[Any] = description.dtype
         self.attributes = description.attributes
+        # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
+        self._compared = "" if ranks.size == 1 else asked_words.identity(description, self.path, found.number)
         self._engine: Any
-        mover = engine or os.environ.get("SWATH_ENGINE") or "auto"
+        mover = effective_engine(engine)
         on_first_node = ranks.comm.node_of(ranks.rank) == 0
         self._throttle = throttle.throttle_for(
             description.path, mover, streams, None if on_first_node else found.coordinator
@@ -95,7 +104,7 @@ class Array:
         self._set_description(description)
         # Pure: what was asked before has the same answer. It does not hold the array, which would hold itself.
         self._checked = functools.lru_cache(PLANS_KEPT)(
-            functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size)
+            functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size, identity=self._compared)
         )
 
     @property
@@ -265,7 +274,7 @@ class Array:
         )
 
     def _explain_boxes(self, asked: Asked, boxes_of_rank: Boxes, cached: float | None) -> Plan:
-        operation, boxes = self._gather_boxes(asked, boxes_of_rank)
+        operation, boxes = self._gather_boxes(asked, boxes_of_rank, explain=True, cached=cached)
         self._ranks.together(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
         return self._explained(operation, cached)
 
@@ -314,9 +323,16 @@ class Array:
                 self._engine.sync()
 
         # Every write ended with an agreement: nothing that any rank wrote is on its way still.
-        self._ranks.together(f"sync {self.path}", work)
+        self._ranks.together(f"sync {self._compared}", work)
         if self._planned is not None:
             self._planned.expect_sync()
+
+    def expect_close(self) -> None:
+        """Of a created array: from now on, who lets go of it without closing it is told (ResourceWarning)."""
+        if self._aside is not None:
+            self._never_closed = weakref.finalize(
+                self, self._aside.never_closed, os.getpid(), is_first=self._ranks.rank == 0
+            )
 
     def close(self) -> None:
         """Collective. A created file becomes complete under its name; nothing can be read or written afterwards.
@@ -361,12 +377,12 @@ class Array:
             if error is not None and self._ranks.all_raise(error):
                 raise error  # every rank is leaving with it: nobody waits
             # An error goes before what the other ranks are at: without words.
-            self._ranks.agree(f"close {self.path}" if error is None else "", error)
+            self._ranks.agree(f"close {self._compared}" if error is None else "", error)
             if self._aside is not None:
                 if self._unfilled:
                     self._fill()
                 self._sync()
-                self._ranks.on_first(f"close {self.path}: complete", self._aside.complete)
+                self._ranks.on_first(f"close {self._compared}: complete", self._aside.complete)
         except BaseException:
             if self._aside is not None and self._ranks.rank == 0:
                 self._aside.remove()
@@ -380,6 +396,8 @@ class Array:
 
     def _let_go(self) -> None:
         """Of the file."""
+        if self._never_closed is not None:
+            self._never_closed.detach()
         if self._planned is not None:
             self._planned.close()
         self._engine = None
@@ -409,6 +427,11 @@ class Array:
         finally:
             if ranks.turn is not None:
                 ranks.turn.end()
+
+    @property
+    def _identity(self) -> str:
+        """Which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
+        return asked_words.identity(self._description, self.path)
 
     def _title(self) -> str:
         name = self.path if self.variable is None else f"{self.path}:{self.variable}"
@@ -443,11 +466,14 @@ class Array:
         if can_be_compared and rank is None and ranks == self._ranks.size:
             return self._checked(direction, distribution, chosen, method, sizes)
         own = self._ranks.rank
-        return Operation(self.path, self.shape, own, ranks, direction, distribution, chosen, method, sizes, rank)
+        return Operation(
+            self.path, self.shape, own, ranks, direction, distribution, chosen, method, sizes, rank, self._compared
+        )
 
-    def _gather_boxes(self, asked: Asked, boxes: Boxes) -> tuple[Operation, list[Any]]:
-        """Collective. The operation, which knows of no boxes yet, and the boxes of all ranks."""
-        words = f"{asked.direction} {self.path} distribution=boxes method={asked.method} tuning={asked.tuning}"
+    def _gather_boxes(self, asked: Asked, boxes: Boxes, **more: Any) -> tuple[Operation, list[Any]]:
+        """Collective. The operation, which knows of no boxes yet, and the boxes of all ranks; `more` is compared."""
+        arguments = {**asked._asdict(), **more}
+        words = asked_words.words(asked.direction, self._compared, arguments, own=("direction", "rank"))
         operation = self._ranks.together(words, lambda: self._operation(asked, self._ranks.size))
         return operation, self._ranks.gather_objects(boxes.boxes)
 
@@ -530,6 +556,7 @@ class Array:
 
     def _analyze(self, asked: Asked) -> Plan:
         """Collective. Carries the operation out, and sets what was measured beside its plan."""
+        self._ranks.agree(f"explain, with analyze, {asked.direction} {self._compared}")
         if asked.direction == "read":
             prepared = self._read(self._ranks, asked, None)
         else:
@@ -581,7 +608,7 @@ class Array:
         library_access.carry_out(operation, parts, self._description, ranks)
         if self._coded is not None:  # chunks of another size are written elsewhere
             there = self._description
-            self._set_description(ranks.on_first(f"describe {self.path}", lambda: formats.describe_again(there)))
+            self._set_description(ranks.on_first(f"describe {self._compared}", lambda: formats.describe_again(there)))
         return _core.Counters()
 
     def _allocate_in_file(self) -> None:
@@ -590,11 +617,11 @@ class Array:
         if not isinstance(layout, ChunkedLayout) or (layout.offsets >= 0).all():
             return
         self._set_description(
-            self._ranks.on_first(f"allocate {self.path}", lambda: formats.allocate(self._description))
+            self._ranks.on_first(f"allocate {self._compared}", lambda: formats.allocate(self._description))
         )
 
     def _fill(self) -> None:
         """Collective. Writes the fill value everywhere."""
         work = functools.partial(filling.fill_part, self._engine, self._description, self._ranks.rank, self._ranks.size)
-        self._ranks.together(f"fill {self.path}", work)
+        self._ranks.together(f"fill {self._compared}", work)
         self._unfilled = False

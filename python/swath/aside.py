@@ -7,13 +7,15 @@ import errno
 import os
 import secrets
 import shutil
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from swath import _core
-from swath.errors import ArgumentError, ExistsError, NotFoundError, StoreError, store_error
+from swath.errors import ExistsError, NotFoundError, StoreError, store_error
 from swath.formats import zarr
+from swath.formats.files import checked_path
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,8 @@ class Aside:
 
         Raises ExistsError where the file exists and may not be replaced, StoreError where it cannot be.
         """
-        if not isinstance(path, (str, os.PathLike)):
-            raise ArgumentError(f"create: path must be a string or a path, not {path!r}")
-        final = os.path.abspath(os.fspath(path))
+        path = checked_path(path)
+        final = os.path.abspath(path)
         if is_folder:
             _refuse_foreign(path, final)
         elif os.path.isdir(final):
@@ -70,6 +71,27 @@ class Aside:
         """Remove what was written aside; nothing where it is gone."""
         with contextlib.suppress(OSError):
             shutil.rmtree(self.working_path) if self.is_folder else os.unlink(self.working_path)
+
+    def never_closed(self, process: int, *, is_first: bool) -> None:
+        """The array is gone, or the program over, and nobody has closed it: say so, and remove what is not complete.
+
+        Args:
+            process: that made it. A child of its has no business with it.
+            is_first: whether this rank removes it, for all.
+        """
+        if os.getpid() != process:
+            return
+        left = "what was written stays under its name, perhaps not all of it"
+        if self.working_path != os.path.realpath(self.final_path):
+            left = "there is no file of that name, or the old one"
+            if is_first:
+                self.remove()
+        warnings.warn(
+            f"create {self.final_path}: the array was never closed, and so the file was not completed: {left}; "
+            "close it, or use it in a `with` block",
+            ResourceWarning,
+            stacklevel=2,
+        )
 
     def complete(self) -> None:
         """Give the (synced) file its name, and sync the folder so that the name lasts.

@@ -20,6 +20,7 @@ from swath.copying.store import available_bytes
 from swath.errors import ArgumentError, Error
 from swath.formats import Description, StridedLayout
 from swath.formats.description import Order, checked_dtype, checked_order
+from swath.formats.files import checked_path
 
 MIB = 1 << 20
 DEFAULT_MEMORY_MAX = 1 << 30
@@ -169,7 +170,7 @@ def make_request(
     chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards)
     return CopyRequest(
         source=source,
-        target_path=os.fspath(target),
+        target_path=checked_path(target),
         axes=turned,
         shape=shape,
         dtype=wanted,

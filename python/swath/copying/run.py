@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from swath import formats
+from swath import asked, formats
 from swath.array import Array
 from swath.copying import explain
 from swath.copying.carry_out import State, bytes_before, carry_out
@@ -117,6 +117,7 @@ def copy(
         StoreError: the disk is too small, the system refuses, or the source has changed under way. There is no half
             result under the target's name; an old file there is as it was.
     """
+    words = asked.words("copy to", target, locals(), own=("target", "comm"))
     begin = time.perf_counter()
     ranks = ranks_of(comm)
     journal: list[Journal] = []
@@ -141,9 +142,8 @@ def copy(
         budget = memory_bytes(memory)
         return prepare_job(request, ranks, workers, budget, overwrite, resume, checkpoint_bytes, journal)
 
-    asked = f"copy to {target} axes={axes} order={order} chunks={chunks} dtype={dtype} memory={memory}"
-    asked += f" shards={shards} codecs={codecs} workers={workers}"
-    job = ranks.on_first(asked, prepare)
+    ranks.agree(words)  # before anything is written
+    job = ranks.on_first("copy: prepare", prepare)
     state = State(job, ranks, engine, journal[0] if journal else None, job.done)
     try:
         sync_seconds = carry_out(state)
@@ -191,6 +191,7 @@ def explain_copy(
     Raises:
         ArgumentError, NotFoundError, FormatError, StoreError: as `copy` does before it begins.
     """
+    words = asked.words("explain copy to", target, {**locals(), **how}, own=("target", "comm", "how"))
     ranks = ranks_of(comm)
 
     def work() -> explain.Explained:
@@ -201,7 +202,7 @@ def explain_copy(
         working = Workers.of(ranks, plan.workers_of_node)
         return explain.Explained(plan, request.title, _layout_words(request), len(working.ranks))
 
-    return ranks.on_first(f"explain copy to {target}", work)
+    return ranks.on_first(words, work)
 
 
 def _layout_words(request: CopyRequest) -> tuple[str, str]:

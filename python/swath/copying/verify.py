@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core, formats, progress
+from swath import _core, asked, formats, progress
 from swath.array import Array
 from swath.copying.costs import Costs
 from swath.copying.one_pass import Pass
@@ -94,6 +94,7 @@ def verify(
         ArgumentError: elements that cannot be compared, axes or a budget that cannot be.
         NotFoundError, FormatError, StoreError: as `swath.open` and `Array.read` do.
     """
+    words = asked.words("verify", asked.Told(""), locals(), own=("comm",))
     ranks = ranks_of(comm)
 
     def describe() -> tuple[Any, Any, int]:
@@ -101,7 +102,7 @@ def verify(
         of_b = b._description if isinstance(b, Array) else formats.describe(b, other_variable)
         return of_a, of_b, memory_bytes(memory) // ranks.most_on_a_node
 
-    first, second, budget = ranks.on_first(f"verify {a} {b}", describe)
+    first, second, budget = ranks.on_first(words, describe)
     _check_comparable(first.dtype, second.dtype)
     turned = checked_axes(axes, len(first.shape))
     shape = tuple(first.shape[d] for d in turned)

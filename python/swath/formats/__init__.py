@@ -39,7 +39,7 @@ from swath.formats.description import (
     checked_order,
     checked_shape,
 )
-from swath.formats.files import opened
+from swath.formats.files import checked_path, opened
 
 __all__ = [
     "ChunkedLayout",
@@ -62,7 +62,8 @@ __all__ = [
     "variables",
 ]
 
-Path = str | os.PathLike[str]
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+"""As Python's own `open` takes them. A name that is not UTF-8 is bytes, or a str as os.fsdecode makes it."""
 
 
 class Format(Protocol):
@@ -117,7 +118,7 @@ def describe(
     FormatError for an unknown format, a header that cannot be true or a file that is too short, UnsupportedError for
     elements that are not plain bytes, and StoreError, or NotFoundError, where the system refuses.
     """
-    name = _path(path)
+    name = checked_path(path)
     _check_text(variable=variable, format=format)
     known = _known_format(format)
     described_by_caller = [
@@ -141,7 +142,7 @@ def describe(
 
 def variables(path: Path) -> list[Summary]:
     """What an existing file holds, also what Swath cannot read. Raises as `describe` does."""
-    name = _path(path)
+    name = checked_path(path)
     return FORMATS[_detected(name)].variables(name)
 
 
@@ -150,9 +151,10 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
     if format is not None:
         _known_format(format)
         return format
-    suffix = pathlib.Path(_path(path)).suffix.lower()
+    name = checked_path(path)
+    suffix = pathlib.Path(name).suffix.lower()
     if suffix in _NOT_RAW:
-        raise ArgumentError(f"{path}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
+        raise ArgumentError(f"{name}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
     return _SUFFIXES.get(suffix, "raw")
 
 
@@ -190,7 +192,7 @@ def create(
     Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
     where the system refuses. No file is left behind then.
     """
-    name = _path(path)
+    name = checked_path(path)
     _check_text(variable=variable, format=format)
     kind, _, flavour = format_for(name, format).partition(":")
     lengths, stored = checked_shape(shape), checked_dtype(dtype)
@@ -275,13 +277,6 @@ def library_write(description: Description, index: tuple[slice | int, ...], valu
 def _needs_library(description: Description) -> None:
     if description.format != "hdf5":
         raise ArgumentError(f"{description.name}: {description.format} files have no library path; use their layout")
-
-
-def _path(path: Path) -> str:
-    try:
-        return os.fsdecode(path)
-    except TypeError:
-        raise ArgumentError(f"path must be a string or a path, not {path!r}") from None
 
 
 def _check_text(**arguments: Any) -> None:
