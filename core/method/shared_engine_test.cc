@@ -83,7 +83,7 @@ TEST_P(SharedEngines, ThreadsReadByEveryMethodWhatEachWouldReadAlone) {
     threads.emplace_back([&, t] {
       std::mt19937 random(t);
       for (int turn = 0; turn < (modelled ? 4 : 100); ++turn) {
-        const int64_t c = random() % kColumns;
+        const auto c = static_cast<int64_t>(random() % kColumns);
         const Method method = kMethods[(t + static_cast<unsigned>(turn)) % 4];
         wrong += !is_column(moved(engine, plan_of(column(c), Direction::kRead, method)), c);
       }
