@@ -16,6 +16,7 @@ import numpy as np
 
 import swath
 from cases import random_distribution, random_selection
+from swath.space import normalise_selection
 
 SHAPE = (8, 6)
 VALUES = np.arange(48, dtype="<i4").reshape(SHAPE)
@@ -329,7 +330,7 @@ def _array_case(rng: random.Random, ranks: int, culprits: frozenset[int]) -> Cas
     elif changed == "boxes":
         other = {"distribution": None, "selection": ..., "cut": 3}
     elif changed != "array":
-        while (value := _operation(rng, ranks, doing).get(changed)) == base.get(changed) or value is None:
+        while _means_the_same(changed, value := _operation(rng, ranks, doing)[changed], base[changed]):
             pass
         other = {changed: value}
         if changed == "selection":  # of which it must be a distribution, too
@@ -348,6 +349,12 @@ def _array_case(rng: random.Random, ranks: int, culprits: frozenset[int]) -> Cas
 
     return Case(f"{doing} of {which}, other {changed}: {base} {other_doing} {other}", usual, different, culprits,
                 PAIRS[which])  # fmt: skip
+
+
+def _means_the_same(name: str, one: Any, other: Any) -> bool:
+    if name == "selection":
+        return normalise_selection(one, SHAPE) == normalise_selection(other, SHAPE)
+    return bool(one == other)
 
 
 def _operation(rng: random.Random, ranks: int, doing: str) -> Arguments:

@@ -214,5 +214,26 @@ def test_arrays_used_in_another_order_name_the_variables(folder: Path) -> None:
             return texts[0]
 
     (told,) = set(run_ranks(2, work))
-    assert f"rank 0: read {folder}/two.nc:u (>i4 (8, 6), netcdf-classic, layout " in told
-    assert f"rank 1: read {folder}/two.nc:v (>i4 (8, 6), netcdf-classic, layout " in told
+    assert f"rank 0: read {folder}/two.nc:u (>i4 (8, 6), netcdf-classic, from byte " in told
+    assert f"rank 1: read {folder}/two.nc:v (>i4 (8, 6), netcdf-classic, from byte " in told
+
+
+def test_arrays_are_compared_as_sources_of_a_copy_too(folder: Path) -> None:
+    before = files_in(folder)
+
+    def work(comm: Any) -> str:
+        with (
+            swath.open(folder / "a.raw", shape=SHAPE, dtype="i4", comm=comm) as a,
+            swath.open(folder / "a.raw", shape=SHAPE, dtype="i4", offset=8, comm=comm) as b,
+        ):
+            with pytest.raises(swath.DisagreementError, match="differ in source") as raised:
+                swath.copy(a if comm.rank == 0 else b, folder / "new.npy", comm=comm)
+            with pytest.raises(swath.DisagreementError, match="differ in b"):
+                swath.verify(a, a if comm.rank == 0 else b, comm=comm)
+            # Each rank's own opening of the same array is the same source.
+            assert swath.verify(swath.open(folder / "a.raw", shape=SHAPE, dtype="i4"), a, comm=comm)
+            return str(raised.value)
+
+    (told,) = set(run_ranks(2, work))
+    assert "raw, from byte 8, layout " in told
+    assert files_in(folder) == before

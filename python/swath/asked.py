@@ -21,7 +21,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swath.formats.description import ChunkedLayout, ChunkTable, CodedLayout, Description, Layout
+from swath.formats.description import (
+    ChunkedLayout,
+    ChunkTable,
+    CodedLayout,
+    Description,
+    Layout,
+    StridedLayout,
+    TiledLayout,
+)
 from swath.space import Boxes
 from swath.stream_settings import AUTO, settings_for
 
@@ -70,7 +78,7 @@ def effective_engine(engine: str | None) -> str:
 def identity(description: Description, path: str, number: int | None = None) -> str:
     """Which array it is, and where its bytes are: everything that decides which bytes an operation on it moves.
 
-        /x.nc:u (float32 (10, 20), netcdf-classic, layout 3f2a91bc, opened as number 2)
+        /x.nc:u (>f4 (10, 20), netcdf-classic, from byte 128, layout 3f2a91bc0d5e7f12, opened as number 2)
 
     Args:
         description: as rank 0 found it, so that it is the same text on all ranks.
@@ -80,9 +88,12 @@ def identity(description: Description, path: str, number: int | None = None) -> 
     """
     name = path if description.variable is None else f"{path}:{description.variable}"
     dtype = short(dtype_words(description.dtype), 60)
-    places = digest(f"{_layout_words(description.layout)} fill {description.fill.hex()}".encode())
+    layout = description.layout
+    places = f"layout {digest(f'{_layout_words(layout)} fill {description.fill.hex()}'.encode())}"
+    if isinstance(layout, (StridedLayout, TiledLayout)):
+        places = f"from byte {layout.offset}, {places}"
     opened = "" if number is None else f", opened as number {number}"
-    return f"{name} ({dtype} {description.shape}, {description.format}, layout {places}{opened})"
+    return f"{name} ({dtype} {description.shape}, {description.format}, {places}{opened})"
 
 
 def _layout_words(layout: Layout) -> str:

@@ -70,7 +70,7 @@ class UndoableFile:
         return self._at
 
     def read(self, count: int = -1) -> bytes:
-        """As files have it."""
+        """As HDF5's own driver reads: zeros behind the end, and where a write was not done."""
         wanted = self._size - self._at if count < 0 else count
         data = bytearray()
         while len(data) < wanted:
@@ -78,8 +78,8 @@ class UndoableFile:
             if not piece:
                 break
             data += piece
-        self._at += len(data)
-        return bytes(data)
+        self._at += wanted
+        return bytes(data).ljust(wanted, b"\0")
 
     def write(self, data: bytes | memoryview) -> int:
         """As files have it, but that it never fails: see `failure`."""
