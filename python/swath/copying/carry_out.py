@@ -62,6 +62,12 @@ class State:
             self.ranks.together(f"{self.job.request.title}: enter {tiles}", lambda: enter(number, tiles))
             self.entered = (number, tiles)
 
+    def complete(self) -> None:
+        """On rank 0: give the target its name, while no other copy can be at work on it."""
+        if self.journal is not None:
+            self.journal.check_kept()
+        self.job.aside.complete()
+
     def failed(self, error: Exception) -> Exception:
         """The error, saying what is left; what is of no further use is removed."""
         is_kept = not self.is_changed and self.entered > (0, 0)
@@ -87,7 +93,7 @@ def carry_out(state: State) -> float:
             watched.bytes_done = bytes_before(passes, number, first) // workers
             sync_seconds = _OnePass(state, number, watched).run(first)
     state.check_unchanged()
-    ranks.on_first(f"{job.request.title}: complete", job.aside.complete)
+    ranks.on_first(f"{job.request.title}: complete", state.complete)
     if state.journal is not None:
         state.journal.remove(job.request.target_path)
     return sync_seconds

@@ -14,6 +14,7 @@ import dataclasses
 import errno
 import os
 import pathlib
+import shutil
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, BinaryIO, Protocol
 
@@ -38,6 +39,7 @@ from swath.formats.description import (
     checked_fill,
     checked_order,
     checked_shape,
+    differs_in_byte_order_only,
 )
 from swath.formats.files import checked_path, opened
 
@@ -55,6 +57,7 @@ __all__ = [
     "create",
     "describe",
     "describe_again",
+    "differs_in_byte_order_only",
     "format_for",
     "library_read",
     "library_write",
@@ -213,9 +216,19 @@ def create(
         codecs=codecs,
     )
     made = raw.create(name, new) if kind == "raw" else FORMATS[kind].create(name, new)
+    if made.dtype != stored and not differs_in_byte_order_only(made.dtype, stored):
+        _remove(name)
+        raise ArgumentError(
+            f"{kind} cannot store dtype {stored} as it is, only {made.dtype}: ask for that, or choose another format"
+        )
     if new.fill is None:
         return made
     return dataclasses.replace(made, fill=new.fill.astype(made.dtype).tobytes())
+
+
+def _remove(path: str) -> None:
+    """What `create` has made."""
+    shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
 def _chunks_of(format: str, chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:  # noqa: A002

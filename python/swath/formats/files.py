@@ -51,7 +51,7 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
 def fresh(path: str) -> Iterator[None]:
     """An empty file that was not there before (else ExistsError), removed again if the `with` raises."""
     with store_errors(path, "create"):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR | os.O_CLOEXEC, 0o666))
     try:
         with store_errors(path, "create"):
             yield

@@ -38,6 +38,7 @@ from swath.formats.description import (
     refuse_codecs,
     refuse_objects,
     strides_of,
+    without_metadata,
 )
 from swath.formats.files import extend, fresh, whole
 from swath.formats.undo import UndoableFile
@@ -281,7 +282,7 @@ def _dtype(path: str, dataset: Any) -> np.dtype[Any]:
     except (TypeError, ValueError) as error:
         raise UnsupportedError(f"{name}: its elements have a type that NumPy has not ({error})") from None
     refuse_objects(dtype, name)
-    return dtype if dtype.names else np.dtype(dtype.str)
+    return without_metadata(dtype)
 
 
 def _layout(dataset: Any, dtype: np.dtype[Any]) -> Layout:
