@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "base/error.h"
 #include "engine/auto.h"
 #include "engine/engine.h"
@@ -23,6 +25,9 @@ void check_options(const EngineOptions& options) {
   if (options.request_bytes_max < 1 || options.request_bytes_max > kRequestBytesMax) {
     fail_argument("request_bytes_max " + std::to_string(options.request_bytes_max) + ": expected 1 to " +
                   std::to_string(kRequestBytesMax) + " (the kernel moves no more in one call)");
+  }
+  if (std::isnan(options.lock_timeout_seconds) || options.lock_timeout_seconds <= 0) {
+    fail_argument("lock_timeout " + std::to_string(options.lock_timeout_seconds) + ": expected more than 0 seconds");
   }
 }
 
@@ -51,6 +56,7 @@ std::unique_ptr<Engine> open_engine(const std::string& path, OpenMode mode, cons
   if (name == "null") return std::make_unique<NullEngine>(path, mode, options.request_bytes_max);
 
   auto file = std::make_shared<OpenFile>(path, mode, std::move(faults));
+  file->set_lock_timeout(options.lock_timeout_seconds);
   if (modelled) return std::make_unique<ModelEngine>(file, mode, disk, options.request_bytes_max);
   if (name == "auto") return std::make_unique<AutoEngine>(file, options);
   if (name == "uring") {

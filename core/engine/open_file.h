@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "engine/engine.h"
 #include "engine/request.h"
 
@@ -42,18 +43,24 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   void sync();
   // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
   // same engine: those share one open file description.
+  //
+  // Who waits asks again and again, and sleeps between: the kernel's own wait could be neither bounded nor told of, and
+  // in a simulation it would keep the one that has the lock from going on. Longer waits are told of (base/notice.h);
+  // what takes longer than the timeout is an Error{kStore} with ETIMEDOUT.
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end);
-  // Null where somebody else has it now.
-  std::unique_ptr<RangeLock> try_lock(int64_t begin, int64_t end);
+  // Of each lock from now on; infinity, as at first: for ever.
+  void set_lock_timeout(double seconds) { lock_timeout_seconds_ = seconds; }
 
  private:
-  // 0, or what the attempt to lock by `command` failed with, where that is EAGAIN; other errors are thrown.
-  int attempt_lock(int command, int64_t begin, int64_t end);
+  // Null where somebody else has it now.
+  std::unique_ptr<RangeLock> try_lock(Faults* faults, int64_t begin, int64_t end);
+  [[noreturn]] void fail_lock_timeout(int64_t begin, int64_t end, double waited_seconds) const;
 
   std::string path_;
   std::unique_ptr<Faults> faults_;
   int descriptor_ = -1;
   bool write_behind_ = false;
+  double lock_timeout_seconds_ = kNever;
 };
 
 // What posix and uring share.

@@ -35,6 +35,7 @@ class Again {
       : place_(array),
         is_read_(plan.request.direction == swath::Direction::kRead),
         plan_number_(plan_number),
+        comm_(comm),
         times_(times),
         core_(plan, asked, note, sees_cache, memory_of(plan, comm.rank(), array), bytes_of(fill), comm, engine) {}
 
@@ -42,7 +43,7 @@ class Again {
   std::optional<bool> carry_out(const nb::handle& array) {
     const Place place(array);
     if (!place.is(place_.shape, place_.strides) || (is_read_ && !place.is_writable())) return std::nullopt;
-    const nb::gil_scoped_release release;
+    const Interruptible interruptible(comm_);
     Outcome outcome = core_.carry_out(place.address(), times_.own_nanoseconds());
     if (!outcome.counters) {
       notes_ = std::move(outcome.notes);
@@ -74,6 +75,7 @@ class Again {
   const Placed place_;
   const bool is_read_;
   const int64_t plan_number_;
+  const Comm& comm_;
   OperationTimes& times_;
   swath::Again core_;
   Counters counters_;
@@ -103,7 +105,7 @@ void bind_again(nb::module_& m) {
          const nb::bytes& fill, Comm& comm, swath::Engine& engine) {
         const auto memory = memory_of(plan.request.sharing, comm.rank(), plan.request.layout->element_bytes(), arrays);
         const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(comm);
         return swath::read_then_agree(plan, asked, note, memory, element, comm, engine);
       },
       "plan"_a, "asked"_a, "note"_a, "arrays"_a, "fill"_a, "comm"_a, "engine"_a,

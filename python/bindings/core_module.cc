@@ -44,6 +44,7 @@ void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
+    if (raise_from_signal()) return;
     nb::object exception = nb::module_::import_("swath.errors")
                                .attr("from_core")(static_cast<int>(error.kind()), error.what(), error.os_error());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
@@ -245,6 +246,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
 
+  bind_interrupt(m);
   bind_model(m);
   bind_profile(m);
   bind_calibrate(m);
@@ -454,13 +456,14 @@ NB_MODULE(_core, m) {
       "open_engine",
       [](const std::string& path, const std::string& mode, const std::string& engine,
          const std::shared_ptr<swath::Tokens>& tokens, std::optional<int32_t> reads, std::optional<int32_t> writes,
-         int64_t burst_bytes) {
+         int64_t burst_bytes, std::optional<double> lock_timeout) {
         const auto open_mode = mode == "r"    ? swath::OpenMode::kRead
                                : mode == "r+" ? swath::OpenMode::kReadWrite
                                               : swath::OpenMode::kCreateNew;
         std::string reason;
         swath::EngineOptions options;
         options.engine = engine;
+        if (lock_timeout) options.lock_timeout_seconds = *lock_timeout;
         auto opened = swath::open_engine(path, open_mode, options, &reason);
         if (tokens != nullptr) {
           swath::ThrottleOptions throttle;
@@ -472,18 +475,18 @@ NB_MODULE(_core, m) {
         return std::make_pair(std::move(opened), reason);
       },
       "path"_a, "mode"_a, "engine"_a = "auto", "tokens"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
-      "writes"_a.none() = nb::none(), "burst_bytes"_a = int64_t{4} << 20,
+      "writes"_a.none() = nb::none(), "burst_bytes"_a = int64_t{4} << 20, "lock_timeout"_a.none() = nb::none(),
       "(engine, why it is another than the one asked for). With tokens, streams served at a time: 0 as many as the "
-      "controller says, None all.");
+      "controller says, None all. `lock_timeout`: seconds that a lock is waited for, None for ever.");
 
   m.def(
       "fill_range",
-      [](swath::Engine& engine, int64_t begin, int64_t end, const nb::bytes& fill) {
+      [](swath::Engine& engine, int64_t begin, int64_t end, const nb::bytes& fill, bool is_alone) {
         const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(is_alone);
         swath::fill_range(engine, begin, end, element);
       },
-      "engine"_a, "begin"_a, "end"_a, "fill"_a);
+      "engine"_a, "begin"_a, "end"_a, "fill"_a, "is_alone"_a);
 
   m.def(
       "copy_strided",
@@ -533,7 +536,7 @@ NB_MODULE(_core, m) {
         const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), arrays);
         const std::span fill_element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
         swath::Progress unwatched;
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(comm);
         swath::Progress& progress = watched == nullptr ? unwatched : *watched;
         const Counters counters = swath::run(plan, comm, engine, memory, progress);
         if (plan.request.direction == swath::Direction::kRead && layout.has_absent_chunks()) {
@@ -553,7 +556,7 @@ NB_MODULE(_core, m) {
         const auto before = memory_of(from, comm.rank(), element_bytes, source);
         const auto after = memory_of(to, comm.rank(), element_bytes, target);
         swath::Progress unwatched;
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(comm);
         return swath::redistribute(element_bytes, from, to, comm, before, after, {},
                                    watched == nullptr ? unwatched : *watched);
       },

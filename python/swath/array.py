@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swath import _core, coded_access, filling, formats, library_access, profile, throttle
+from swath import _core, coded_access, filling, formats, library_access, profile, throttle, waits
 from swath.aside import Aside
 from swath.counters import Counters
 from swath.errors import ArgumentError, Error
@@ -58,6 +58,7 @@ class Array:
         found: FoundOfStore = FoundOfStore(),  # noqa: B008 - it never changes
         aside: Aside | None = None,
         streams: Streams = "default",
+        lock_timeout: float | None = None,
     ) -> None:
         self.mode = mode
         self._ranks = ranks
@@ -81,7 +82,8 @@ class Array:
             description.path, mover, streams, None if on_first_node else found.coordinator
         )
         turns = {} if self._throttle is None else self._throttle.engine_arguments
-        self._engine, self.engine_reason = coded_access.open_engine(description, mode, mover, turns)
+        waiting = {**turns, "lock_timeout": waits.lock_seconds(lock_timeout)}
+        self._engine, self.engine_reason = coded_access.open_engine(description, mode, mover, waiting)
         # The time of a modelled disk tells nothing of the store under it.
         self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
         self._planned: PlannedAccess | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from swath import formats, profile, throttle
+from swath import formats, profile, throttle, waits
 from swath.array import Array, FoundOfStore
 from swath.aside import Aside
 from swath.errors import ArgumentError
@@ -30,6 +30,7 @@ def open(  # noqa: A001 - the name that scripts use
     format: str | None = None,  # noqa: A002
     engine: str | None = None,
     streams: Streams = "default",
+    lock_timeout: float | None = None,
 ) -> Array:
     """Open an array in an existing file. Collective over `comm`.
 
@@ -50,6 +51,8 @@ def open(  # noqa: A001 - the name that scripts use
             running, None sets no limit, a number does, and {"read": "auto", "write": 4} tells them apart; a limit for
             both is one for reads, for buffered writes are better left to the kernel. By default $SWATH_STREAMS, else
             swath.ini, else "auto". See docs/streams.md.
+        lock_timeout: seconds to wait for a lock that another program holds on a part that is to be written; by default
+            $SWATH_LOCK_TIMEOUT, else for ever.
 
     Raises:
         NotFoundError, StoreError: the system refuses the file.
@@ -63,11 +66,12 @@ def open(  # noqa: A001 - the name that scripts use
     def describe() -> Description:
         if mode not in ("r", "r+"):
             raise ArgumentError(f'open {path}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
+        waits.lock_seconds(lock_timeout)
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
     description, found = ranks.on_first(asked, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
     return ranks.together(
-        f"open {path}: engines", lambda: Array(description, ranks, mode, engine, found, streams=streams)
+        f"open {path}: engines", lambda: Array(description, ranks, mode, engine, found, None, streams, lock_timeout)
     )
 
 
@@ -90,6 +94,7 @@ def create(
     comm: Any = None,
     engine: str | None = None,
     streams: Streams = "default",
+    lock_timeout: float | None = None,
 ) -> Array:
     """Create a file with one array. Collective over `comm`; so is closing it, which makes the file complete.
 
@@ -116,6 +121,7 @@ def create(
         comm: an mpi4py communicator; without one, all work is of this process alone.
         engine: see `open`.
         streams: see `open`.
+        lock_timeout: see `open`.
 
     Raises:
         ExistsError: the file exists and `overwrite` is not given.
@@ -127,6 +133,7 @@ def create(
     asked += f" chunks={chunks} shards={shards} codecs={codecs}"
 
     def prepare() -> Aside:
+        waits.lock_seconds(lock_timeout)
         is_folder = formats.is_folder(formats.format_for(path, format))
         return Aside.prepare(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
 
@@ -152,7 +159,7 @@ def create(
     description = ranks.on_first(f"create {path}: header", make)
     try:
         return ranks.together(
-            f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, found, aside, streams)
+            f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, found, aside, streams, lock_timeout)
         )
     except BaseException:
         if ranks.rank == 0:

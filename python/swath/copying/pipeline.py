@@ -123,6 +123,7 @@ class Pipeline:
         self._source_dtype = source.dtype
         self._swaps = not plan.converts and source.dtype != target.dtype
         self._carried_out = 0
+        self._stop = _core.Stop()
         self._stopped = False
         self._free_tiles: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._tiles: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -151,6 +152,8 @@ class Pipeline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopped = True
+        if error is not None:
+            self._stop.set()  # what the threads are at
         self._free_tiles.put(None)
         self._slabs.put(None)
         for thread in self._threads:
@@ -175,6 +178,7 @@ class Pipeline:
             raise self._write_error
 
     def _read_ahead(self) -> None:
+        _core.obey(self._stop)
         for index in self._indices:
             buffer = self._free_tiles.get()
             if self._stopped or buffer is None:
@@ -227,6 +231,7 @@ class Pipeline:
             np.copyto(target, source, casting="unsafe")
 
     def _write_behind(self) -> None:
+        _core.obey(self._stop)
         while (job := self._slabs.get()) is not None:
             box, elements, release, band = job
             try:
