@@ -79,6 +79,17 @@ TEST(Interrupt, WhoWaitsForABackgroundJobStopsItAndLeavesWhenItHasEnded) {
   background.wait();
 }
 
+TEST(Interrupt, WhoWaitsForManyShortJobsIsAskedToo) {
+  Background background;
+  const InterruptScope scope([] { return true; });
+  const Error error = stopped_by([&] {
+    background.start([] {});
+    background.wait();
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::kInterrupted);
+  EXPECT_FALSE(background.busy());
+}
+
 TEST(Interrupt, ABackgroundJobOfWhoCannotBeStoppedGoesOnToItsEnd) {
   Background background;
   background.start([] {

@@ -34,7 +34,8 @@ void Background::start(std::function<void()> job) {
 void Background::wait() {
   if (!busy_) return;
   std::unique_lock guard(mutex_);
-  while (is_interruptible() && !wait_a_while(guard)) {
+  // Asked before each wait: of many short jobs none is waited for for long.
+  for (bool is_done = false; is_interruptible() && !is_done; is_done = wait_a_while(guard)) {
     guard.unlock();
     try {
       check_interrupt();

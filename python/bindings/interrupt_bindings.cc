@@ -38,33 +38,46 @@ struct Raised {
 };
 thread_local Raised raised;
 
-// With the interpreter's lock held.
+// These two with the interpreter's lock held.
 void forget_raised() {
   Py_CLEAR(raised.type);
   Py_CLEAR(raised.value);
   Py_CLEAR(raised.traceback);
 }
 
+void keep_raised() {
+  forget_raised();
+  PyErr_Fetch(&raised.type, &raised.value, &raised.traceback);
+}
+
 // Python runs signal handlers in its main thread only; other threads need not even ask for the interpreter's lock.
 bool runs_signal_handlers() { return ::getpid() == ::gettid(); }
 
 bool is_to_stop() {
+  if (raised.type != nullptr) return true;
   if (obeyed != nullptr && obeyed->is_set()) return true;
   if (!runs_signal_handlers()) return false;
   const nb::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() == 0) return false;
-  forget_raised();
-  PyErr_Fetch(&raised.type, &raised.value, &raised.traceback);
+  keep_raised();
   return true;
 }
 
-// A warning that is turned into an exception is shown too, but does not end the wait that it tells of.
+// Python code runs here, and so do signal handlers: what it raises ends the wait. Where other ranks wait too, an
+// interrupt is left for later, and a warning that is made an error is only shown.
 void warn(const std::string& text) {
   const nb::gil_scoped_acquire acquire;
   try {
     nb::module_::import_("swath.errors").attr("warn_of_wait")(text);
   } catch (nb::python_error& error) {
-    error.discard_as_unraisable("swath: a warning");
+    if (swath::is_interruptible()) {
+      error.restore();
+      keep_raised();
+    } else if (error.matches(PyExc_KeyboardInterrupt)) {
+      PyErr_SetInterrupt();
+    } else {
+      error.discard_as_unraisable("swath: a warning");
+    }
   }
 }
 
