@@ -2,7 +2,7 @@
 
     python interrupt_program.py CASE FOLDER
 
-Prints "ready" before the operation, "interrupted by NAME" when it has raised, and "all right" when nothing is left of it.
+Prints "ready" before the operation, "interrupted by NAME" when it has raised, and "all right" when nothing is left.
 Every operation takes much longer than its test waits: on a modelled disk of 23 MB/s, or because there is so much to do.
 """
 
@@ -29,7 +29,7 @@ HUGE = 1 << 35
 """Elements of a file of holes: 256 GiB, which take no room."""
 
 
-class Told(Exception):
+class ToldError(Exception):
     """What a signal handler of the program raises."""
 
 
@@ -38,7 +38,7 @@ def interrupted(work: Callable[[], Any]) -> None:
     print("ready", flush=True)
     try:
         work()
-    except (KeyboardInterrupt, Told) as error:
+    except (KeyboardInterrupt, ToldError) as error:
         print(f"interrupted by {type(error).__name__}", flush=True)
     else:
         raise AssertionError("the operation came to its end")
@@ -215,7 +215,7 @@ def own_handler(folder: Path, read: Callable[[Path], None]) -> None:
     """What the program's own handler raises, and an alarm that it sets itself."""
 
     def handle(signal_number: int, frame: FrameType | None) -> None:
-        raise Told(signal_number)
+        raise ToldError(signal_number)
 
     signal.signal(signal.SIGINT, handle)
     read(folder)

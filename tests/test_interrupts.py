@@ -15,15 +15,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO
 
 import numpy as np
 import pytest
-from interrupt_program import CASES
-from kernels import needs_cachestat
 
 import swath
-from swath import simulated
+from interrupt_program import CASES
+from kernels import needs_cachestat
+from swath import library_access, simulated
+from swath.formats import LibraryLayout
 
 PROGRAM = Path(__file__).with_name("interrupt_program.py")
 SOON_SECONDS = 8.0
@@ -79,7 +81,7 @@ def test_an_interrupt_ends_a_long_operation_and_leaves_nothing_behind(case: str,
         program.wait_for("ready")
         time.sleep(0.7)
         seconds = program.interrupt()
-        expected = "Told" if case.startswith("own-handler") else "KeyboardInterrupt"
+        expected = "ToldError" if case.startswith("own-handler") else "KeyboardInterrupt"
         assert program.said[-1] == f"interrupted by {expected}\n"
         assert seconds < SOON_SECONDS
         program.wait_for("all right")
@@ -200,3 +202,20 @@ def test_a_file_cut_within_its_last_page_never_reads_as_zeros(tmp_path: Path) ->
             said = reader.stdout.read()
         assert said.startswith("wrong 0 "), said
         assert "end of file" in said
+
+
+def test_calls_of_a_library_are_short_and_end_between_chunks() -> None:
+    def rows_of(chunk_shape: tuple[int, ...] | None, row_elements: int, indices: np.ndarray) -> list[tuple[int, int]]:
+        layout = LibraryLayout("for a test", chunk_shape)
+        description = SimpleNamespace(layout=layout, dtype=np.dtype("f8"))
+        slabs = library_access._slabs(description, [indices, np.arange(row_elements)])  # type: ignore[arg-type]
+        return [(box[0].start, box[0].stop) for _, box, _ in slabs]
+
+    rows = np.arange(50, 1000)
+    row_elements = (16 << 20) // 8 // 250  # 250 rows are 16 MiB
+    assert rows_of(None, row_elements, rows) == [(50, 300), (300, 550), (550, 800), (800, 1000)]
+    assert rows_of((100, 7), row_elements, rows) == [(50, 300), (300, 500), (500, 700), (700, 900), (900, 1000)]
+    # A row of chunks is read at once: each would be decoded twice. But 64 MiB are enough.
+    assert rows_of((400, 7), row_elements, rows) == [(50, 400), (400, 800), (800, 1000)]
+    assert rows_of((5000, 7), row_elements, np.arange(3000)) == [(0, 1000), (1000, 2000), (2000, 3000)]
+    assert rows_of((100, 7), row_elements, rows[::-1]) == [(750, 1000), (500, 750), (250, 500), (50, 250)]

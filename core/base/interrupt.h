@@ -1,8 +1,8 @@
 // Work that may be told to stop: by a signal that the program handles, or by the thread that it is done for.
 //
 // The core does not know who tells it. Whoever calls it installs a question for its own thread; whoever stands between
-// two system calls, or wakes from a wait, calls check_interrupt(), which asks from time to time. The answer "stop" is an
-// Error{kInterrupted}, and goes the way of other errors. Without a question nothing is asked, and nothing is thrown.
+// two system calls, or wakes from a wait, calls check_interrupt(), which asks from time to time. The answer "stop" is
+// an Error{kInterrupted}, and goes the way of other errors. Without a question nothing is asked, and nothing is thrown.
 //
 // Only for work that no other rank waits for: one that leaves alone leaves the others waiting for ever.
 #pragma once

@@ -56,7 +56,8 @@ TEST_P(InterruptedEngine, ACallMovesNoMoreThanWhatTakesAMomentAndTheRequestIsOne
 
     auto broken = open("read@1=EIO");
     const Error error = error_of([&] { move(*broken, Direction::kRead, 0, seen); });
-    EXPECT_NE(std::string(error.what()).find("got " + std::to_string(kCallBytesMax)), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("got " + std::to_string(kCallBytesMax)), std::string::npos)
+        << error.what();
   }
   EXPECT_EQ(file.contents(), bytes);
   auto whole = open("read@1=EIO");
@@ -192,8 +193,8 @@ TEST_F(LockWait, IsToldOfOnceWhereItIsLong) {
 TEST_F(LockWait, OfAModelledDiskIsBoundedInItsOwnTime) {
   run_ranks(2, [&](Comm& comm) {
     Clock& clock = clock_of_thread();
-    auto engine = open_engine(file.path(), OpenMode::kReadWrite,
-                              {.engine = "model:ssd@LockWait", .lock_timeout_seconds = 1000});
+    auto engine =
+        open_engine(file.path(), OpenMode::kReadWrite, {.engine = "model:ssd@LockWait", .lock_timeout_seconds = 1000});
     if (comm.rank() == 0) {
       const auto held = engine->lock(0, 10);
       clock.sleep_until(clock.now() + 5000);

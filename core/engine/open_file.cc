@@ -84,6 +84,10 @@ int set_lock(int descriptor, int command, short type, int64_t begin, int64_t end
 
 constexpr double kLockPauseSecondsMin = 50e-6;
 constexpr double kLockPauseSecondsMax = 20e-3;
+// While it may still be another rank that fills in a window. Who sleeps longer than others finds it taken again and
+// again: 4 processes that write 512 KiB each in turn took twice as long as by the kernel's queue with longer pauses.
+constexpr double kLockPauseSecondsAtFirst = 1e-3;
+constexpr double kLockAtFirstSeconds = 1;
 constexpr double kLockToldAfterSeconds = 3;
 
 std::string lock_text(const std::string& path, int64_t begin, int64_t end) {
@@ -212,8 +216,8 @@ std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
       has_told = true;
       notify(lock_text(path_, begin, end) + ": waiting for " + holders_text(descriptor(), begin, end));
     }
-    // So that a wait is longer by a quarter than it had to be, at most.
-    const double pause = std::clamp(waited / 4, kLockPauseSecondsMin, kLockPauseSecondsMax);
+    const double pause_max = waited < kLockAtFirstSeconds ? kLockPauseSecondsAtFirst : kLockPauseSecondsMax;
+    const double pause = std::clamp(waited / 4, kLockPauseSecondsMin, pause_max);
     clock.sleep_until(asked_at + std::min(waited + pause, lock_timeout_seconds_));
     if (auto held = try_lock(nullptr, begin, end)) return held;
   }

@@ -158,8 +158,8 @@ void bind_chunks(nb::module_& m) {
         const Interruptible interruptible(is_alone);
         return swath::read_chunks(array, {memory.parts, memory.addresses}, options);
       },
-      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
-      "is_alone"_a, "progress"_a.none() = nb::none());
+      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "buffer_bytes_max"_a, "ranks_of_node"_a, "is_alone"_a,
+      "progress"_a.none() = nb::none());
   m.def(
       "touched_units",
       [](const CodedArray& array, const swath::Sharing& sharing, int rank) {
@@ -179,8 +179,8 @@ void bind_chunks(nb::module_& m) {
         const Interruptible interruptible(is_alone);
         return swath::write_chunks(array, {memory.parts, memory.addresses}, units, options);
       },
-      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "units"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
-      "is_alone"_a, "progress"_a.none() = nb::none());
+      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "units"_a, "buffer_bytes_max"_a, "ranks_of_node"_a, "is_alone"_a,
+      "progress"_a.none() = nb::none());
   m.def(
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,
       "Raises UnsupportedError for a codec that this build has not.");

@@ -3,11 +3,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/notice.h"
@@ -31,35 +34,18 @@ class Stop {
 thread_local std::shared_ptr<Stop> obeyed;
 
 // What a signal handler has raised on this thread while the core was at work, until it is raised where that ends.
-struct Raised {
-  PyObject* type = nullptr;
-  PyObject* value = nullptr;
-  PyObject* traceback = nullptr;
-};
-thread_local Raised raised;
-
-// These two with the interpreter's lock held.
-void forget_raised() {
-  Py_CLEAR(raised.type);
-  Py_CLEAR(raised.value);
-  Py_CLEAR(raised.traceback);
-}
-
-void keep_raised() {
-  forget_raised();
-  PyErr_Fetch(&raised.type, &raised.value, &raised.traceback);
-}
+thread_local std::optional<nb::python_error> raised;
 
 // Python runs signal handlers in its main thread only; other threads need not even ask for the interpreter's lock.
-bool runs_signal_handlers() { return ::getpid() == ::gettid(); }
+bool runs_signal_handlers() { return ::getpid() == ::syscall(SYS_gettid); }
 
 bool is_to_stop() {
-  if (raised.type != nullptr) return true;
+  if (raised) return true;
   if (obeyed != nullptr && obeyed->is_set()) return true;
   if (!runs_signal_handlers()) return false;
   const nb::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() == 0) return false;
-  keep_raised();
+  raised.emplace();  // takes it
   return true;
 }
 
@@ -71,8 +57,7 @@ void warn(const std::string& text) {
     nb::module_::import_("swath.errors").attr("warn_of_wait")(text);
   } catch (nb::python_error& error) {
     if (swath::is_interruptible()) {
-      error.restore();
-      keep_raised();
+      raised.emplace(std::move(error));
     } else if (error.matches(PyExc_KeyboardInterrupt)) {
       PyErr_SetInterrupt();
     } else {
@@ -84,18 +69,17 @@ void warn(const std::string& text) {
 }  // namespace
 
 Interruptible::Interruptible(bool is_alone) {
-  forget_raised();
+  raised.reset();
   release_.emplace();
   if (is_alone) scope_.emplace(&is_to_stop);
 }
 
 bool raise_from_signal() {
-  if (raised.type == nullptr) return false;
-  PyErr_NormalizeException(&raised.type, &raised.value, &raised.traceback);
+  if (!raised) return false;
   // Who collects errors of all ranks lets it pass (swath/ranks.py).
-  if (PyObject_SetAttrString(raised.value, "is_from_signal", Py_True) != 0) PyErr_Clear();
-  PyErr_Restore(raised.type, raised.value, raised.traceback);
-  raised = {};
+  if (PyObject_SetAttrString(raised->value().ptr(), "is_from_signal", Py_True) != 0) PyErr_Clear();
+  raised->restore();
+  raised.reset();
   return true;
 }
 

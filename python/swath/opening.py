@@ -159,7 +159,8 @@ def create(
     description = ranks.on_first(f"create {path}: header", make)
     try:
         return ranks.together(
-            f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, found, aside, streams, lock_timeout)
+            f"create {path}: engines",
+            lambda: Array(description, ranks, "r+", engine, found, aside, streams, lock_timeout),
         )
     except BaseException:
         if ranks.rank == 0:
