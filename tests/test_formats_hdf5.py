@@ -626,3 +626,18 @@ def test_twenty_thousand_chunks_are_found_in_seconds(path):
     description = describe(path)
     assert description.layout.offsets.shape == (100, 200)
     assert (description.layout.offsets >= 0).all()
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_elements_of_a_new_chunked_dataset_that_were_never_written_are_the_fill_value(tmp_path, written):
+    path = tmp_path / "new.h5"
+    with swath.create(path, (7, 5), "f8", chunks=(4, 2), fill=3.5, variable="x") as a:
+        if written:
+            a.write(np.ones((2, 5)), selection=np.s_[1:3])
+    expected = np.full((7, 5), 3.5)
+    if written:
+        expected[1:3] = 1
+    with h5py.File(path) as file:
+        assert np.array_equal(file["x"][...], expected)
+    with swath.open(path, "x") as a:
+        assert np.array_equal(a[...], expected)

@@ -16,6 +16,7 @@ enum class ErrorKind : int {
   kDisagreement = 4,  // ranks of one collective operation asked for different things
   kUnsupported = 5,   // a right request that this build, kernel or file cannot carry out
   kInternal = 6,      // a bug in Swath
+  kInterrupted = 7,   // it was told to stop (interrupt.h): what was written is partly old, partly new
 };
 
 class Error : public std::runtime_error {

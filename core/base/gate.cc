@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/interrupt.h"
+
 namespace swath {
 
 bool Gate::Inside::admits(Use use) const {
@@ -20,6 +22,20 @@ bool Gate::Inside::enters_at_once(Use use) {
   if (!admits(use) || (use != Use::kBeside && !waiting.empty())) return false;
   admit(use);
   return true;
+}
+
+void Gate::Inside::wait(std::unique_lock<std::mutex>& guard) {
+  if (!is_interruptible()) {
+    changed.wait(guard);
+    return;
+  }
+  changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
+  guard.unlock();  // the answer may need who waits for this
+  struct LockAgain {
+    std::unique_lock<std::mutex>& guard;
+    ~LockAgain() { guard.lock(); }
+  } const lock_again{guard};
+  check_interrupt();
 }
 
 bool Gate::try_enter(Use use) {
@@ -43,7 +59,7 @@ bool Gate::enter(Use use) {
       queue.changed.notify_all();
     }
   } const leave{inside, ticket};
-  while (inside.waiting.front() != ticket || !inside.admits(use)) inside.changed.wait(guard);
+  while (inside.waiting.front() != ticket || !inside.admits(use)) inside.wait(guard);
   inside.admit(use);
   return true;
 }
@@ -65,8 +81,12 @@ bool Gate::close() {
   Inside& inside = inside_.get();
   std::unique_lock guard(inside.mutex);
   const bool was_closed = closed_.exchange(true);
-  inside.changed.wait(guard,
-                      [&] { return inside.waiting.empty() && inside.beside == 0 && inside.admits(Use::kAlone); });
+  try {
+    while (!inside.waiting.empty() || inside.beside > 0 || !inside.admits(Use::kAlone)) inside.wait(guard);
+  } catch (...) {
+    closed_ = was_closed;
+    throw;
+  }
   return !was_closed;
 }
 

@@ -18,7 +18,8 @@ class Gate {
  public:
   enum class Use { kBeside, kShared, kAlone };
 
-  // Waits for those that came before and cannot be in together with this one. False: it is closed, nobody is in.
+  // Waits for those that came before and cannot be in together with this one. False: it is closed. Waiting, here and in
+  // close(), may be interrupted (base/interrupt.h), and is then as if it had not begun.
   bool enter(Use use);
   // The same, only where nobody has to be waited for; false: it is closed, or somebody has.
   bool try_enter(Use use);
@@ -40,6 +41,8 @@ class Gate {
     bool admits(Use use) const;
     void admit(Use use);
     bool enters_at_once(Use use);
+    // Until something changes; wakes early, too. Throws Error{kInterrupted} where this thread is told to stop.
+    void wait(std::unique_lock<std::mutex>& guard);
   };
 
   std::atomic<bool> closed_{false};

@@ -9,6 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
+#include "base/interrupt.h"
+
 namespace swath {
 namespace {
 
@@ -87,6 +90,20 @@ TEST(Gate, CountsOfManyThreadsAreThoseOfOneAfterAnother) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count, kThreads * kTurns / 4);
+}
+
+TEST(Gate, WhoIsToldToStopWaitsNoMoreAndLeavesNoTrace) {
+  Gate gate;
+  ASSERT_TRUE(gate.enter(Use::kShared));
+  {
+    const InterruptScope scope([] { return true; });
+    EXPECT_THROW(gate.enter(Use::kAlone), Error);
+    EXPECT_THROW(gate.close(), Error);
+  }
+  EXPECT_FALSE(gate.is_closed());
+  EXPECT_FALSE(has_to_wait(gate, Use::kShared));
+  gate.leave(Use::kShared);
+  EXPECT_TRUE(gate.close());
 }
 
 TEST(Gate, AForkedChildFindsNobodyInside) {

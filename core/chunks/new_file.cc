@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <utility>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "engine/open_file.h"
 
 namespace swath {
@@ -84,16 +86,21 @@ void NewFile::flush() {
 void NewFile::write_at(std::span<const std::byte> bytes, int64_t offset) {
   size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t wrote =
-        ::pwrite(descriptor_.get(), bytes.data() + done, bytes.size() - done, offset + static_cast<int64_t>(done));
-    if (wrote < 0 && errno == EINTR) continue;
+    check_interrupt();
+    const size_t left = bytes.size() - done;
+    const size_t part = std::min(left, static_cast<size_t>(kCallBytesMax));
+    const ssize_t wrote = ::pwrite(descriptor_.get(), bytes.data() + done, part, offset + static_cast<int64_t>(done));
+    if (wrote < 0 && errno == EINTR) {
+      check_interrupt_now();
+      continue;
+    }
     if (wrote <= 0) {
       fail("write at " + std::to_string(offset) + ": wanted " + std::to_string(bytes.size()) + " bytes, wrote " +
                std::to_string(done) + " of",
            wrote < 0 ? errno : ENOSPC);
     }
     done += static_cast<size_t>(wrote);
-    ++counters_.write_requests;
+    counters_.write_requests += part == left || static_cast<size_t>(wrote) < part;
     counters_.written_bytes += wrote;
   }
 }

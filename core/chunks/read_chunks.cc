@@ -141,7 +141,8 @@ class ChunkRead {
       try {
         auto found = find(*next, worker);
         if (found.has_value()) ahead_.keep(*next, std::move(*found));
-      } catch (const Error&) {
+      } catch (const Error& error) {
+        if (error.kind() == ErrorKind::kInterrupted) throw;
         return;  // whose turn it is will find it again, and say so
       }
     }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
 #include "engine/open_file.h"
@@ -170,9 +171,14 @@ void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> ro
   const int64_t sleeps_before = sleeps();
   size_t done = 0;
   while (done < room.size()) {
-    const ssize_t got =
-        ::pread(file.descriptor.get(), room.data() + done, room.size() - done, offset + static_cast<int64_t>(done));
-    if (got < 0 && errno == EINTR) continue;
+    check_interrupt();
+    const size_t left = room.size() - done;
+    const size_t part = std::min(left, static_cast<size_t>(kCallBytesMax));
+    const ssize_t got = ::pread(file.descriptor.get(), room.data() + done, part, offset + static_cast<int64_t>(done));
+    if (got < 0 && errno == EINTR) {
+      check_interrupt_now();
+      continue;
+    }
     if (got <= 0) {
       const int error = errno;
       const std::string wanted = "read " + file.path + " at " + std::to_string(offset) + ": wanted " +
@@ -181,7 +187,8 @@ void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> ro
       fail_format(wanted + ": the file ends there; it is truncated");
     }
     done += static_cast<size_t>(got);
-    ++worker.counters.read_requests;
+    // Parts are one request, as elsewhere (engine/request.h).
+    worker.counters.read_requests += part == left || static_cast<size_t>(got) < part;
   }
   const double seconds = watch.seconds();
   worker.counters.read_bytes += static_cast<int64_t>(done);

@@ -3,13 +3,18 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "base/stopwatch.h"
+#include "base/thread.h"
 
 namespace swath {
 namespace {
@@ -41,6 +46,7 @@ class Pool {
       add_threads();
     }
     work(true);
+    wait_for_others();
     // No thread is added any more once this one found no task left.
     for (std::thread& thread : threads_) thread.join();
     if (error_ != nullptr) std::rethrow_exception(error_);
@@ -54,12 +60,42 @@ class Pool {
   void add_threads() {
     while (running_ < control_.readers() - 1 && next_ + running_ + 1 < count_) {
       try {
-        threads_.emplace_back([this] { work(false); });
+        threads_.push_back(start_thread([this] { work_for_caller(); }));
       } catch (const std::system_error&) {
         return;  // the system has no more: those there are go on
       }
       ++running_;
     }
+  }
+
+  void work_for_caller() {
+    std::optional<InterruptScope> scope;
+    if (may_stop_) scope.emplace([this] { return stops_.load(); });
+    work(false);
+  }
+
+  // Not by join(), which does not look up.
+  void wait_for_others() {
+    std::unique_lock lock(mutex_);
+    const auto is_alone = [this] { return running_ == 0; };
+    while (!left_.wait_for(lock, std::chrono::duration<double>(kLookUpSeconds), is_alone)) {
+      lock.unlock();
+      std::exception_ptr error;
+      try {
+        check_interrupt();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      if (error != nullptr) stop(error);
+    }
+  }
+
+  // With the mutex held: no other task is begun.
+  void stop(const std::exception_ptr& error) {
+    if (error_ == nullptr) error_ = error;
+    next_ = count_;
+    stops_ = true;
   }
 
   void work(bool is_caller) {
@@ -73,20 +109,18 @@ class Pool {
       int64_t bytes = 0;
       std::exception_ptr error;
       try {
+        check_interrupt();
         bytes = task_(mine, worker);
       } catch (...) {
         error = std::current_exception();
       }
       if (bytes_done_ != nullptr) *bytes_done_ += bytes;
       lock.lock();
-      if (error != nullptr) {
-        if (error_ == nullptr) error_ = error;
-        next_ = count_;
-      }
+      if (error != nullptr) stop(error);
       task_done(bytes, worker.slept_seconds - slept_before);
       slept_before = worker.slept_seconds;
     }
-    if (!is_caller) --running_;
+    if (!is_caller && --running_ == 0) left_.notify_all();
     ++workers_;
     const int64_t buffers = counters_.buffer_bytes + worker.buffer_bytes();
     counters_ += worker.counters;
@@ -115,6 +149,9 @@ class Pool {
   std::mutex mutex_;
   ReaderControl control_;
   std::vector<std::thread> threads_;  // added to only while tasks are left, so never while the caller joins them
+  const bool may_stop_ = is_interruptible();
+  std::atomic<bool> stops_ = false;
+  std::condition_variable left_;
   int64_t next_ = 0;
   int running_ = 0;  // besides the caller
   int workers_ = 0;

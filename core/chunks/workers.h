@@ -58,7 +58,8 @@ class ReaderControl {
 
 // Carries out tasks 0 ... count - 1 in about this order, several at a time. `task` returns how many bytes it dealt
 // with. When one throws, no other is begun, and its error is thrown here. One task, or one worker, needs no thread.
-// `bytes_done` (may be null) is added to for whoever watches.
+// Told to stop (base/interrupt.h), the caller has all of them stop, and throws when they have ended. `bytes_done` (may
+// be null) is added to for whoever watches.
 Counters run_tasks(int64_t count, WorkerLimits limits, const std::function<int64_t(int64_t, Worker&)>& task,
                    std::atomic<int64_t>* bytes_done = nullptr);
 

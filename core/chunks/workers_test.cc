@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace swath {
 namespace {
@@ -106,6 +107,48 @@ TEST(Workers, AreBoundedByMemory) {
   EXPECT_EQ(worker_limits(1 << 20, 4 << 20, 1).most, 4);
   EXPECT_EQ(worker_limits(1, int64_t{1} << 40, 1000).first, 1);
   EXPECT_LE(worker_limits(1, int64_t{1} << 40, 1).most, 32);
+}
+
+TEST(RunTasks, ToldToStopBeginsNoOtherTaskAndLeavesNoneRunning) {
+  std::atomic<int> running = 0;
+  std::atomic<int> begun = 0;
+  const auto task = [&](int64_t, Worker&) {
+    ++running;
+    ++begun;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    --running;
+    return int64_t{1};
+  };
+  const InterruptScope scope([] { return true; });
+  EXPECT_THROW(run_tasks(100'000, {4, 4}, task), Error);
+  EXPECT_EQ(running, 0);
+  EXPECT_LT(begun, 100'000);
+}
+
+TEST(RunTasks, ToldToStopWhileItWaitsForAnotherWorkerStopsThatOne) {
+  const auto caller = std::this_thread::get_id();
+  std::atomic<bool> other_has_begun = false;
+  std::atomic<bool> other_has_stopped = false;
+  const auto task = [&](int64_t, Worker&) {
+    if (std::this_thread::get_id() == caller) {
+      while (!other_has_begun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return int64_t{1};
+    }
+    other_has_begun = true;
+    try {
+      while (true) {
+        check_interrupt();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    } catch (const Error&) {
+      other_has_stopped = true;
+      throw;
+    }
+    return int64_t{1};
+  };
+  const InterruptScope scope([] { return true; });
+  EXPECT_THROW(run_tasks(2, {2, 2}, task), Error);
+  EXPECT_TRUE(other_has_stopped);
 }
 
 }  // namespace

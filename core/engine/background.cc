@@ -1,26 +1,13 @@
 #include "engine/background.h"
 
-#include <csignal>
+#include <chrono>
+#include <optional>
 #include <utility>
 
+#include "base/interrupt.h"
+#include "base/thread.h"
+
 namespace swath {
-
-namespace {
-
-// A library's thread must not be the one that runs the program's signal handlers.
-std::thread start_without_signals(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  struct Restore {
-    const sigset_t& mask;
-    ~Restore() { pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
-  } restore{before};
-  return std::thread(std::move(body));
-}
-
-}  // namespace
 
 Background::~Background() {
   {
@@ -32,11 +19,13 @@ Background::~Background() {
 }
 
 void Background::start(std::function<void()> job) {
-  if (!thread_.joinable()) thread_ = start_without_signals([this] { run(); });
+  if (!thread_.joinable()) thread_ = start_thread([this] { run(); });
   {
     std::lock_guard guard(mutex_);
     job_ = std::move(job);
     error_ = nullptr;
+    may_stop_ = is_interruptible();
+    stops_ = false;
   }
   busy_ = true;
   changed_.notify_all();
@@ -45,9 +34,31 @@ void Background::start(std::function<void()> job) {
 void Background::wait() {
   if (!busy_) return;
   std::unique_lock guard(mutex_);
+  // Asked before each wait: of many short jobs none is waited for for long.
+  for (bool is_done = false; is_interruptible() && !is_done; is_done = wait_a_while(guard)) {
+    guard.unlock();
+    try {
+      check_interrupt();
+    } catch (...) {
+      stops_ = true;
+      guard.lock();
+      finish(guard);
+      error_ = nullptr;
+      throw;
+    }
+    guard.lock();
+  }
+  finish(guard);
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+bool Background::wait_a_while(std::unique_lock<std::mutex>& guard) {
+  return changed_.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds), [this] { return !job_; });
+}
+
+void Background::finish(std::unique_lock<std::mutex>& guard) {
   changed_.wait(guard, [this] { return !job_; });
   busy_ = false;
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void Background::run() {
@@ -55,9 +66,12 @@ void Background::run() {
   while (true) {
     changed_.wait(guard, [this] { return job_ || closing_; });
     if (!job_) return;
+    const bool may_stop = may_stop_;
     guard.unlock();
     std::exception_ptr error;
     try {
+      std::optional<InterruptScope> scope;
+      if (may_stop) scope.emplace([this] { return stops_.load(); });
       job_();
     } catch (...) {
       error = std::current_exception();

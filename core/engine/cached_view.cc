@@ -94,6 +94,8 @@ void CachedView::let_go(int64_t offset, int64_t bytes) {
   ::madvise(data_ + begin, static_cast<size_t>(offset + bytes - begin), MADV_DONTNEED);
 }
 
+bool CachedView::is_cut_before(int64_t end) const { return file_->size() < end; }
+
 bool CachedView::is_broken() const { return mapped[static_cast<size_t>(place_)].broken.load(); }
 
 // All of the file: that takes room among addresses, and memory only for the tables of what is looked at.

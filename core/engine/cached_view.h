@@ -20,7 +20,8 @@ class OpenFile;
 //
 // A mapped page that cannot be had - another program cut the file short, the device fails - is a SIGBUS, which would
 // end the process. Here it becomes a page of zeros, and the view is broken: what was looked at has to be read instead,
-// which tells of the error as it always does.
+// which tells of the error as it always does. Where the file is cut within its last page there is no signal: the page
+// stays, and is zeros from there on. So the size is looked at after each look.
 class CachedView {
  public:
   explicit CachedView(std::shared_ptr<const OpenFile> file) : file_(std::move(file)) {}
@@ -36,7 +37,7 @@ class CachedView {
     if (image == nullptr) return false;
     use(image);
     let_go(offset, bytes);
-    if (is_broken()) return false;
+    if (is_broken() || is_cut_before(offset + bytes)) return false;
     ++counters.read_requests;
     counters.read_bytes += bytes;
     return true;
@@ -47,6 +48,8 @@ class CachedView {
   // Of the process; they stay in the page cache. Else all of a large file would count as memory of the process.
   void let_go(int64_t offset, int64_t bytes);
   bool is_broken() const;
+  // Whether the file ends before that byte, now.
+  bool is_cut_before(int64_t end) const;
   void map();
 
   std::shared_ptr<const OpenFile> file_;

@@ -64,6 +64,20 @@ TEST_F(CachedViewTest, ShowsNothingBehindTheEndOfTheFile) {
   EXPECT_EQ(counters.read_requests, 0);
 }
 
+// The page stays, and is zeros from there on: no signal tells of it.
+TEST_F(CachedViewTest, ShowsNothingOfAPageThatWasCutWhileItWasLookedAt) {
+  ASSERT_TRUE(seen(0, 40 * kPage));
+  Bytes found;
+  const auto cut_and_look = [&](const std::byte* image) {
+    ASSERT_EQ(::truncate(file.path().c_str(), 40 * kPage - 100), 0);
+    found.assign(image, image + kPage);
+  };
+  EXPECT_FALSE(view->look(39 * kPage, kPage, cut_and_look, counters));
+  EXPECT_EQ(found.back(), std::byte{0});
+  EXPECT_EQ(seen(39 * kPage, kPage - 100), Bytes(bytes.begin() + 39 * kPage, bytes.end() - 100));
+  EXPECT_FALSE(seen(39 * kPage, kPage));
+}
+
 TEST_F(CachedViewTest, ShowsNothingOfAnEmptyFile) {
   engine->resize(0);
   EXPECT_FALSE(seen(0, 1));

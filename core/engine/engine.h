@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "engine/cached_view.h"
 
@@ -54,7 +55,7 @@ class Engine {
   virtual void start(Direction direction, std::span<const Transfer> batch) = 0;
   virtual void wait(Counters& counters) = 0;
 
-  // Blocks (in the kernel) until [begin, end) is ours alone among cooperating writers: an open-file-description lock.
+  // Waits until [begin, end) is ours alone among cooperating writers: an open-file-description lock.
   virtual std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) = 0;
 
   // What part of [offset, offset + bytes) is in the page cache, from 0 to 1, of more than 4 MiB by samples; nothing
@@ -89,6 +90,7 @@ struct EngineOptions {
   std::string engine = "auto";
   int queue_depth = 64;                          // requests in flight of one uring batch
   int64_t request_bytes_max = int64_t{1} << 30;  // larger transfers are split: the kernel stops at 2 GiB - 4096
+  double lock_timeout_seconds = kNever;          // how long lock() waits
 };
 
 // Makes one more engine of an open file. `reason` (may be null) receives why the engine is another than the one asked

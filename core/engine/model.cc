@@ -7,12 +7,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "engine/request.h"
 
 namespace swath {
 namespace {
-
-constexpr double kLockPollSeconds = 1e-4;  // of simulated time
 
 FileKey key_of(const OpenFile& file) {
   struct stat status = {};
@@ -94,16 +93,7 @@ void ModelEngine::carry_out(Direction direction, std::span<const Transfer> batch
     const double done =
         disk_->transfer(key_, direction, request.offset, request.bytes, [&clock] { return clock.now(); });
     posix_.transfer(direction, transfers_of(request), counters);
-    clock.sleep_until(done);
-  }
-}
-
-std::unique_ptr<RangeLock> ModelEngine::lock(int64_t begin, int64_t end) {
-  Clock& clock = clock_of_thread();
-  if (!clock.simulated()) return FileEngine::lock(begin, end);
-  while (true) {
-    if (auto held = file_->try_lock(begin, end)) return held;
-    clock.sleep_until(clock.now() + kLockPollSeconds);
+    sleep_unless_interrupted(clock, done);
   }
 }
 

@@ -35,9 +35,6 @@ class ModelEngine : public FileEngine {
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override;
   void set_write_behind(bool /*wanted*/) override {}  // a modelled disk takes its own time for every write
-  // A simulated rank that waited in the kernel would keep the others, one of whom has the lock, from going on: it asks
-  // again and again, in its own time.
-  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override;
   void resize(int64_t bytes) override;
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "engine/open_file.h"
 #include "engine/request.h"
 
@@ -23,6 +24,7 @@ void NullEngine::transfer(Direction direction, std::span<const Transfer> batch, 
   FileRequest request;
   for (RequestCutter cutter(batch, request_bytes_max_); !cutter.exhausted();) {
     cutter.next(request);
+    check_interrupt();
     if (direction == Direction::kRead) {
       for (const auto& [data, bytes] : request.pieces) std::memset(data, 0, bytes);
       counters.read_requests += 1;

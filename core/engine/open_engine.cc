@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "base/error.h"
 #include "engine/auto.h"
 #include "engine/engine.h"
@@ -24,6 +26,9 @@ void check_options(const EngineOptions& options) {
     fail_argument("request_bytes_max " + std::to_string(options.request_bytes_max) + ": expected 1 to " +
                   std::to_string(kRequestBytesMax) + " (the kernel moves no more in one call)");
   }
+  if (std::isnan(options.lock_timeout_seconds) || options.lock_timeout_seconds <= 0) {
+    fail_argument("lock_timeout " + std::to_string(options.lock_timeout_seconds) + ": expected more than 0 seconds");
+  }
 }
 
 // A rule of faults, where the name is "fault" or "fault:…"; else null.
@@ -49,6 +54,7 @@ MakeEngine open_for_engines(const std::string& path, OpenMode mode, const Engine
     return [=](std::string*) { return std::make_unique<NullEngine>(path, mode, request_bytes_max); };
   }
   const auto file = std::make_shared<OpenFile>(path, mode, std::move(faults));
+  file->set_lock_timeout(options.lock_timeout_seconds);
   if (modelled) {
     if (mode == OpenMode::kCreateNew) forget_what_had_the_place_of(*file, *disk);
     return [=](std::string*) { return std::make_unique<ModelEngine>(file, disk, request_bytes_max); };

@@ -14,7 +14,11 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/interrupt.h"
+#include "base/notice.h"
+#include "base/units.h"
 #include "engine/fault.h"
+#include "engine/lock_holders.h"
 
 namespace swath {
 
@@ -22,11 +26,12 @@ std::string system_message(int error) { return std::generic_category().message(e
 
 namespace {
 
-// Calls again while a signal interrupts; 0 or an errno value.
+// Calls again while signals interrupt, unless one says stop; 0 or an errno value.
 template <typename SystemCall>
 int error_of(SystemCall call) {
   while (call() < 0) {
     if (errno != EINTR) return errno;
+    check_interrupt_now();
   }
   return 0;
 }
@@ -79,6 +84,23 @@ int set_lock(int descriptor, int command, short type, int64_t begin, int64_t end
   range.l_start = begin;
   range.l_len = end - begin;
   return ::fcntl(descriptor, command, &range);
+}
+
+constexpr double kLockPauseSecondsMin = 50e-6;
+constexpr double kLockPauseSecondsMax = 20e-3;
+// While it may still be another rank that fills in a window. Who sleeps longer than others finds it taken again and
+// again: 4 processes that write 512 KiB each in turn took twice as long as by the kernel's queue with longer pauses.
+constexpr double kLockPauseSecondsAtFirst = 1e-3;
+constexpr double kLockAtFirstSeconds = 1;
+constexpr double kLockToldAfterSeconds = 3;
+
+std::string lock_text(const std::string& path, int64_t begin, int64_t end) {
+  return "lock " + path + " [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+}
+
+std::string holders_text(int descriptor, int64_t begin, int64_t end) {
+  const std::string holders = lock_holders(descriptor, begin, end);
+  return holders.empty() ? "a process that is not to be seen from here, perhaps on another machine" : holders;
 }
 
 class FileRangeLock : public RangeLock {
@@ -247,27 +269,41 @@ void OpenFile::sync() {
   }
 }
 
-int OpenFile::attempt_lock(int command, int64_t begin, int64_t end) {
-  const std::string what = "lock " + path_ + " [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
-  if (begin < 0 || begin >= end) fail_argument(what + ": expected 0 <= begin < end");
+std::unique_ptr<RangeLock> OpenFile::try_lock(Faults* faults, int64_t begin, int64_t end) {
   const int error =
-      error_of(faults_.get(), Step::kLock, [&] { return set_lock(descriptor(), command, F_WRLCK, begin, end); });
-  if (command == F_OFD_SETLK && (error == EAGAIN || error == EACCES)) return EAGAIN;
+      error_of(faults, Step::kLock, [&] { return set_lock(descriptor(), F_OFD_SETLK, F_WRLCK, begin, end); });
+  if (error == 0) return std::make_unique<FileRangeLock>(shared_from_this(), begin, end);
+  if (error == EAGAIN || error == EACCES) return nullptr;
+  const std::string what = lock_text(path_, begin, end);
   if (error == EBADF) fail_store(what, error, " (a file opened for reading only cannot be locked for writing)");
-  if (error != 0) {
-    fail_store(what, error, " (use method=\"two-phase\", or a file system with open-file-description locks)");
-  }
-  return 0;
+  fail_store(what, error, " (use method=\"two-phase\", or a file system with open-file-description locks)");
 }
 
 std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
-  attempt_lock(F_OFD_SETLKW, begin, end);
-  return std::make_unique<FileRangeLock>(shared_from_this(), begin, end);
+  if (begin < 0 || begin >= end) fail_argument(lock_text(path_, begin, end) + ": expected 0 <= begin < end");
+  if (auto held = try_lock(faults_.get(), begin, end)) return held;
+  Clock& clock = clock_of_thread();
+  const double asked_at = clock.now();
+  bool has_told = clock.simulated();  // where whoever has it is another rank of this process, in its own time
+  while (true) {
+    check_interrupt();
+    const double waited = clock.now() - asked_at;
+    if (waited >= lock_timeout_seconds_) fail_lock_timeout(begin, end, waited);
+    if (!has_told && waited >= kLockToldAfterSeconds) {
+      has_told = true;
+      notify(lock_text(path_, begin, end) + ": waiting for " + holders_text(descriptor(), begin, end));
+    }
+    const double pause_max = waited < kLockAtFirstSeconds ? kLockPauseSecondsAtFirst : kLockPauseSecondsMax;
+    const double pause = std::clamp(waited / 4, kLockPauseSecondsMin, pause_max);
+    clock.sleep_until(asked_at + std::min(waited + pause, lock_timeout_seconds_));
+    if (auto held = try_lock(nullptr, begin, end)) return held;
+  }
 }
 
-std::unique_ptr<RangeLock> OpenFile::try_lock(int64_t begin, int64_t end) {
-  if (attempt_lock(F_OFD_SETLK, begin, end) != 0) return nullptr;
-  return std::make_unique<FileRangeLock>(shared_from_this(), begin, end);
+void OpenFile::fail_lock_timeout(int64_t begin, int64_t end, double waited_seconds) const {
+  fail_store(lock_text(path_, begin, end), ETIMEDOUT,
+             " after " + in_seconds(waited_seconds) + " (lock_timeout) of waiting for " +
+                 holders_text(descriptor(), begin, end) + "; end that program, or give a longer lock_timeout");
 }
 
 void fail_already_started(const std::string& path) {

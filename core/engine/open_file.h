@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/fork.h"
 #include "engine/engine.h"
 #include "engine/request.h"
@@ -50,13 +51,18 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   void sync();
   // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
   // same engine: those share one open file description.
+  //
+  // Who waits asks again and again, and sleeps between: the kernel's own wait could be neither bounded nor told of, and
+  // in a simulation it would keep the one that has the lock from going on. Longer waits are told of (base/notice.h);
+  // what takes longer than the timeout is an Error{kStore} with ETIMEDOUT.
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end);
-  // Null where somebody else has it now.
-  std::unique_ptr<RangeLock> try_lock(int64_t begin, int64_t end);
+  // Of each lock from now on; infinity, as at first: for ever.
+  void set_lock_timeout(double seconds) { lock_timeout_seconds_ = seconds; }
 
  private:
-  // 0, or what the attempt to lock by `command` failed with, where that is EAGAIN; other errors are thrown.
-  int attempt_lock(int command, int64_t begin, int64_t end);
+  // Null where somebody else has it now.
+  std::unique_ptr<RangeLock> try_lock(Faults* faults, int64_t begin, int64_t end);
+  [[noreturn]] void fail_lock_timeout(int64_t begin, int64_t end, double waited_seconds) const;
   void open_again() const;
 
   const std::string path_;
@@ -65,6 +71,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   int descriptor_ = -1;  // the same number in a forked child
   mutable std::atomic<uint64_t> opened_in_{fork_generation()};
   std::atomic<bool> write_behind_{false};
+  double lock_timeout_seconds_ = kNever;
 };
 
 // What posix and uring share.

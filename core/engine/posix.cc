@@ -3,9 +3,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "engine/fault.h"
 
 namespace swath {
@@ -37,18 +39,22 @@ void PosixEngine::carry_out(Direction direction, std::span<const Transfer> batch
   FileRequest request;
   for (RequestCutter cutter(batch, request_bytes_max(direction)); !cutter.exhausted();) {
     cutter.next(request);
-    while (!request.complete()) settle(*file_, direction, request, attempt(direction, request), counters);
+    while (!request.complete()) {
+      check_interrupt();
+      settle(*file_, direction, request, attempt(direction, request), counters);
+    }
     moved(direction, request);
   }
 }
 
 int64_t PosixEngine::attempt(Direction direction, FileRequest& request) const {
+  int64_t bytes = bytes_to_attempt(request);
   if (Faults* faults = file_->faults(); faults != nullptr) {
     const int64_t admitted = faults->admit(direction, request);
     if (admitted < 0) return admitted;
-    if (admitted < request.bytes_left()) return call(direction, request.head(admitted));
+    bytes = std::min(bytes, admitted);
   }
-  return call(direction, request);
+  return bytes < request.bytes_left() ? call(direction, request.head(bytes)) : call(direction, request);
 }
 
 int64_t PosixEngine::call(Direction direction, const FileRequest& request) const {

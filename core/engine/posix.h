@@ -1,5 +1,6 @@
 // Requests as system calls: pread and pwrite, preadv and pwritev where memory is scattered. One call is one request, so
-// that what strace counts is what the counters say.
+// that what strace counts is what the counters say; but where the work may be told to stop a long request is several
+// calls (bytes_to_attempt).
 #pragma once
 
 #include <memory>

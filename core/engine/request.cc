@@ -7,8 +7,10 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "engine/open_file.h"
 
 namespace swath {
@@ -66,6 +68,7 @@ void RequestCutter::next(FileRequest& request) {
   request.pieces.clear();
   request.first = 0;
   request.injected_error = 0;
+  request.part_bytes = 0;
   while (!exhausted() && batch_[index_].offset + taken_ == request.offset + request.bytes &&
          request.bytes < request_bytes_max_ && request.pieces.size() < IOV_MAX) {
     const Transfer& transfer = batch_[index_];
@@ -84,15 +87,22 @@ int64_t count_requests(std::span<const Transfer> batch, int64_t request_bytes_ma
   return requests;
 }
 
+int64_t bytes_to_attempt(FileRequest& request) {
+  const int64_t left = request.bytes_left();
+  if (left <= kCallBytesMax || !is_interruptible()) return left;
+  request.part_bytes = kCallBytesMax;
+  return kCallBytesMax;
+}
+
 namespace {
 
-void count(Direction direction, int64_t result, Counters& counters) {
+void count(Direction direction, int64_t result, bool is_request, Counters& counters) {
   const int64_t bytes = std::max<int64_t>(result, 0);
   if (direction == Direction::kRead) {
-    counters.read_requests += 1;
+    counters.read_requests += is_request;
     counters.read_bytes += bytes;
   } else {
-    counters.write_requests += 1;
+    counters.write_requests += is_request;
     counters.written_bytes += bytes;
   }
 }
@@ -117,13 +127,16 @@ void count(Direction direction, int64_t result, Counters& counters) {
 }  // namespace
 
 void settle(const OpenFile& file, Direction direction, FileRequest& request, int64_t result, Counters& counters) {
-  count(direction, result, counters);
+  const int64_t part_bytes = std::exchange(request.part_bytes, 0);
+  count(direction, result, part_bytes == 0 || result < part_bytes, counters);
   if (result > 0) {
     request.advance(result);
   } else if (result == -EAGAIN) {
     // poll() calls every regular file ready at once, so that waiting by it would spin.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } else if (result != -EINTR) {
+  } else if (result == -EINTR) {
+    check_interrupt_now();
+  } else {
     fail_transfer(file, direction, request, static_cast<int>(-result));
   }
 }

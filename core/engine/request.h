@@ -23,6 +23,7 @@ struct FileRequest {
   std::vector<iovec> pieces;
   size_t first = 0;        // pieces[first] is the first that is not yet complete
   int injected_error = 0;  // fault.h: the next attempt fails with this errno
+  int64_t part_bytes = 0;  // that the attempt under way asks for, where it is one of several; 0: all that is left
 
   bool complete() const { return moved == bytes; }
   int64_t bytes_left() const { return bytes - moved; }
@@ -61,8 +62,13 @@ class RequestCutter {
 // How many requests a batch is cut into.
 int64_t count_requests(std::span<const Transfer> batch, int64_t request_bytes_max);
 
+// What the next attempt asks for: all that is left, or, where the work may be told to stop (base/interrupt.h), no more
+// than one call should take. Notes in the request that it is a part.
+int64_t bytes_to_attempt(FileRequest& request);
+
 // What follows from one attempt: `result` is the bytes moved, or a negative errno. Counts it, and goes on, lets the
-// caller try again (EINTR; EAGAIN after a pause), or throws the Error.
+// caller try again (EINTR, unless that signal says stop; EAGAIN after a pause), or throws the Error. All parts of a
+// request are one in the counters: they are what the plan says, whoever may stop it.
 void settle(const OpenFile& file, Direction direction, FileRequest& request, int64_t result, Counters& counters);
 
 }  // namespace swath

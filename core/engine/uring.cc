@@ -4,6 +4,7 @@
 
 #include <liburing.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <exception>
@@ -13,12 +14,16 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "engine/fault.h"
 #include "engine/request.h"
 
 namespace swath {
 
 namespace {
+
+// Who is told to stop waits for what is in flight; of large requests so much keeps any device busy.
+constexpr int64_t kInFlightBytesMax = 4 * kCallBytesMax;
 
 // A batch on its way through the ring.
 struct UringBatch {
@@ -39,7 +44,8 @@ struct UringBatch {
 struct Slot {
   UringBatch* batch = nullptr;
   FileRequest request;
-  FileRequest cut;  // fault.h: the part of `request` that may be moved
+  FileRequest cut;    // the part of `request` that is to be moved now
+  int64_t bytes = 0;  // that the kernel was asked for
 };
 
 class UringEngine : public FileEngine {
@@ -103,7 +109,7 @@ class UringEngine : public FileEngine {
   // flight, and gives its slots back as they complete.
   void drive(UringBatch& batch) {
     for (fill(batch); !batch.finished(); fill(batch)) {
-      submit(1);
+      const bool has_signal = submit(1);
       io_uring_cqe* completion = nullptr;
       while (io_uring_peek_cqe(&ring_, &completion) == 0) {
         Slot& slot = *static_cast<Slot*>(io_uring_cqe_get_data(completion));
@@ -111,11 +117,25 @@ class UringEngine : public FileEngine {
         io_uring_cqe_seen(&ring_, completion);
         complete(slot, result);
       }
+      stop_if_told(batch, has_signal);
     }
   }
 
+  // Told to stop, a batch issues nothing more: what is in flight must still be waited for.
+  static void stop_if_told(UringBatch& batch, bool has_signal) {
+    try {
+      has_signal ? check_interrupt_now() : check_interrupt();
+    } catch (...) {
+      if (!batch.error) batch.error = std::current_exception();
+    }
+  }
+
+  bool has_room() const {
+    return !free_slots_.empty() && (!is_interruptible() || in_flight_bytes_ < kInFlightBytesMax);
+  }
+
   void fill(UringBatch& batch) {
-    while (!batch.error && !batch.cutter.exhausted() && !free_slots_.empty()) {
+    while (!batch.error && !batch.cutter.exhausted() && has_room()) {
       Slot& slot = *free_slots_.back();
       try {
         batch.cutter.next(slot.request);
@@ -131,16 +151,17 @@ class UringEngine : public FileEngine {
   }
 
   void attempt(Slot& slot) {
-    const FileRequest* request = &slot.request;
+    int64_t bytes = bytes_to_attempt(slot.request);
     if (Faults* faults = file_->faults(); faults != nullptr) {
       const int64_t admitted = faults->admit(slot.batch->direction, slot.request);
       if (admitted < 0) return complete(slot, admitted);
-      if (admitted < slot.request.bytes_left()) {
-        slot.cut = slot.request.head(admitted);
-        request = &slot.cut;
-      }
+      bytes = std::min(bytes, admitted);
     }
-    enter(slot, *request);
+    slot.bytes = bytes;
+    in_flight_bytes_ += bytes;
+    if (bytes == slot.request.bytes_left()) return enter(slot, slot.request);
+    slot.cut = slot.request.head(bytes);
+    enter(slot, slot.cut);
   }
 
   void enter(Slot& slot, const FileRequest& request) {
@@ -168,6 +189,7 @@ class UringEngine : public FileEngine {
   // After an error the requests in flight complete and their results are only counted.
   void complete(Slot& slot, int64_t result) {
     UringBatch& batch = *slot.batch;
+    in_flight_bytes_ -= std::exchange(slot.bytes, 0);
     try {
       settle(*file_, batch.direction, slot.request, result, batch.counters);
       if (!slot.request.complete() && !batch.error) return attempt(slot);
@@ -179,12 +201,14 @@ class UringEngine : public FileEngine {
     free_slots_.push_back(&slot);
   }
 
-  // Hands prepared entries to the kernel and blocks there until `completions_min` have completed.
-  void submit(unsigned completions_min) {
+  // Hands prepared entries to the kernel and blocks there until `completions_min` have completed, or a signal comes,
+  // which it tells.
+  bool submit(unsigned completions_min) {
     const int result = io_uring_submit_and_wait(&ring_, completions_min);
-    if (result >= 0 || result == -EINTR) return;
+    if (result >= 0 || result == -EINTR) return result == -EINTR;
     if (result != -EAGAIN && result != -EBUSY) fail_ring(-result);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the kernel is short of memory for now
+    return false;
   }
 
   // The ring takes no more. Entries that the kernel has not taken never run; those that it has are waited for.
@@ -214,6 +238,7 @@ class UringEngine : public FileEngine {
 
   io_uring ring_;
   bool broken_ = false;
+  int64_t in_flight_bytes_ = 0;
   std::vector<Slot> slots_;
   std::vector<Slot*> free_slots_;
   std::vector<Transfer> started_transfers_;

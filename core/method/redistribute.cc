@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/interrupt.h"
 #include "base/math.h"
 #include "base/stopwatch.h"
 #include "layout/copy_kernels.h"
@@ -301,6 +302,7 @@ class Redistribution {
 
   void pack(int64_t round) {
     for (int64_t step = round * steps_; step < (round + 1) * steps_; ++step) {
+      check_interrupt();
       move(own_, step, own_.first_of(step, rounds_ * steps_), nullptr, nullptr, use_);
       for (const Flow& flow : sends_) {
         std::byte* section = stage_of(comm_.rank(), round) + flow.place;

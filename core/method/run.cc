@@ -5,6 +5,7 @@
 #include <new>
 #include <optional>
 
+#include "base/interrupt.h"
 #include "base/stopwatch.h"
 #include "comm/agreement.h"
 #include "layout/copy.h"
@@ -81,6 +82,7 @@ Counters run_own_part(const Plan& plan, Comm& comm, Engine& engine, const LocalM
 void fill_absent(const Layout& layout, const LocalMemory& memory, std::span<const std::byte> fill) {
   std::vector<std::byte> chunk;
   for (Panel& panel : layout.absent_panels()) {
+    check_interrupt();
     panel.offset = 0;  // an image of the chunk that holds nothing but the fill value
     for (size_t part = 0; part < memory.parts.size(); ++part) {
       const Regions regions = layout.regions(panel, memory.parts[part]);
@@ -99,6 +101,10 @@ void fill_range(Engine& engine, int64_t begin, int64_t end, std::span<const std:
   std::vector<std::byte> buffer(std::max(kBufferBytes / fill.size(), size_t{1}) * fill.size());
   for (size_t i = 0; i < buffer.size(); ++i) buffer[i] = fill[i % fill.size()];
   Counters counters;
+  struct EndBurst {  // a token is for whoever moves bytes
+    Engine& engine;
+    ~EndBurst() { engine.end_burst(); }
+  } end_burst{engine};
   for (int64_t offset = begin; offset < end;) {
     const Transfer piece{offset, buffer.data(), std::min(end - offset, static_cast<int64_t>(buffer.size()))};
     engine.transfer(Direction::kWrite, {&piece, 1}, counters);

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/interrupt.h"
 #include "layout/copy.h"
 #include "method/run.h"
 #include "plan/file_domains.h"
@@ -32,6 +33,7 @@ void run_sieve(const Job& job) {
   const auto view = view_of(job, capacity);
   int64_t cursor = 0;
   while (const auto window = job.mine.next_window(cursor, INT64_MAX, window_bytes)) {
+    check_interrupt();  // what is looked at is no transfer
     const auto copy_all = [&](const auto& copy_slice) {
       job.mine.visit(window->begin, window->limit, [&](const Slice& slice) {
         copy_slice(slice, job.memory.addresses[slice.part]);

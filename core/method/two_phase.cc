@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/stopwatch.h"
 #include "layout/copy.h"
 #include "method/run.h"
@@ -34,14 +35,23 @@ class OwnWindows {
   OwnWindows(const OwnWindows&) = delete;
   OwnWindows& operator=(const OwnWindows&) = delete;
   // Left by an exception, of the exchange say, the window must not go while the engine still moves its bytes.
-  ~OwnWindows() { finish(); }
+  ~OwnWindows() {
+    try {
+      finish();
+    } catch (const Error&) {
+      under_way_ = false;  // told to stop for a second time: the first one is on its way already
+    }
+  }
 
   // Calls use(image) where the window is in the page cache. False where it has to be read.
   template <typename Use>
   bool look(const Window& window, const Use& use) {
     bool has_looked = false;
     if (!view_ || is_cold_ || is_read_by_runs(together_, window, job_.plan.request.tuning)) return false;
-    guarded([&] { has_looked = view_->look(window.begin, window.bytes(), use, job_.counters); });
+    guarded([&] {
+      check_interrupt();
+      has_looked = view_->look(window.begin, window.bytes(), use, job_.counters);
+    });
     return has_looked;
   }
 
@@ -96,6 +106,7 @@ class OwnWindows {
     try {
       action();
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;  // nobody else takes part
       failure_ = error;
     } catch (const std::bad_alloc&) {
       failure_ = Error(ErrorKind::kStore, "out of memory for the buffers of method two-phase", ENOMEM);

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/interrupt.h"
+#include "base/thread.h"
 
 namespace swath {
 namespace {
@@ -23,6 +25,7 @@ constexpr size_t kKeyLength = 32;
 constexpr double kSignOfLifeSeconds = 1;
 constexpr double kTryAgainSeconds = 60;
 constexpr double kConnectSeconds = 5;
+constexpr int kLookUpMilliseconds = static_cast<int>(1e3 * kLookUpSeconds);
 
 // Both ends run on machines of one kind, of one job: structures travel as they are.
 struct Ask {
@@ -73,9 +76,12 @@ bool is_ready(int socket, double seconds) {
   Clock& clock = real_clock();
   for (const double deadline = clock.now() + seconds;;) {
     const int milliseconds = static_cast<int>(std::ceil(std::max(deadline - clock.now(), 0.0) * 1e3));
-    const int ready = poll(&waited, 1, milliseconds);
-    if (ready < 0 && errno == EINTR) continue;
-    return ready > 0;
+    const int a_while = is_interruptible() ? std::min(milliseconds, kLookUpMilliseconds) : milliseconds;
+    const int ready = poll(&waited, 1, a_while);
+    if (ready > 0) return true;
+    check_interrupt();
+    const bool is_over = ready == 0 && a_while == milliseconds;
+    if (is_over || (ready < 0 && errno != EINTR)) return false;
   }
 }
 
@@ -147,7 +153,7 @@ TokenServer::TokenServer(std::shared_ptr<Tokens> tokens) : tokens_(std::move(tok
                                             : reinterpret_cast<sockaddr_in&>(bound).sin_port;
   address_ = {host, ntohs(port), random_key()};
   listening_ = listening.release();
-  accepting_ = std::thread([this] { accept_clients(); });
+  accepting_ = start_thread([this] { accept_clients(); });
 }
 
 TokenServer::~TokenServer() {
@@ -173,7 +179,7 @@ void TokenServer::accept_clients() {
     }
     const std::lock_guard lock(mutex_);
     connections_.push_back(connection);
-    serving_.emplace_back([this, connection] { serve(connection); });
+    serving_.push_back(start_thread([this, connection] { serve(connection); }));
   }
 }
 

@@ -18,6 +18,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/process.h"
 
 namespace swath {
@@ -365,7 +366,15 @@ Grant NodeTokens::acquire(Direction direction, Pattern pattern, StreamLimit limi
     clock.wait(seat->state, kWaiting, clock.now() + kLookAgainSeconds);
     if (seat->state != kWaiting) break;
     take_back_lost(clock);
-    if (patience && !patience()) {
+    bool goes_on = false;
+    try {
+      check_interrupt();
+      goes_on = !patience || patience();
+    } catch (...) {
+      give_up(grant, clock);
+      throw;
+    }
+    if (!goes_on) {
       give_up(grant, clock);
       return {};
     }

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
+#include "base/interrupt.h"
 #include "comm/fork_ranks_for_tests.h"
 #include "comm/simulated.h"
 
@@ -301,6 +303,21 @@ TEST_F(TokensTest, APatternIsOfTheSizeOfRequests) {
   EXPECT_EQ(pattern_of(64 << 10), Pattern::kSmall);
   EXPECT_EQ(pattern_of(512 << 10), Pattern::kMedium);
   EXPECT_EQ(pattern_of(1 << 20), Pattern::kLarge);
+}
+
+TEST_F(TokensTest, WhoIsToldToStopLeavesTheQueue) {
+  const auto tokens = open();
+  Clock& clock = real_clock();
+  const Grant first = tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), clock);
+  {
+    const InterruptScope scope([] { return true; });
+    EXPECT_THROW(tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), clock), Error);
+  }
+  EXPECT_EQ(tokens->status().reads.waiting, 0);
+  EXPECT_EQ(tokens->status().reads.active, 1);
+  tokens->give_back(first, kBurst, true, clock);
+  tokens->give_back(tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), clock), kBurst, true, clock);
+  EXPECT_EQ(tokens->status().reads.active, 0);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ class Again {
 
   // Other threads look at what was measured, and at the counters, while they have the interpreter's lock.
   Outcome carry_out_unlocked(std::byte* address, int64_t own_nanoseconds) {
-    const nb::gil_scoped_release release;
+    const Interruptible interruptible(comm_);
     const auto engine = engine_.lease();
     return core_.carry_out(address, own_nanoseconds, engine.ranks(comm_), *engine);
   }
@@ -114,7 +114,7 @@ void bind_again(nb::module_& m) {
          const nb::bytes& fill, Comm& comm, SharedEngine& shared) {
         const auto memory = memory_of(plan.request.sharing, comm.rank(), plan.request.layout->element_bytes(), arrays);
         const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(comm);
         const auto engine = shared.lease();
         return swath::read_then_agree(plan, asked, note, memory, element, comm, *engine);
       },

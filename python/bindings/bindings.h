@@ -6,17 +6,36 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "base/interrupt.h"
+#include "comm/comm.h"
 #include "method/run.h"
 #include "text.h"
 
 void bind_again(nanobind::module_& m);
 void bind_calibrate(nanobind::module_& m);
 void bind_chunks(nanobind::module_& m);
+void bind_interrupt(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);
+
+// Lets go of the interpreter's lock, as nanobind::gil_scoped_release does. Where no other rank waits for this one, what
+// is done meanwhile ends when a signal handler of the program raises, and raises the same.
+class Interruptible {
+ public:
+  explicit Interruptible(bool is_alone = true);
+  explicit Interruptible(const swath::Comm& comm) : Interruptible(comm.size() == 1) {}
+
+ private:
+  std::optional<nanobind::gil_scoped_release> release_;  // first, so that the lock is there again last
+  std::optional<swath::InterruptScope> scope_;
+};
+
+// Where a signal handler has raised during what an Interruptible of this thread was for: raises that (in Python), true.
+bool raise_from_signal();
 
 // An ndarray's place in memory. By the buffer protocol without its format, which not every dtype has.
 class Place {

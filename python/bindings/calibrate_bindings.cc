@@ -20,7 +20,7 @@ using namespace nb::literals;
 
 namespace {
 
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+using Unlocked = nb::call_guard<Interruptible>;
 
 swath::Direction direction_of(bool write) { return write ? swath::Direction::kWrite : swath::Direction::kRead; }
 

@@ -150,14 +150,14 @@ void bind_chunks(nb::module_& m) {
   m.def(
       "read_chunks",
       [](const CodedArray& array, const swath::Sharing& sharing, int rank, const nb::list& arrays,
-         int64_t buffer_bytes_max, int ranks_of_node, swath::Progress* watched) {
+         int64_t buffer_bytes_max, int ranks_of_node, bool is_alone, swath::Progress* watched) {
         const auto memory = memory_of(sharing, rank, array.element_bytes, arrays);
         watch(watched, array, memory);
         const auto options = options_of(buffer_bytes_max, ranks_of_node, watched);
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(is_alone);
         return swath::read_chunks(array, {memory.parts, memory.addresses}, options);
       },
-      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
+      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "buffer_bytes_max"_a, "ranks_of_node"_a, "is_alone"_a,
       "progress"_a.none() = nb::none());
   m.def(
       "touched_units",
@@ -170,14 +170,15 @@ void bind_chunks(nb::module_& m) {
   m.def(
       "write_chunks",
       [](const CodedArray& array, const swath::Sharing& sharing, int rank, const nb::list& arrays,
-         const std::vector<int64_t>& units, int64_t buffer_bytes_max, int ranks_of_node, swath::Progress* watched) {
+         const std::vector<int64_t>& units, int64_t buffer_bytes_max, int ranks_of_node, bool is_alone,
+         swath::Progress* watched) {
         const auto memory = memory_of(sharing, rank, array.element_bytes, arrays);
         if (watched != nullptr && watched->bytes_total == 0) watch(watched, array, memory);
         const auto options = options_of(buffer_bytes_max, ranks_of_node, watched);
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(is_alone);
         return swath::write_chunks(array, {memory.parts, memory.addresses}, units, options);
       },
-      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "units"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
+      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "units"_a, "buffer_bytes_max"_a, "ranks_of_node"_a, "is_alone"_a,
       "progress"_a.none() = nb::none());
   m.def(
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,

@@ -48,6 +48,7 @@ void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
+    if (raise_from_signal()) return;
     nb::object exception =
         nb::module_::import_("swath.errors")
             .attr("from_core")(static_cast<int>(error.kind()), std::string(error.what()), error.os_error());
@@ -249,15 +250,20 @@ void bind_gate(nb::module_& m) {
       .def(nb::init<>())
       .def(
           "enter",
-          [](Gate& gate, Gate::Use use) {
+          [](Gate& gate, Gate::Use use, bool is_alone) {
             if (gate.try_enter(use)) return true;
-            const nb::gil_scoped_release release;
+            const Interruptible interruptible(is_alone);
             return gate.enter(use);
           },
-          "use"_a, "Waits for those that came before; False: it is closed.")
+          "use"_a, "is_alone"_a, "Waits for those that came before; False: it is closed. `is_alone`: no rank waits.")
       .def("leave", &Gate::leave, "use"_a)
-      .def("close", &Gate::close, nb::call_guard<nb::gil_scoped_release>(),
-           "Waits until all have left. False: it was closed before.")
+      .def(
+          "close",
+          [](Gate& gate, bool is_alone) {
+            const Interruptible interruptible(is_alone);
+            return gate.close();
+          },
+          "is_alone"_a, "Waits until all have left. False: it was closed before.")
       .def_prop_ro("is_closed", &Gate::is_closed);
 }
 
@@ -271,6 +277,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
 
+  bind_interrupt(m);
   bind_model(m);
   bind_profile(m);
   bind_calibrate(m);
@@ -490,12 +497,13 @@ NB_MODULE(_core, m) {
       "open_engine",
       [](const std::string& path, const std::string& mode, const std::string& engine,
          const std::shared_ptr<swath::Tokens>& tokens, std::optional<int32_t> reads, std::optional<int32_t> writes,
-         int64_t burst_bytes) {
+         int64_t burst_bytes, std::optional<double> lock_timeout) {
         const auto open_mode = mode == "r"    ? swath::OpenMode::kRead
                                : mode == "r+" ? swath::OpenMode::kReadWrite
                                               : swath::OpenMode::kCreateNew;
         swath::EngineOptions options;
         options.engine = engine;
+        if (lock_timeout) options.lock_timeout_seconds = *lock_timeout;
         swath::ThrottleOptions throttle;
         throttle.reads = reads ? std::optional(swath::StreamLimit{*reads}) : std::nullopt;
         throttle.writes = writes ? std::optional(swath::StreamLimit{*writes}) : std::nullopt;
@@ -510,18 +518,18 @@ NB_MODULE(_core, m) {
         return std::make_pair(std::move(shared), *reason);
       },
       "path"_a, "mode"_a, "engine"_a = "auto", "tokens"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
-      "writes"_a.none() = nb::none(), "burst_bytes"_a = int64_t{4} << 20,
+      "writes"_a.none() = nb::none(), "burst_bytes"_a = int64_t{4} << 20, "lock_timeout"_a.none() = nb::none(),
       "(engine, why it is another than the one asked for). With tokens, streams served at a time: 0 as many as the "
-      "controller says, None all.");
+      "controller says, None all. `lock_timeout`: seconds that a lock is waited for, None for ever.");
 
   m.def(
       "fill_range",
-      [](SharedEngine& shared, int64_t begin, int64_t end, const nb::bytes& fill) {
+      [](SharedEngine& shared, int64_t begin, int64_t end, const nb::bytes& fill, bool is_alone) {
         const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(is_alone);
         swath::fill_range(*shared.lease(), begin, end, element);
       },
-      "engine"_a, "begin"_a, "end"_a, "fill"_a);
+      "engine"_a, "begin"_a, "end"_a, "fill"_a, "is_alone"_a);
 
   m.def(
       "copy_strided",
@@ -571,7 +579,7 @@ NB_MODULE(_core, m) {
         const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), arrays);
         const std::span fill_element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
         swath::Progress unwatched;
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(comm);
         swath::Progress& progress = watched == nullptr ? unwatched : *watched;
         const auto engine = shared.lease();
         const Counters counters = swath::run(plan, engine.ranks(comm), *engine, memory, progress);
@@ -592,7 +600,7 @@ NB_MODULE(_core, m) {
         const auto before = memory_of(from, comm.rank(), element_bytes, source);
         const auto after = memory_of(to, comm.rank(), element_bytes, target);
         swath::Progress unwatched;
-        nb::gil_scoped_release release;
+        const Interruptible interruptible(comm);
         return swath::redistribute(element_bytes, from, to, comm, before, after, {},
                                    watched == nullptr ? unwatched : *watched);
       },

@@ -95,7 +95,7 @@ void bind_throttle(nb::module_& m) {
       .def(
           "acquire",
           [](Tokens& tokens, bool write, int64_t request_bytes, int32_t streams) {
-            nb::gil_scoped_release release;
+            const Interruptible interruptible;
             return tokens.acquire(direction_of(write), swath::pattern_of(request_bytes), {streams},
                                   swath::clock_of_thread());
           },

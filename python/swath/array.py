@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from swath import _core, coded_access, filling, formats, library_access, profile, throttle
+from swath import _core, coded_access, filling, formats, library_access, profile, throttle, waits
 from swath import asked as asked_words
 from swath.aside import Aside
 from swath.asked import effective_engine
@@ -30,6 +30,8 @@ from swath.space import Boxes, Distribution, Shape, normalise_selection, selecte
 from swath.stream_settings import Streams
 
 T = TypeVar("T")
+FILLED_LAYOUTS = (StridedLayout, ChunkedLayout)
+"""Of which a new file has all bytes from the beginning, and they are zero."""
 
 
 class FoundOfStore(NamedTuple):
@@ -70,6 +72,7 @@ class Array:
         found: FoundOfStore = FoundOfStore(),  # noqa: B008 - it never changes
         aside: Aside | None = None,
         streams: Streams = "default",
+        lock_timeout: float | None = None,
     ) -> None:
         self.mode = mode
         self._ranks = ranks
@@ -81,8 +84,8 @@ class Array:
         self._made_in = _core.fork_generation()
         self._never_closed: weakref.finalize[..., Any] | None = None
         # A new file is all zero bytes; another fill value is written when it turns out to be needed.
-        # Chunks that are not stored are no zero bytes: they read as the fill value.
-        self._unfilled = aside is not None and isinstance(description.layout, StridedLayout) and any(description.fill)
+        # Coded chunks that are not stored are no zero bytes: they read as the fill value.
+        self._unfilled = aside is not None and isinstance(description.layout, FILLED_LAYOUTS) and any(description.fill)
         self.path: str = aside.final_path if aside else description.path
         self.variable = description.variable
         self.shape: Shape = description.shape
@@ -97,7 +100,8 @@ class Array:
             description.path, mover, streams, None if on_first_node else found.coordinator
         )
         turns = {} if self._throttle is None else self._throttle.engine_arguments
-        self._engine, self.engine_reason = coded_access.open_engine(description, mode, mover, turns)
+        waiting = {**turns, "lock_timeout": waits.lock_seconds(lock_timeout)}
+        self._engine, self.engine_reason = coded_access.open_engine(description, mode, mover, waiting)
         # The time of a modelled disk tells nothing of the store under it.
         self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
         self._planned: PlannedAccess | None = None
@@ -364,11 +368,11 @@ class Array:
         if self._gate.is_closed:
             return
         if self._made_in != _core.fork_generation():
-            self._gate.close()
+            self._gate.close(True)
             self._let_go()
             return
         with self._ranks.in_turn(f"close {self.path}"):
-            if self._gate.close():
+            if self._gate.close(self._ranks.size == 1):
                 self._close_together(error)
 
     def _close_together(self, error: BaseException | None) -> None:
@@ -418,7 +422,7 @@ class Array:
         if ranks.turn is not None:
             ranks.turn.begin(f"{doing} {self.path}")
         try:
-            if not self._gate.enter(use):
+            if not self._gate.enter(use, ranks.size == 1):
                 ranks.agree("", self._closed_error(doing))
             try:
                 return work()

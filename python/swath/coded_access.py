@@ -42,16 +42,17 @@ class CodedAccess:
     def carry_out(self, operation: Operation, parts: list[Part], ranks: Ranks, ranks_of_node: int) -> _core.Counters:
         """Collective. Moves this rank's parts, with as many threads as it has cores (shared with `ranks_of_node`)."""
         memory = dict(operation.tuning).get("chunk_buffer_bytes", 0)
+        is_alone = ranks.size == 1
         arguments = (self._array, operation.sharing, operation.rank_of_sharing, parts)
         with progress.watching(f"{operation.direction} {self._path}", ranks.rank) as watched:
             if operation.direction == "read":
                 return ranks.together(
-                    operation.asked, lambda: _core.read_chunks(*arguments, memory, ranks_of_node, watched)
+                    operation.asked, lambda: _core.read_chunks(*arguments, memory, ranks_of_node, is_alone, watched)
                 )
             own, shared = ranks.together(operation.asked, lambda: _core.touched_units(*arguments[:3]))
             counters = ranks.together(
                 f"{operation.asked}: chunks of one rank",
-                lambda: _core.write_chunks(*arguments, own, memory, ranks_of_node, watched),
+                lambda: _core.write_chunks(*arguments, own, memory, ranks_of_node, is_alone, watched),
             )
             rounds = ranks.size if any(ranks.gather_objects(bool(shared))) else 0
             for turn in range(rounds):
@@ -59,7 +60,7 @@ class CodedAccess:
                 units = [unit for unit in shared if (unit + ranks.rank) % ranks.size == turn]
                 counters += ranks.together(
                     f"{operation.asked}: shared chunks, round {turn}",
-                    lambda: _core.write_chunks(*arguments, units, memory, ranks_of_node, watched),  # noqa: B023
+                    lambda: _core.write_chunks(*arguments, units, memory, ranks_of_node, is_alone, watched),  # noqa: B023
                 )
             return counters
 
@@ -77,11 +78,11 @@ class FolderEngine:
         _core.sync_folder(self._folder)
 
 
-def open_engine(description: Description, mode: str, engine: str, turns: dict[str, Any]) -> tuple[Any, str]:
-    """(engine, why it is another than the one asked for) of an array of any layout; `turns`: of its streams."""
+def open_engine(description: Description, mode: str, engine: str, waiting: dict[str, Any]) -> tuple[Any, str]:
+    """(engine, why it is another than the one asked for) of an array of any layout; `waiting`: for turns and locks."""
     layout = description.layout
     if not isinstance(layout, CodedLayout) or isinstance(layout.places, ChunkTable):
-        return _core.open_engine(description.path, mode, engine, **turns)
+        return _core.open_engine(description.path, mode, engine, **waiting)
     reason = "" if engine == "auto" else f"{engine} moves bytes of one file; chunks are read and written by threads"
     return FolderEngine(layout.path), reason
 

@@ -7,6 +7,7 @@ data that any rank can send, `from_wire` rebuilds it, and pickling goes the same
 from __future__ import annotations
 
 import errno as errnos
+import warnings
 from typing import Any, ClassVar
 
 
@@ -73,6 +74,16 @@ class InternalError(Error, RuntimeError):
     kind = "internal"
 
 
+class StoppedError(Error):
+    """A thread was told to end what it was at, by the one that it did it for."""
+
+    kind = "stopped"
+
+
+class LockWarning(UserWarning):
+    """An operation waits for a lock that another program holds; it goes on waiting."""
+
+
 _BY_KIND: dict[str, type[Error]] = {
     kind.kind: kind
     for kind in (
@@ -85,6 +96,7 @@ _BY_KIND: dict[str, type[Error]] = {
         DisagreementError,
         UnsupportedError,
         InternalError,
+        StoppedError,
     )
 }
 
@@ -126,6 +138,7 @@ _CORE_KINDS: list[type[Error]] = [
     DisagreementError,
     UnsupportedError,
     InternalError,
+    StoppedError,
 ]
 """The numbers of the core's ErrorKind (core/base/error.h)."""
 
@@ -143,3 +156,8 @@ def to_core(exc: BaseException) -> tuple[int, str, int]:
     error = from_wire(to_wire(exc))
     kind = next(i for i in range(len(_CORE_KINDS) - 1, -1, -1) if isinstance(error, _CORE_KINDS[i]))
     return kind, str(error), getattr(error, "errno", None) or 0
+
+
+def warn_of_wait(text: str) -> None:
+    """Issue a LockWarning; the compiled core calls this itself, from any thread."""
+    warnings.warn(text, LockWarning, stacklevel=2)

@@ -25,4 +25,4 @@ def fill_part(engine: _core.Engine, description: Description, rank: int, ranks: 
         raise StoreError(f"{description.path}: cannot write a fill value to a layout of this kind")
     first, last = (elements * r // ranks * itemsize for r in (rank, rank + 1))
     for begin in begins.tolist():
-        _core.fill_range(engine, begin + first, begin + last, description.fill)
+        _core.fill_range(engine, begin + first, begin + last, description.fill, ranks == 1)

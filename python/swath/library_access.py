@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from swath import formats
-from swath.formats import Description
+from swath.formats import CodedLayout, Description, LibraryLayout
 from swath.ranks import Ranks
 
 if TYPE_CHECKING:
     from swath.operation import Operation
 
+SLAB_BYTES = 16 << 20
+"""Are moved by a call, which cannot be interrupted."""
 SLAB_BYTES_MAX = 64 << 20
+"""Where a row of chunks takes more: each would be decoded several times."""
 Part = npt.NDArray[Any]
 Access = Callable[[Description, list[npt.NDArray[np.int64]], Part], None]
 
@@ -63,7 +66,7 @@ def _write(description: Description, indices: list[npt.NDArray[np.int64]], part:
 def _slabs(description: Description, indices: list[npt.NDArray[np.int64]]) -> Any:
     """(rows of the part, box of the array as slices, what to pick from the box), each box of a bounded size.
 
-    The box is the bounding box of the indices, cut along dimension 0.
+    The box is the bounding box of the indices, cut along dimension 0, between chunks where that can be.
     """
     if not indices:
         yield None, (), ()
@@ -72,17 +75,25 @@ def _slabs(description: Description, indices: list[npt.NDArray[np.int64]]) -> An
     row_bytes = description.dtype.itemsize
     for s in inner:
         row_bytes *= s.stop - s.start
-    rows_max = max(SLAB_BYTES_MAX // max(row_bytes, 1), 1)
+    chunk_rows = _chunk_rows(description)
+    rows_max = max(SLAB_BYTES // max(row_bytes, 1), min(chunk_rows, SLAB_BYTES_MAX // max(row_bytes, 1)), 1)
     begin = 0
     while begin < len(indices[0]):
         end = begin + 1
         low = high = int(indices[0][begin])
+        stop = max((low + rows_max) // chunk_rows * chunk_rows, low + 1) if rows_max >= chunk_rows else low + rows_max
         while end < len(indices[0]):
             index = int(indices[0][end])
-            if max(high, index) - min(low, index) >= rows_max:
+            if index >= stop or max(high, index) - min(low, index) >= rows_max:
                 break
             low, high, end = min(low, index), max(high, index), end + 1
         box = (slice(low, high + 1), *inner)
         picked = np.ix_(indices[0][begin:end] - low, *(i - s.start for i, s in zip(indices[1:], inner, strict=False)))
         yield slice(begin, end), box, picked
         begin = end
+
+
+def _chunk_rows(description: Description) -> int:
+    layout = description.layout
+    shape = layout.chunk_shape if isinstance(layout, (CodedLayout, LibraryLayout)) else None
+    return max(shape[0], 1) if shape else 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from swath import asked, formats, profile, throttle
+from swath import asked, formats, profile, throttle, waits
 from swath.array import Array, FoundOfStore
 from swath.aside import Aside
 from swath.errors import ArgumentError
@@ -32,6 +32,7 @@ def open(  # noqa: A001 - the name that scripts use
     format: str | None = None,  # noqa: A002
     engine: str | None = None,
     streams: Streams = "default",
+    lock_timeout: float | None = None,
 ) -> Array:
     """Open an array in an existing file. Collective over `comm`.
 
@@ -52,6 +53,8 @@ def open(  # noqa: A001 - the name that scripts use
             running, None sets no limit, a number does, and {"read": "auto", "write": 4} tells them apart; a limit for
             both is one for reads, for buffered writes are better left to the kernel. By default $SWATH_STREAMS, else
             swath.ini, else "auto". See docs/streams.md.
+        lock_timeout: seconds to wait for a lock that another program holds on a part that is to be written; by default
+            $SWATH_LOCK_TIMEOUT, else for ever.
 
     Raises:
         NotFoundError, StoreError: the system refuses the file.
@@ -66,11 +69,12 @@ def open(  # noqa: A001 - the name that scripts use
     def describe() -> Description:
         if mode not in ("r", "r+"):
             raise ArgumentError(f'open {name}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
+        waits.lock_seconds(lock_timeout)
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
     description, found = ranks.on_first(words, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
     return ranks.together(
-        f"open {name}: engines", lambda: Array(description, ranks, mode, engine, found, streams=streams)
+        f"open {name}: engines", lambda: Array(description, ranks, mode, engine, found, None, streams, lock_timeout)
     )
 
 
@@ -94,6 +98,7 @@ def create(
     comm: Any = None,
     engine: str | None = None,
     streams: Streams = "default",
+    lock_timeout: float | None = None,
 ) -> Array:
     """Create a file with one array. Collective over `comm`; so is closing it, which makes the file complete.
 
@@ -121,6 +126,7 @@ def create(
         comm: an mpi4py communicator; without one, all work is of this process alone.
         engine: see `open`.
         streams: see `open`.
+        lock_timeout: see `open`.
 
     Raises:
         ExistsError: the file exists and `overwrite` is not given.
@@ -132,6 +138,7 @@ def create(
     ranks = ranks_of(comm)
 
     def prepare() -> Aside:
+        waits.lock_seconds(lock_timeout)
         is_folder = formats.is_folder(formats.format_for(path, format))
         return Aside.prepare(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
 
@@ -158,7 +165,8 @@ def create(
     description = ranks.on_first(f"create {name}: header", make)
     try:
         array = ranks.together(
-            f"create {name}: engines", lambda: Array(description, ranks, "r+", engine, found, aside, streams)
+            f"create {name}: engines",
+            lambda: Array(description, ranks, "r+", engine, found, aside, streams, lock_timeout),
         )
         array.expect_close()
         return array

@@ -123,8 +123,10 @@ class Ranks:
         error: Exception | None = None
         try:
             result = work()
-        except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-            error = raised
+        except Exception as raised:
+            if self.size == 1 and getattr(raised, "is_from_signal", False):
+                raise  # of the program's own signal handler: no error of ours
+            error = raised  # whatever it is, the other ranks must hear of it
         self.agree("" if error else asked, error)
         return result  # type: ignore[no-any-return]
 

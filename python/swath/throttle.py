@@ -221,7 +221,12 @@ class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: 
         cached = None if self._write else _cached_part(self._path)
         self._from_device = cached is not None and cached <= COLD_AT_MOST
         if cached != 1:
-            self._grant = self._throttle.tokens.acquire(self._write, self._nbytes or BURST_BYTES, limit)
+            try:
+                self._grant = self._throttle.tokens.acquire(self._write, self._nbytes or BURST_BYTES, limit)
+            except BaseException:  # an interrupt: it is no stream any more
+                self._throttle.tokens.leave()
+                self._throttle = None
+                raise
         self._moved_before = _moved_by_thread(self._write)
         return self
 

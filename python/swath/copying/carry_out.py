@@ -151,6 +151,7 @@ class _OnePass:
             bands_behind=1 if job.workers.most_on_a_node == 1 else BANDS_BEHIND_OTHERS,
         )
         stack.callback(back.close)
+        back.start()
         ahead = ReadAhead(self._plan, job.files[self._number])
         stack.callback(ahead.close)
         pipeline = Pipeline(self._plan, source, target, axes, mine, back, self._watched, ahead)

@@ -124,6 +124,7 @@ class Pipeline:
         self._source_dtype = source.dtype
         self._swaps = not plan.converts and differs_in_byte_order_only(source.dtype, target.dtype)
         self._carried_out = 0
+        self._stop = _core.Stop()
         self._stopped = False
         self._free_tiles: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._tiles: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -145,18 +146,25 @@ class Pipeline:
                 self._free_slabs.put(np.zeros(plan.slab_elements * plan.target.itemsize, np.uint8))
         both = plan.shuffles and plan.converts
         self._between = np.empty(plan.slab_elements * plan.source.itemsize if both else 0, np.uint8)
-        for thread in self._threads:
-            thread.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+        except BaseException as error:  # an interrupt
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopped = True
+        if error is not None:
+            self._stop.set()  # what the threads are at
         self._free_tiles.put(None)
         self._slabs.put(None)
         for thread in self._threads:
-            thread.join()
+            if thread.ident is not None:  # it was started
+                thread.join()
 
     def advance(self, tiles: int) -> None:
         """Carry out this rank's next tiles; when it returns they are written, in the page cache at least.
@@ -177,6 +185,7 @@ class Pipeline:
             raise self._write_error
 
     def _read_ahead(self) -> None:
+        _core.obey(self._stop)
         for index in self._indices:
             buffer = self._free_tiles.get()
             if self._stopped or buffer is None:
@@ -229,6 +238,7 @@ class Pipeline:
             np.copyto(target, source, casting="unsafe")
 
     def _write_behind(self) -> None:
+        _core.obey(self._stop)
         while (job := self._slabs.get()) is not None:
             box, elements, release, band = job
             try:

@@ -130,9 +130,13 @@ class WriteBack:
         self._is_folder = os.path.isdir(self._path)
         self._bytes_begun = 0
         self._sync_error: BaseException | None = None
+        self._closed = False
         self._synced = threading.Event()
         self._synced.set()
         self._thread = threading.Thread(target=self._run, name="swath-write-back", daemon=True)
+
+    def start(self) -> None:
+        """Begins the thread, which `close` ends, also where an interrupt comes meanwhile."""
         self._thread.start()
 
     def begin(self, band: int, bytes_written: int) -> None:
@@ -156,19 +160,23 @@ class WriteBack:
             raise error
 
     def close(self) -> None:
-        """Ends the thread."""
-        if self._drops:
-            self._jobs.put(self._drop_rest)
+        """Ends the thread, after what it is at: nobody waits for the rest any more."""
+        self._closed = True
         self._jobs.put(None)
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _run(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         self._range = libc.sync_file_range
         self._range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
         while (job := self._jobs.get()) is not None:
-            with contextlib.suppress(OSError, StoreError):  # an error of the device is found by the next sync
-                job()
+            if not self._closed:
+                with contextlib.suppress(OSError, StoreError):  # an error of the device is found by the next sync
+                    job()
+        if self._drops:
+            with contextlib.suppress(OSError, StoreError):
+                self._drop_rest()
 
     def _write(self, band: int) -> None:
         self._sync_range(self._span_of(band) or WHOLE, _SYNC_FILE_RANGE_WRITE)

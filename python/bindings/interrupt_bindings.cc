@@ -1,0 +1,93 @@
+// Signals and waits: what the core asks and tells (base/interrupt.h, base/notice.h), as Python answers it.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/notice.h"
+#include "bindings.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+// Set by one thread, obeyed by others.
+class Stop {
+ public:
+  void set() { is_set_ = true; }
+  bool is_set() const { return is_set_; }
+
+ private:
+  std::atomic<bool> is_set_ = false;
+};
+
+thread_local std::shared_ptr<Stop> obeyed;
+
+// What a signal handler has raised on this thread while the core was at work, until it is raised where that ends.
+thread_local std::optional<nb::python_error> raised;
+
+// Python runs signal handlers in its main thread only; other threads need not even ask for the interpreter's lock.
+bool runs_signal_handlers() { return ::getpid() == ::syscall(SYS_gettid); }
+
+bool is_to_stop() {
+  if (raised) return true;
+  if (obeyed != nullptr && obeyed->is_set()) return true;
+  if (!runs_signal_handlers()) return false;
+  const nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() == 0) return false;
+  raised.emplace();  // takes it
+  return true;
+}
+
+// Python code runs here, and so do signal handlers: what it raises ends the wait. Where other ranks wait too, an
+// interrupt is left for later, and a warning that is made an error is only shown.
+void warn(const std::string& text) {
+  const nb::gil_scoped_acquire acquire;
+  try {
+    nb::module_::import_("swath.errors").attr("warn_of_wait")(text);
+  } catch (nb::python_error& error) {
+    if (swath::is_interruptible()) {
+      raised.emplace(std::move(error));
+    } else if (error.matches(PyExc_KeyboardInterrupt)) {
+      PyErr_SetInterrupt();
+    } else {
+      error.discard_as_unraisable("swath: a warning");
+    }
+  }
+}
+
+}  // namespace
+
+Interruptible::Interruptible(bool is_alone) {
+  raised.reset();
+  release_.emplace();
+  if (is_alone) scope_.emplace(&is_to_stop);
+}
+
+bool raise_from_signal() {
+  if (!raised) return false;
+  // Who collects errors of all ranks lets it pass (swath/ranks.py).
+  if (PyObject_SetAttrString(raised->value().ptr(), "is_from_signal", Py_True) != 0) PyErr_Clear();
+  raised->restore();
+  raised.reset();
+  return true;
+}
+
+void bind_interrupt(nb::module_& m) {
+  swath::set_notice_handler(&warn);
+  nb::class_<Stop>(m, "Stop", "Tells threads that obey it to end what they are at.")
+      .def(nb::init<>())
+      .def("set", &Stop::set, "From now on what they do raises StoppedError.");
+  m.def(
+      "obey", [](std::shared_ptr<Stop> stop) { obeyed = std::move(stop); }, "stop"_a.none(),
+      "This thread stops when that says so; None: only for signals again.");
+}

@@ -1,0 +1,32 @@
+"""How long is waited for what somebody else holds."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+from swath.errors import ArgumentError
+
+ENVIRONMENT = "SWATH_LOCK_TIMEOUT"
+
+
+def lock_seconds(asked: Any) -> float | None:
+    """Seconds that a lock is waited for, as asked, or by default as $SWATH_LOCK_TIMEOUT says; None: for ever.
+
+    Raises ArgumentError where that is no positive number.
+    """
+    where, given = "lock_timeout", asked
+    if asked is None:
+        where, given = f"${ENVIRONMENT}", os.environ.get(ENVIRONMENT)
+        if not given:
+            return None
+    try:
+        if isinstance(given, bool):
+            raise ValueError
+        seconds = float(given)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise ArgumentError(f"{where}: expected a number of seconds, more than 0, not {given!r}")
+    return seconds
