@@ -17,6 +17,15 @@ class Faults;
 // The system's own words for an errno value.
 std::string system_message(int error);
 
+// What may be opened: what has byte offsets.
+enum class Openable { kRegularFiles, kRegularFilesAndBlockDevices };
+
+// The descriptor of an existing file below a folder (or AT_FDCWD), or -errno; -EISDIR of a folder, -ESPIPE of whatever
+// else has no byte offsets: a pipe, socket, terminal. Never waits for somebody at the other end of a pipe.
+int open_existing(int folder, const std::string& path, int flags, Openable openable);
+// To be said after such an error: what was expected.
+std::string expected_instead(int error, Openable openable);
+
 class OpenFile : public std::enable_shared_from_this<OpenFile> {
  public:
   // `faults` (may be null) breaks chosen steps. Throws Error{kStore}: what the system refuses, and what has no byte
