@@ -13,8 +13,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "bindings.h"
@@ -40,13 +43,21 @@ using swath::Error;
 using swath::ErrorKind;
 
 // swath.errors.from_core(kind, message, errno) makes the Python exception.
+void raise(const Error& error) {
+  nb::object exception = nb::module_::import_("swath.errors")
+                             .attr("from_core")(static_cast<int>(error.kind()), error.what(), error.os_error());
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+}
+
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    nb::object exception = nb::module_::import_("swath.errors")
-                               .attr("from_core")(static_cast<int>(error.kind()), error.what(), error.os_error());
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+    raise(error);
+  } catch (const std::bad_alloc&) {
+    raise(Error(ErrorKind::kStore, "out of memory", ENOMEM));
+  } catch (const std::length_error&) {  // of a container that no memory holds
+    raise(Error(ErrorKind::kStore, "out of memory", ENOMEM));
   }
 }
 

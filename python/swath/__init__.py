@@ -19,6 +19,7 @@ from swath.errors import (
     FormatError,
     InternalError,
     NotFoundError,
+    OutOfMemoryError,
     StoreError,
     UnsupportedError,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "FormatError",
     "InternalError",
     "NotFoundError",
+    "OutOfMemoryError",
     "Plan",
     "StoreError",
     "UnsupportedError",

@@ -7,6 +7,7 @@ module each: `add_parser` says how it is asked for, `run` carries it out and ret
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 import swath
 from swath import mpi, progress
 from swath.commands import bench, calibrate, copy, demo, doctor, explain, info, throttle, verify
-from swath.errors import Error
+from swath.errors import Error, InternalError, from_wire, to_wire
 
 
 class Command(Protocol):
@@ -106,6 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if wrong is not None:
         print(f"swath: {wrong}", file=sys.stderr, flush=True)
+    for stream in (sys.stdout, sys.stderr):  # names and texts of files may be no Unicode
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     options = parser().parse_args(arguments)
     if wrong is not None and options.command != "doctor":
         return EXIT_WRONG
@@ -117,14 +121,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `swath info ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
-    except (Error, OSError) as error:
+    except Exception as error:
         if options.traceback:
             raise
-        print(f"swath: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"swath: {_in_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("swath: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
+
+
+def _in_one_line(error: Exception) -> str:
+    """What is printed of any error, whoever raised it."""
+    words = " ".join(str(from_wire(to_wire(error))).split())
+    if isinstance(error, (Error, OSError, MemoryError)) and not isinstance(error, InternalError):
+        return words
+    return f"{words} (a bug in Swath: please report it, with what --traceback shows)"
 
 
 if __name__ == "__main__":
