@@ -105,7 +105,7 @@ int open_existing(int folder, const std::string& path, int flags, Openable opena
   return -error;
 }
 
-std::string expected_instead(int error, Openable openable) {
+const char* expected_instead(int error, Openable openable) {
   if (error != ESPIPE) return "";
   return openable == Openable::kRegularFiles ? " (expected a regular file)"
                                              : " (expected a regular file or a block device)";

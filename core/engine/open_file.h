@@ -24,7 +24,7 @@ enum class Openable { kRegularFiles, kRegularFilesAndBlockDevices };
 // else has no byte offsets: a pipe, socket, terminal. Never waits for somebody at the other end of a pipe.
 int open_existing(int folder, const std::string& path, int flags, Openable openable);
 // To be said after such an error: what was expected.
-std::string expected_instead(int error, Openable openable);
+const char* expected_instead(int error, Openable openable);
 
 class OpenFile : public std::enable_shared_from_this<OpenFile> {
  public:

@@ -181,6 +181,7 @@ class Array:
 
         Raises:
             ArgumentError: before anything is read.
+            OutOfMemoryError: before anything is read, with the selection and the bytes that it takes.
             DisagreementError: what `out` then holds is not defined.
             StoreError: naming rank, path, offset, bytes wanted and got.
         """
