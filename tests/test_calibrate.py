@@ -22,6 +22,7 @@ from kernels import HAS_CACHESTAT, needs_cachestat
 from swath import _core, calibration, cli, mpi, page_cache, profile
 from swath.bench.standalone import page_cache as kernel
 from swath.calibration import Effort
+from swath.calibration.file import MeasuredFile
 from swath.calibration.measuring import SIZES
 from swath.calibration.samples import Sample, in_turn
 from swath.errors import ArgumentError, StoreError
@@ -169,6 +170,24 @@ def test_a_kernel_that_does_not_tell_of_devices_leaves_the_device_unknown(
     found = calibration.calibrate(str(tmp_path), TINY)
     assert claims_no_device(found)
     assert "does not tell" in found.known["cache"]
+
+
+def test_a_file_that_was_cut_short_for_want_of_time_is_all_that_is_measured_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = MeasuredFile.make
+    monkeypatch.setattr(MeasuredFile, "make", lambda file, nbytes, _seconds: whole(file, nbytes, -1.0))
+    lengths = []
+
+    def report(step: str, done: float) -> None:
+        del step, done
+        lengths.extend(path.stat().st_size for path in tmp_path.glob(".swath-calibrate-*/measured.bin"))
+
+    found = calibration.calibrate(str(tmp_path), TINY, evict=lambda path: None, report=report)
+    assert "a slow store: measured with a file of 2 MiB only" in found.notes
+    assert max(lengths) == 2 << 20  # no step wrote behind its end, and none read there
+    assert {"cache.read", "cache.write", "memory_byte_store"} <= set(found.spread)
+    assert not HAS_CACHESTAT or "look" in found.spread
 
 
 def test_a_device_that_is_read_while_the_page_cache_is_measured_spoils_it(

@@ -8,13 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import swath
 from mpi_runs import mpiexec, needs_mpi
-from swath import cli, mpi
+from swath import cli, formats, mpi
 from swath.commands import arguments, doctor, output
 from swath.errors import ArgumentError
 from swath.space import Block, Cyclic, Whole
@@ -173,6 +174,25 @@ def test_a_missing_file_or_variable_is_one_line_and_status_2(capsys: Capture, ne
 def test_a_truncated_file_is_one_line_and_status_2(capsys: Capture, npy: str) -> None:
     os.truncate(npy, 200)
     assert npy in refused(capsys, "info", npy)
+
+
+def test_whatever_is_raised_is_one_line_and_status_2(
+    capsys: Capture, npy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for error, words in [
+        (AttributeError("no such thing"), "AttributeError: no such thing (a bug in Swath: please report it"),
+        (RecursionError("too deep"), "RecursionError: too deep (a bug"),
+        (MemoryError("Unable to allocate 8 EiB"), "out of memory: Unable to allocate 8 EiB"),
+    ]:
+        monkeypatch.setattr(formats, "variables", mock.Mock(side_effect=error))
+        assert words in refused(capsys, "info", npy)
+
+
+def test_text_that_is_no_unicode_is_printed_all_the_same(tmp_path: Path) -> None:
+    swath.create(tmp_path / "a.zarr", 3, "<f8", attributes={"name": "\ud800"}).close()
+    asked = [sys.executable, "-m", "swath.cli", "info", str(tmp_path / "a.zarr")]
+    told = subprocess.run(asked, capture_output=True, timeout=60, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    assert (told.returncode, told.stderr) == (0, b"")
 
 
 def test_traceback_shows_developers_where(npy: str) -> None:

@@ -14,6 +14,7 @@ KINDS = [
     errors.StoreError,
     errors.NotFoundError,
     errors.ExistsError,
+    errors.OutOfMemoryError,
     errors.FormatError,
     errors.DisagreementError,
     errors.UnsupportedError,
@@ -39,8 +40,8 @@ def test_an_error_survives_json_and_pickle(kind):
 
 def test_kinds_differ_and_are_caught_as_what_python_calls_them():
     assert len({kind.kind for kind in KINDS}) == len(KINDS)
-    parents = [ValueError, OSError, FileNotFoundError, FileExistsError, ValueError, RuntimeError, NotImplementedError]
-    for kind, parent in zip(KINDS[1:], [*parents, RuntimeError], strict=True):
+    parents = [ValueError, OSError, FileNotFoundError, FileExistsError, MemoryError, ValueError, RuntimeError]
+    for kind, parent in zip(KINDS[1:], [*parents, NotImplementedError, RuntimeError], strict=True):
         with pytest.raises(parent, match=r"run\.nc"):
             raise made(kind)
         assert issubclass(kind, errors.Error)
@@ -49,6 +50,7 @@ def test_kinds_differ_and_are_caught_as_what_python_calls_them():
 def test_the_errno_picks_the_store_error():
     assert type(errors.store_error("x", errno.ENOENT)) is errors.NotFoundError
     assert type(errors.store_error("x", errno.EEXIST)) is errors.ExistsError
+    assert type(errors.store_error("x", errno.ENOMEM)) is errors.OutOfMemoryError
     assert type(errors.store_error("x", errno.EIO)) is errors.StoreError
     assert errors.store_error("x", errno.EIO).errno == errno.EIO
     assert errors.StoreError("x").errno is None

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import swath
+from swath import cli
 from swath.errors import ArgumentError, Error, FormatError, StoreError, UnsupportedError
 from swath.formats import (
     ChunkedLayout,
@@ -534,6 +535,73 @@ def test_truncated_and_damaged_files_are_format_errors_with_the_path(path):
         for name in "vc":
             with contextlib.suppress(Error):
                 assert describe(path, name).end <= len(raw)
+
+
+def is_refused(path, name):
+    """Whether an array cannot be read, which is then said by an error of the format; also if its name is lost."""
+    try:
+        with swath.open(path, name) as a:
+            if a.nbytes < 1 << 20:
+                a[...]
+        return False
+    except Error as raised:
+        error = raised
+    assert type(error) in (FormatError, UnsupportedError) or "there is no variable" in str(error), repr(error)
+    assert str(path) in str(error)
+    return True
+
+
+def test_damaged_trees_of_chunks_are_format_errors(path):
+    """Any byte of the B-tree that says where chunks are; also read whole, and by the command line."""
+    values = np.arange(40).reshape(8, 5)
+    with h5py.File(path, "w", libver="earliest") as file:
+        file.create_dataset("c", data=values, chunks=(4, 4))
+    whole = path.read_bytes()
+    tree = whole.index(b"TREE\x01")
+    wrong = 0
+    for at in range(tree, tree + 24 + 4 * 40):
+        for value in (0, 1, 0x7F, 0xFF):
+            path.write_bytes(whole[:at] + bytes([value]) + whole[at + 1 :])
+            wrong += is_refused(path, "c")
+    assert wrong > 100
+    path.write_bytes(whole)
+
+
+def test_a_chunk_that_a_tree_places_outside_the_array_is_named(path):
+    with h5py.File(path, "w", libver="earliest") as file:
+        file.create_dataset("c", data=np.arange(40).reshape(8, 5), chunks=(4, 4))
+    whole = bytearray(path.read_bytes())
+    # Behind 24 bytes: of each chunk size and mask, 4 bytes each, where it begins, 3 times 8, and its address.
+    begins = whole.index(b"TREE\x01") + 24 + 40 + 8
+    whole[begins : begins + 8] = (400).to_bytes(8, "little")
+    path.write_bytes(whole)
+    with pytest.raises(FormatError, match=r"places a chunk of element \(400, 4\) at byte \d+, but .* shape \(8, 5\)"):
+        swath.open(path, "c")
+    assert cli.main(["info", f"{path}:c"]) == 2
+
+
+def test_any_damage_is_an_error_of_the_format_or_an_array(path):
+    """Without text of variable length, over which HDF5's library itself trips when it is damaged."""
+    with h5py.File(path, "w") as file:
+        file["v"] = np.arange(50.0)
+        file["v"].attrs["n"] = [1, 2, 3]
+        file.create_dataset("g/c", data=np.arange(300).reshape(10, 30), chunks=(3, 7))
+        file.create_dataset(
+            "z", data=np.arange(300).reshape(10, 30), chunks=(4, 10), compression="gzip", fletcher32=True
+        )
+        file.create_dataset("s", data=np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]))
+    whole = path.read_bytes()
+    used = np.flatnonzero(np.frombuffer(whole, np.uint8))
+    used = used[used >= 8]
+    random = np.random.default_rng(24)
+    for _ in range(80):
+        raw = bytearray(whole)
+        for at in random.choice(used, size=random.integers(1, 4)):
+            raw[at] = random.choice([0, 1, 4, 0x7F, 0x80, 0xFF, random.integers(256)])
+        path.write_bytes(raw)
+        for name in ("v", "g/c", "z", "s"):
+            is_refused(path, name)
+        assert cli.main(["info", str(path)]) in (0, 2)
 
 
 def test_a_file_that_another_process_writes_is_refused(path):

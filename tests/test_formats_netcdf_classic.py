@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swath.errors import ArgumentError, FormatError
+from swath import formats
+from swath.errors import ArgumentError, FormatError, UnsupportedError
 from swath.formats import StridedLayout, create, describe, variables
 
 netCDF4 = pytest.importorskip("netCDF4")
@@ -489,6 +490,16 @@ def test_no_single_wrong_byte_of_a_header_escapes(tmp_path):
         for at in range(4, 250 if version == 5 else 170):
             for value in (0, 3, 0x7F, 0xFF):
                 check_damaged(tmp_path / "a.nc", whole[:at] + bytes([value]) + whole[at + 1 :])
+
+
+def test_a_variable_of_more_dimensions_than_numpy_has_is_unsupported(tmp_path):
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format="NETCDF3_CLASSIC") as file:
+        file.createDimension("one", 1)
+        file.createVariable(
+            "v", "i2", ("one",) * 65 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else ("one",) * 33
+        )
+    with pytest.raises(UnsupportedError, match="dimensions; NumPy has arrays of at most"):
+        formats.describe(tmp_path / "a.nc", "v")
 
 
 def test_a_huge_count_in_a_huge_file_takes_no_memory_and_no_time(tmp_path):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
+import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import swath
+from swath import cli, formats
 from swath.errors import ArgumentError, Error, ExistsError, FormatError, StoreError, UnsupportedError
 from zarr_cases import V2, V3, as_zarr_reads, same, store, values_of
 
@@ -63,7 +67,7 @@ WRONG = [
     (V2, {"dtype": "<q9"}, FormatError, "dtype"),
     (V2, {"filters": [{"id": "delta"}]}, UnsupportedError, "delta"),
     (V2, {"compressor": {"id": "blosc", "cname": "x"}}, FormatError, "blosc"),
-    (V2, {"compressor": "zlib"}, FormatError, "no id"),
+    (V2, {"compressor": "zlib"}, FormatError, "compressor: expected an object"),
     (V2, {"chunks": [2]}, FormatError, "chunks of"),
 ]
 
@@ -230,3 +234,186 @@ def test_mutated_metadata_never_end_in_a_foreign_error(tmp_path_factory: Any, da
                 a.read()
     except Error:
         pass
+
+
+def error_of_open(path: Any) -> Error:
+    """What opening raises, which is what listing raises too."""
+    with pytest.raises((FormatError, UnsupportedError)) as found:
+        swath.open(path)
+    return found.value
+
+
+NO_SUCH = [
+    (V3, {"attributes": [1]}, r"zarr\.json: attributes: expected an object, found \[1\]"),
+    (
+        V3,
+        {"chunk_key_encoding": {"name": "default", "configuration": "x"}},
+        r"zarr\.json: chunk_key_encoding\.configuration: expected an object, found 'x'",
+    ),
+    (V3, {"shape": [5, float("inf")]}, r"shape\[1\]: expected an integer from 0 to 9223372036854775807, found inf"),
+    (V3, {"shape": [5, True]}, r"shape\[1\]: expected an integer"),
+    (V3, {"shape": [1] * 65}, r"shape: expected a list of integers, one a dimension, of which there are at most"),
+    (V3, {"data_type": {"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1e400}}}, "scale_"),
+    (V3, {"data_type": {"name": "struct", "configuration": {"fields": [["a"]]}}}, r"fields\[0\]: expected a name and"),
+    (V3, {"codecs": ["bytes", {"name": "zstd", "configuration": {"level": 1e400}}]}, r"codecs\[1\]\.config.*level: "),
+    (V3, {"codecs": [{"name": "transpose", "configuration": {"order": ["0", "1"]}}, "bytes"]}, r"order\[0\]: expected"),
+    (V3, {"dimension_names": ["x"]}, "dimension_names: expected 2 names"),
+    (V3, {"data_type": "int32", "fill_value": 1.5}, "fill_value: expected a value of dtype int32"),
+    (V3, {"node_type": 3}, "node_type: expected one of 'array', 'group', found 3"),
+    (V3, {"chunk_key_encoding": "\ud800"}, "chunk_key_encoding: expected a string of Unicode"),
+    (V2, {"filters": 5}, r"\.zarray: filters: expected a list, found 5"),
+    (V2, {"compressor": {"id": "lz4", "acceleration": 2**40}}, "compressor.acceleration: expected an integer from 0"),
+    (V2, {"dtype": [["a", "<f8", ["x"]]]}, r"dtype\[0\]\[2\]\[0\]: expected an integer"),
+    (V2, {"dtype": 5}, "dtype: expected a string, found 5"),
+]
+
+
+@pytest.mark.parametrize(("base", "change", "words"), NO_SUCH)
+def test_a_field_that_is_something_else_is_named_with_what_was_expected(
+    tmp_path: Path, base: Any, change: Any, words: str
+) -> None:
+    path = store(tmp_path, {**base, **change})
+    assert re.search(words, str(error_of_open(path)))
+    with pytest.raises(FormatError, match=words):
+        formats.variables(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "not JSON"),
+        ("[" * 100_000, "nested more than 64 deep"),
+        ('{"attributes": ' + "[" * 100 + "]" * 100 + "}", "nested more than 64 deep"),
+        ('{"zarr_format": ' + "9" * 5000 + "}", "not JSON"),
+        ('{"shape": [1], "shape": [2]}', "the key 'shape' more than once"),
+        (b"\xff\xfe{}", "not JSON"),
+        ("[1]", "expected an object of JSON, not list"),
+    ],
+)
+def test_what_is_no_metadata_is_refused(tmp_path: Path, text: str | bytes, words: str) -> None:
+    (tmp_path / "zarr.json").write_bytes(text.encode() if isinstance(text, str) else text)
+    assert words in str(error_of_open(tmp_path))
+    assert cli.main(["info", str(tmp_path)]) == 2
+
+
+def test_a_huge_file_of_metadata_is_not_read(tmp_path: Path) -> None:
+    with open(tmp_path / "zarr.json", "wb") as file:
+        file.truncate(1 << 40)
+    assert "more than metadata take" in str(error_of_open(tmp_path))
+
+
+def test_what_others_write_for_attributes_is_read(tmp_path: Path) -> None:
+    path = store(tmp_path, {**V3, "attributes": {"_FillValue": float("nan"), "top": float("inf"), "name": "\ud800"}})
+    with swath.open(path) as a:
+        assert a.attributes["top"] == float("inf")
+    assert cli.main(["info", path]) == 0
+
+
+def test_groups_that_hold_each_other_are_listed_once(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    for name in ("a", "b", "c"):
+        (tmp_path / "one" / name).symlink_to(tmp_path / "two")
+        (tmp_path / "two" / name).symlink_to(tmp_path / "one")
+    assert formats.variables(tmp_path / "one") == []
+
+
+def test_groups_as_deep_as_a_path_is_long_are_listed(tmp_path: Path) -> None:
+    deep = tmp_path
+    for _ in range(1500):
+        (deep / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+        deep = deep / "g"
+        deep.mkdir()
+    (deep / "zarr.json").write_text(json.dumps(V3))
+    try:
+        assert [len(summary.name or "") for summary in formats.variables(tmp_path)] == [2 * 1500 - 1]
+    finally:
+        subprocess.run(["rm", "-r", str(tmp_path / "g")], check=True)  # shutil calls itself for each
+
+
+def test_the_longest_array_there_is_is_read_and_written_at_both_ends(tmp_path: Path) -> None:
+    longest = 2**63 - 1
+    for number, options in enumerate([{}, {"shards": (8192,)}, {"codecs": []}, {"format": "zarr:v2"}]):
+        path = tmp_path / f"{number}.zarr"
+        with swath.create(path, (longest,), "<i8", chunks=(4096,), fill=7, **options) as a:
+            assert a[-1] == 7
+            a.write(np.arange(5), selection=np.s_[-5:])
+        with swath.open(path) as a:
+            assert a[-1] == 4
+            same(a[-7:], [7, 7, 0, 1, 2, 3, 4])
+            same(a[:: longest - 1], [7, 4])
+            same(a[:: -(longest - 1)], [4, 7])
+            same(a[-2 :: 2**70], [3])
+            assert a[0] == 7
+
+
+def test_chunks_that_no_shape_divides_well_are_refused_at_once(tmp_path: Path) -> None:
+    for shards in [(2147483647,), (2**61 - 1,), (2147483647, 2147483629)]:
+        with pytest.raises(ArgumentError, match="no chunks of a good size divide them"):
+            swath.create(tmp_path / "a.zarr", shards, "<f8", shards=shards)
+        assert not list(tmp_path.iterdir())
+    with swath.create(tmp_path / "a.zarr", (1009, 1009), "<f8", shards=(1009, 1009)) as a:
+        assert a.layout.startswith("chunks of 1 by 1009")
+    with swath.create(tmp_path / "b.zarr", (2**40,), "<f8", shards=(2**40,)) as a:
+        assert a.layout.startswith(f"chunks of {1 << 19}")
+
+
+OTHER_VALUES: list[Any] = [
+    *(None, True, 0, -1, 3, 1.5, float("inf"), float("nan"), 2**31, 2**63 - 1, 2**64, 10**400),
+    *("", "x", "\ud800", "bytes", "f8,f8", "(2,3)f8", "|O"),
+    *([], [1], ["x"], [[]], [2**40, 2**40], [["a", "<f8", [10**12]]], {}, {"name": 5}, {"id": 5}),
+    {"name": "bytes", "configuration": 5},
+]
+
+
+def places_in(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Of every value in a value of JSON, the keys that lead to it."""
+    yield at
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places_in(value[key], (*at, key))
+
+
+def put(value: Any, at: tuple[Any, ...], other: Any) -> Any:
+    """The value with another one in a place."""
+    if not at:
+        return other
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[at[0]] = put(value[at[0]], at[1:], other)
+    return changed
+
+
+def test_any_value_in_any_place_of_metadata_is_right_or_an_error_of_the_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of the values in each place."""
+    random = np.random.default_rng(24)
+    numbers = np.arange(12).reshape(3, 4)
+    for number, options in enumerate(
+        [
+            {"chunks": (2, 3), "attributes": {"a": [1]}, "dimensions": ("x", "y")},
+            {"chunks": (1, 2), "shards": (2, 4), "codecs": ["shuffle", "crc32c"]},
+            {"chunks": (2, 3), "format": "zarr:v2", "codecs": ["shuffle", "zlib"], "dimensions": ("x", "y")},
+        ]
+    ):
+        path = tmp_path / f"{number}.zarr"
+        with swath.create(path, (3, 4), "<i4", **options) as a:
+            a.write(numbers.astype("<i4"))
+        for file in [path / name for name in ("zarr.json", ".zarray", ".zattrs") if (path / name).exists()]:
+            whole = json.loads(file.read_text())
+            for at in places_in(whole):
+                for choice in random.integers(len(OTHER_VALUES), size=2):
+                    file.write_text(json.dumps(put(whole, at, OTHER_VALUES[choice])))
+                    check_right_or_refused(path, capsys)
+            file.write_text(json.dumps(whole))
+
+
+def check_right_or_refused(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        with swath.open(path) as a:
+            if all(a.shape):
+                assert np.shape(a[(slice(-1, None),) * a.ndim]) == (1,) * a.ndim
+    except (FormatError, UnsupportedError):
+        pass
+    assert cli.main(["info", str(path)]) in (0, 2)
+    assert "a bug" not in capsys.readouterr().err

@@ -1,6 +1,7 @@
 #include "chunks/chunks.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -218,6 +219,66 @@ TEST(Chunks, RefuseShapesThatCannotBe) {
   EXPECT_THROW(array.check(), Error);
   array.chunk_shape = {INT64_MAX / 2};
   EXPECT_THROW(array.check(), Error);
+  array.shape = {INT64_MAX};
+  array.chunk_shape = {4};
+  array.places = Shards{{"c/", "/", "c"}, {int64_t{1} << 60}, CodecChain(), true};
+  EXPECT_THROW(array.check(), Error);
+  array.places = ChunkFiles{"c/", "/", "c"};
+  EXPECT_NO_THROW(array.check());
+  array.codecs = CodecChain(std::vector<Codec>(33, codec(CodecKind::kCrc32c)));
+  EXPECT_THROW(array.check(), Error);
+}
+
+// Whatever is done to the bytes of the largest chunk, what it may take when it is stored is no negative number.
+TEST(Chunks, BoundsOfStoredBytesStayWithin64Bits) {
+  const CodecChain chain(std::vector<Codec>(32, codec(CodecKind::kZstd)));
+  EXPECT_GT(chain.stored_bytes_max(INT64_MAX / 64), INT64_MAX / 64);
+  EXPECT_LE(chain.stored_bytes_max(INT64_MAX / 64), INT64_MAX / 8);
+}
+
+TEST(Chunks, OfTheLongestArrayAreReadAndWrittenAtItsEnd) {
+  for (const bool sharded : {false, true}) {
+    const Folder folder;
+    CodedArray array;
+    array.path = folder.path();
+    array.shape = {INT64_MAX, 2};
+    array.element_bytes = 4;
+    array.chunk_shape = {4, 4};  // so that there are no more than 2^61
+    array.chunk_strides = {16, 4};
+    array.fill.assign(4, std::byte{0x5A});
+    const ChunkFiles files{"c/", "/", "c"};
+    array.places = files;
+    if (sharded) array.places = Shards{files, {16, 4}, CodecChain(), true};
+    array.check();
+    const Selection last{{INT64_MAX - 5, 1, 5, false}, {1, 1, 1, false}};
+    std::vector<uint32_t> values{1, 2, 3, 4, 5};
+    write(array, last, values);
+    EXPECT_EQ(read(array, last), values);
+    const Selection ends{{INT64_MAX - 1, -(INT64_MAX - 1), 2, false}, {0, 1, 2, false}};
+    EXPECT_EQ(read(array, ends), (std::vector<uint32_t>{0x5A5A5A5A, 5, 0x5A5A5A5A, 0x5A5A5A5A}));
+  }
+}
+
+TEST(Chunks, AreRegularFiles) {
+  const Folder folder;
+  Random random(5);
+  CodedArray array = some_array(folder.path(), random);
+  array.places = ChunkFiles{"", ".", "0"};
+  const std::string path = folder.path() + "/" + array.file_name(0);
+  std::filesystem::create_directory(path);
+  const auto text = [&] {
+    try {
+      read(array, select_all(array.shape));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kStore);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(text(), "open " + path + " for reading: Is a directory");
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(text(), "open " + path + " for reading: Illegal seek (expected a regular file)");
 }
 
 TEST(Chunks, AreSharedWhereSeveralRanksHoldElements) {

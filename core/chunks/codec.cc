@@ -1,5 +1,6 @@
 #include "chunks/codec.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -26,13 +27,15 @@ constexpr std::array<std::pair<CodecKind, const char*>, 8> kNames{{
 }};
 
 constexpr size_t kChecksumBytes = 4;
+// No chain of codecs makes more of a chunk: no file is so long, and sums of a few such numbers stay within 64 bits.
+constexpr int64_t kStoredBytesMax = INT64_MAX / 8;
 
 bool is_checksum(CodecKind kind) { return kind == CodecKind::kCrc32c || kind == CodecKind::kFletcher32; }
 
 int64_t stored_after(const Codec& codec, int64_t bytes) {
   if (codec.kind == CodecKind::kShuffle) return bytes;
-  if (is_checksum(codec.kind)) return bytes + static_cast<int64_t>(kChecksumBytes);
-  return compressed_bytes_max(bytes);
+  if (is_checksum(codec.kind)) return std::min(bytes + static_cast<int64_t>(kChecksumBytes), kStoredBytesMax);
+  return std::min(compressed_bytes_max(bytes), kStoredBytesMax);
 }
 
 // Both store their sum behind the bytes, lowest byte first.

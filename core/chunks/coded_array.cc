@@ -2,9 +2,15 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "base/units.h"
 
 namespace swath {
 namespace {
+
+// Of a chunk decoded, and of all chunks of a shard: so much that sums of a few of them stay within 64 bits.
+constexpr int64_t kChunkBytesMax = INT64_MAX / 64;
+// A chunk's mask of codecs that were left out has a bit for each.
+constexpr size_t kCodecsMax = 32;
 
 [[noreturn]] void fail_format(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::kFormat, path + ": " + what);
@@ -50,10 +56,18 @@ void CodedArray::check() const {
   if (static_cast<int64_t>(fill.size()) != element_bytes) fail_format(path, "the fill value is not one element");
   int64_t bytes = element_bytes;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] < 0 || chunk_shape[d] < 1 || __builtin_mul_overflow(bytes, chunk_shape[d], &bytes) ||
-        bytes > INT64_MAX / 4) {
+    if (shape[d] < 0 || chunk_shape[d] < 1) {
       fail_format(path, "chunks of " + to_string(chunk_shape) + " for an array of " + to_string(shape));
     }
+    bytes = multiply_or_max(bytes, chunk_shape[d]);
+  }
+  if (bytes > kChunkBytesMax) {
+    fail_format(path, "chunks of " + to_string(chunk_shape) + " with elements of " + std::to_string(element_bytes) +
+                          " bytes are larger than " + with_commas(kChunkBytesMax) + " bytes");
+  }
+  if (codecs.codecs().size() > kCodecsMax) {
+    fail_format(path,
+                std::to_string(codecs.codecs().size()) + " codecs; expected at most " + std::to_string(kCodecsMax));
   }
   const int64_t chunks = grid_size(path, shape, chunk_shape);
   if (const auto* table = std::get_if<ChunkTable>(&places)) {
@@ -63,14 +77,18 @@ void CodedArray::check() const {
     }
   }
   if (shards() == nullptr) return;
-  int64_t in_shard = 1;
+  int64_t shard_bytes = element_bytes;
   for (size_t d = 0; d < shape.size(); ++d) {
     const int64_t extent = d < shards()->shape.size() ? shards()->shape[d] : 0;
-    if (extent < 1 || extent % chunk_shape[d] != 0 ||
-        __builtin_mul_overflow(in_shard, extent / chunk_shape[d], &in_shard) || in_shard > INT64_MAX / 64) {
+    if (extent < 1 || extent % chunk_shape[d] != 0) {
       fail_format(path,
                   "shards of " + to_string(shards()->shape) + " are not whole chunks of " + to_string(chunk_shape));
     }
+    shard_bytes = multiply_or_max(shard_bytes, extent);
+  }
+  if (shard_bytes > kChunkBytesMax) {
+    fail_format(path, "shards of " + to_string(shards()->shape) + " with elements of " + std::to_string(element_bytes) +
+                          " bytes are larger than " + with_commas(kChunkBytesMax) + " bytes");
   }
 }
 
@@ -112,8 +130,8 @@ std::vector<int64_t> CodedArray::chunks_in(int64_t unit) const {
     longer.reserve(chunks.size() * static_cast<size_t>(per_unit));
     for (const int64_t outer : chunks) {
       for (int64_t i = 0; i < per_unit; ++i) {
-        const int64_t coordinate = at[d] * per_unit + i;
-        longer.push_back(outer < 0 || coordinate >= grid ? -1 : outer * grid + coordinate);
+        const int64_t first = at[d] * per_unit;
+        longer.push_back(outer < 0 || i >= grid - first ? -1 : outer * grid + first + i);
       }
     }
     chunks = std::move(longer);

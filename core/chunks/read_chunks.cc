@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -115,6 +116,15 @@ class ChunkRead {
   int64_t tasks() const { return static_cast<int64_t>(touched_.chunks().size()); }
 
   int64_t read_one(int64_t task, Worker& worker) {
+    try {
+      return read_task(task, worker);
+    } catch (const std::bad_alloc&) {
+      fail_memory(array_, touched_.chunks()[static_cast<size_t>(task)].chunk);
+    }
+  }
+
+ private:
+  int64_t read_task(int64_t task, Worker& worker) {
     const bool looks_ahead = !array_.codecs.is_plain() || picks_from_device_;
     std::optional<StoredChunk> stored = looks_ahead ? ahead_.take(task) : std::nullopt;
     if (!stored.has_value()) stored = find(task, worker);
@@ -124,7 +134,6 @@ class ChunkRead {
     return bytes;
   }
 
- private:
   std::optional<StoredChunk> find(int64_t task, Worker& worker) {
     const TouchedChunk& chunk = touched_.chunks()[static_cast<size_t>(task)];
     if (shard_of_.empty()) return stored_.find(chunk.chunk, nullptr);

@@ -23,26 +23,23 @@ namespace {
 constexpr uint64_t kAbsent = UINT64_MAX;
 constexpr size_t kEntryBytes = 16;
 
-[[noreturn]] void fail_store(const std::string& what, int error) {
-  throw Error(ErrorKind::kStore, what + ": " + system_message(error), error);
+[[noreturn]] void fail_store(const std::string& what, int error, const std::string& advice = "") {
+  throw Error(ErrorKind::kStore, what + ": " + system_message(error) + advice, error);
 }
 
 [[noreturn]] void fail_format(const std::string& what) { throw Error(ErrorKind::kFormat, what); }
 
 // -1 where there is no such file.
 int open_below(int folder, const std::string& name, const std::string& path) {
-  while (true) {
-    const int descriptor = ::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor >= 0) return descriptor;
-    if (errno == ENOENT) return -1;
-    if (errno != EINTR) fail_store("open " + path + " for reading", errno);
-  }
+  const int descriptor = open_existing(folder, name, O_RDONLY | O_CLOEXEC, Openable::kRegularFiles);
+  if (descriptor >= 0) return descriptor;
+  if (descriptor == -ENOENT) return -1;
+  fail_store("open " + path + " for reading", -descriptor, expected_instead(-descriptor, Openable::kRegularFiles));
 }
 
 int64_t length_of(const StoredFile& file) {
   struct stat status = {};
   if (::fstat(file.descriptor.get(), &status) != 0) fail_store("size of " + file.path, errno);
-  if (S_ISDIR(status.st_mode)) fail_store("read " + file.path, EISDIR);
   return status.st_size;
 }
 
@@ -75,16 +72,14 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 }
 
 StoredChunks::StoredChunks(const CodedArray& array) : array_(array) {
-  const bool is_table = std::holds_alternative<ChunkTable>(array.places);
-  const int flags = O_RDONLY | O_CLOEXEC | (is_table ? 0 : O_DIRECTORY);
-  Descriptor opened(::open(array.path.c_str(), flags));
-  if (!opened.is_open()) fail_store("open " + array.path + " for reading", errno);
-  if (!is_table) {
-    folder_ = std::move(opened);
+  if (!std::holds_alternative<ChunkTable>(array.places)) {
+    folder_ = Descriptor(::open(array.path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+    if (!folder_.is_open()) fail_store("open " + array.path + " for reading", errno);
     return;
   }
   auto file = std::make_shared<StoredFile>();
-  file->descriptor = std::move(opened);
+  file->descriptor = Descriptor(open_below(AT_FDCWD, array.path, array.path));
+  if (!file->descriptor.is_open()) fail_store("open " + array.path + " for reading", ENOENT);
   file->path = array.path;
   file->bytes = length_of(*file);
   only_file_ = std::move(file);
@@ -164,6 +159,13 @@ std::shared_ptr<const ShardFile> StoredChunks::open_shard(int64_t unit, Worker& 
 
 void will_need(const StoredChunk& stored) {
   static_cast<void>(::posix_fadvise(stored.file->descriptor.get(), stored.offset, stored.bytes, POSIX_FADV_WILLNEED));
+}
+
+void fail_memory(const CodedArray& array, int64_t chunk) {
+  throw Error(
+      ErrorKind::kStore,
+      array.chunk_name(chunk) + ": out of memory: decoded it takes " + with_commas(array.chunk_bytes()) + " bytes",
+      ENOMEM);
 }
 
 void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker) {

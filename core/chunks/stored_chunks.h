@@ -80,6 +80,9 @@ void will_need(const StoredChunk& stored);
 // Fills `room` from `offset` of the chunk's file on. Throws Error{kFormat} where the file ends before.
 void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker);
 
+// Where memory ran out for a chunk. Says how much it takes: Error{kStore}.
+[[noreturn]] void fail_memory(const CodedArray& array, int64_t chunk);
+
 // The same without waiting for the device: false where the page cache has not all of it. `room` is then anything.
 bool read_cached(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker);
 

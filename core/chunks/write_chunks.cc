@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <new>
 
 #include "base/error.h"
+#include "base/math.h"
 #include "chunks/chunks.h"
 #include "chunks/new_file.h"
 #include "chunks/stored_chunks.h"
@@ -48,6 +50,15 @@ class ChunkWrite {
   int64_t write_one(int64_t task, Worker& worker) {
     const int64_t unit = units_[static_cast<size_t>(task)];
     const std::span<const TouchedChunk> chunks = touched_in(unit);
+    try {
+      return write_unit(unit, chunks, worker);
+    } catch (const std::bad_alloc&) {
+      fail_memory(array_, chunks.front().chunk);
+    }
+  }
+
+ private:
+  int64_t write_unit(int64_t unit, std::span<const TouchedChunk> chunks, Worker& worker) {
     NewFile file(folder_.get(), array_.path, array_.file_name(unit), worker.counters);
     int64_t bytes = 0;
     if (array_.shards() == nullptr) {
@@ -59,7 +70,6 @@ class ChunkWrite {
     return bytes;
   }
 
- private:
   std::span<const TouchedChunk> touched_in(int64_t unit) const {
     const auto& all = touched_.chunks();
     const auto first = std::partition_point(all.begin(), all.end(), [&](const auto& c) { return c.unit < unit; });
@@ -181,7 +191,7 @@ Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::s
   ChunkWrite write(array, memory, units);
   const int64_t decoded = array.chunk_bytes();
   const int64_t coded = array.codecs.stored_bytes_max(decoded);
-  const int64_t gathered = 2 * std::min(NewFile::kGatheredBytes, coded * array.chunks_of_unit());
+  const int64_t gathered = 2 * std::min(NewFile::kGatheredBytes, multiply_or_max(coded, array.chunks_of_unit()));
   WorkerLimits limits = worker_limits(decoded + 3 * coded + gathered, options.buffer_bytes_max, options.ranks_of_node);
   limits.most = limits.first;  // writes end in the page cache: they compute, and do not wait
   return run_tasks(

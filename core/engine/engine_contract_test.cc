@@ -12,6 +12,7 @@
 
 #include "base/math.h"
 #include "engine/engine_test_file.h"
+#include "engine/open_file.h"
 #include "throttle/throttled_engine.h"
 
 namespace swath {
@@ -429,7 +430,23 @@ TEST_P(EngineContract, WhatCannotBeOpenedIsAnErrorWithThePath) {
   EXPECT_EQ(text(OpenMode::kRead), "open " + file.path() + " for reading: Is a directory");
   std::filesystem::remove(file.path());
   ASSERT_EQ(::mkfifo(file.path().c_str(), 0600), 0);
-  EXPECT_NE(text(OpenMode::kReadWrite).find("expected a regular file"), std::string::npos);
+  for (const OpenMode mode : {OpenMode::kRead, OpenMode::kReadWrite}) {  // nobody writes into it, ever
+    EXPECT_NE(text(mode).find("expected a regular file or a block device"), std::string::npos);
+  }
+}
+
+TEST(OpenFile, LeavesNoFlagThatIsNotForFiles) {
+  EngineTestFile file;
+  file.write(counting_bytes(1));
+  for (const int flags : {O_RDONLY, O_RDWR}) {
+    const int descriptor = open_existing(AT_FDCWD, file.path(), flags | O_CLOEXEC, Openable::kRegularFiles);
+    ASSERT_GE(descriptor, 0);
+    EXPECT_EQ(::fcntl(descriptor, F_GETFL) & (O_ACCMODE | O_NONBLOCK), flags);
+    EXPECT_EQ(::fcntl(descriptor, F_GETFD), FD_CLOEXEC);
+    ::close(descriptor);
+  }
+  EXPECT_EQ(open_existing(AT_FDCWD, "/dev/null", O_RDWR, Openable::kRegularFilesAndBlockDevices), -ESPIPE);
+  EXPECT_EQ(open_existing(AT_FDCWD, file.path() + "/none", O_RDONLY, Openable::kRegularFiles), -ENOTDIR);
 }
 
 TEST(OpenEngine, UnknownNamesAndOptionsAreRefusedWithWhatIsExpected) {

@@ -68,15 +68,6 @@ std::string open_text(const std::string& path, OpenMode mode) {
   return "open " + path + (mode == OpenMode::kRead ? " for reading" : " for reading and writing");
 }
 
-// Asked before open(), which blocks on a pipe that nobody writes.
-void check_has_offsets(const std::string& path, OpenMode mode) {
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) != 0) return;  // open() says it better
-  if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) return;
-  if (S_ISDIR(status.st_mode)) fail_store(open_text(path, mode), EISDIR);
-  fail_store(open_text(path, mode), ESPIPE, " (expected a regular file or a block device)");
-}
-
 int set_lock(int descriptor, int command, short type, int64_t begin, int64_t end) {
   struct flock range = {};
   range.l_type = type;
@@ -117,6 +108,35 @@ class FileRangeLock : public RangeLock {
 };
 
 }  // namespace
+
+int open_existing(int folder, const std::string& path, int flags, Openable openable) {
+  // Without O_NONBLOCK the open of a pipe waits until somebody opens its other end.
+  constexpr int kNeverWait = O_NONBLOCK | O_NOCTTY;
+  int descriptor = -1;
+  int error = error_of([&] { return descriptor = ::openat(folder, path.c_str(), flags | kNeverWait); });
+  struct stat status = {};
+  if (error == EWOULDBLOCK && ::fstatat(folder, path.c_str(), &status, 0) == 0 && S_ISREG(status.st_mode)) {
+    // A file server holds a lease on it, which it gives up for whoever waits.
+    error = error_of([&] { return descriptor = ::openat(folder, path.c_str(), flags); });
+  }
+  if (error == ENXIO) return -ESPIPE;  // a socket
+  if (error != 0) return -error;
+  error = ::fstat(descriptor, &status) != 0 ? errno : 0;
+  const bool has_offsets =
+      S_ISREG(status.st_mode) || (openable == Openable::kRegularFilesAndBlockDevices && S_ISBLK(status.st_mode));
+  if (error == 0 && !has_offsets) error = S_ISDIR(status.st_mode) ? EISDIR : ESPIPE;
+  // io_uring hands back what would wait for the device where the descriptor says so.
+  if (error == 0 && ::fcntl(descriptor, F_SETFL, flags & ~O_CLOEXEC) != 0) error = errno;
+  if (error == 0) return descriptor;
+  ::close(descriptor);
+  return -error;
+}
+
+const char* expected_instead(int error, Openable openable) {
+  if (error != ESPIPE) return "";
+  return openable == Openable::kRegularFiles ? " (expected a regular file)"
+                                             : " (expected a regular file or a block device)";
+}
 
 namespace {
 
@@ -176,9 +196,14 @@ class Descriptors {
 
 OpenFile::OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults)
     : path_(path), mode_(mode), faults_(std::move(faults)) {
-  if (mode != OpenMode::kCreateNew) check_has_offsets(path, mode);
-  const int error = error_of([&] { return descriptor_ = ::open(path.c_str(), flags_of(mode), 0666); });
-  if (error != 0) fail_store(open_text(path, mode), error);
+  constexpr Openable kOpenable = Openable::kRegularFilesAndBlockDevices;
+  if (mode == OpenMode::kCreateNew) {
+    const int error = error_of([&] { return descriptor_ = ::open(path.c_str(), flags_of(mode), 0666); });
+    if (error != 0) fail_store(open_text(path, mode), error);
+  } else {
+    descriptor_ = open_existing(AT_FDCWD, path, flags_of(mode), kOpenable);
+    if (descriptor_ < 0) fail_store(open_text(path, mode), -descriptor_, expected_instead(-descriptor_, kOpenable));
+  }
   const std::lock_guard guard(Descriptors::all().mutex());
   Descriptors::all().add(descriptor_);
 }

@@ -20,6 +20,15 @@ class Faults;
 // The system's own words for an errno value.
 std::string system_message(int error);
 
+// What may be opened: what has byte offsets.
+enum class Openable { kRegularFiles, kRegularFilesAndBlockDevices };
+
+// The descriptor of an existing file below a folder (or AT_FDCWD), or -errno; -EISDIR of a folder, -ESPIPE of whatever
+// else has no byte offsets: a pipe, socket, terminal. Never waits for somebody at the other end of a pipe.
+int open_existing(int folder, const std::string& path, int flags, Openable openable);
+// To be said after such an error: what was expected.
+const char* expected_instead(int error, Openable openable);
+
 // Of all engines that use it, in any thread. A forked child shares no open file description with its parent, whose
 // locks would not exclude it: it opens the file anew when it uses it first, the same one even where its name is gone.
 class OpenFile : public std::enable_shared_from_this<OpenFile> {

@@ -42,18 +42,17 @@ std::vector<int64_t> strides_in_order(const Shape& shape, int64_t element_bytes,
 
 Regions regions_in(const Panel& panel, const Part& part, int64_t element_bytes) {
   if (!part.holds) return {};
-  int64_t file_origin = panel.offset;
   int64_t memory_origin = part.memory_origin;
   std::vector<RegionDimension> dimensions;
   dimensions.reserve(panel.begin.size());
   for (size_t d = 0; d < panel.begin.size(); ++d) {
     int64_t skipped = 0;
-    IndexSet inside = part.indices[d].clip(panel.begin[d], panel.end[d], &skipped);
-    file_origin -= panel.begin[d] * panel.strides[d];
+    const IndexSet inside = part.indices[d].clip(panel.begin[d], panel.end[d], &skipped);
     memory_origin += skipped * part.memory_strides[d];
-    dimensions.push_back({inside, panel.strides[d], part.memory_strides[d]});
+    // Counted from the panel's begin: an index of the array, times the stride of a chunk, can be beyond 64 bits.
+    dimensions.push_back({inside.shifted(-panel.begin[d]), panel.strides[d], part.memory_strides[d]});
   }
-  return Regions(file_origin, memory_origin, element_bytes, std::move(dimensions));
+  return Regions(panel.offset, memory_origin, element_bytes, std::move(dimensions));
 }
 
 std::vector<int64_t> chunks_of(const Shape& shape, const Shape& chunk_shape, const Part& part) {
@@ -67,8 +66,7 @@ std::vector<int64_t> chunks_of(const Shape& shape, const Shape& chunk_shape, con
       for (int64_t position = 0; position < indices.count();) {
         const int64_t coordinate = indices.at(position) / chunk_shape[d];
         longer.push_back(outer * ceil_div(shape[d], chunk_shape[d]) + coordinate);
-        const int64_t end = std::min((coordinate + 1) * chunk_shape[d], shape[d]);
-        position = indices.count_below(end);
+        position = indices.count_below(block_end(coordinate * chunk_shape[d], chunk_shape[d], shape[d]));
       }
     }
     chunks = std::move(longer);
@@ -81,7 +79,7 @@ Panel chunk_at(const Shape& shape, const Shape& chunk_shape, int64_t position) {
   for (size_t d = shape.size(); d-- > 0;) {
     const int64_t chunks = ceil_div(shape[d], chunk_shape[d]);
     panel.begin[d] = (position % chunks) * chunk_shape[d];
-    panel.end[d] = std::min(shape[d], panel.begin[d] + chunk_shape[d]);
+    panel.end[d] = block_end(panel.begin[d], chunk_shape[d], shape[d]);
     position /= chunks;
   }
   return panel;

@@ -203,6 +203,22 @@ TEST(Layout, RefusesTilesThatEndBeyond64Bits) {
   EXPECT_NE(error_of(ErrorKind::kFormat, [] { Layout::tiled({4}, 8, {0}, 0); }), "no error");
 }
 
+TEST(Layout, TheLastChunkEndsWhereTheLongestArrayDoes) {
+  const Shape shape{INT64_MAX};
+  const Shape chunk_shape{4096};
+  const Part last = selected_part({{INT64_MAX - 1, -2, 2, false}}, 8);
+  const std::vector<int64_t> chunks = chunks_of(shape, chunk_shape, last);
+  ASSERT_EQ(chunks, (std::vector<int64_t>{INT64_MAX / 4096}));
+  Panel panel = chunk_at(shape, chunk_shape, chunks[0]);
+  EXPECT_EQ(panel.begin, (Shape{INT64_MAX - 4095}));
+  EXPECT_EQ(panel.end, shape);
+  panel.strides = {8};
+  const Regions regions = regions_in(panel, last, 8);
+  EXPECT_EQ(regions.offset_of(0), 4092 * 8);
+  EXPECT_EQ(regions.offset_of(1), 4094 * 8);
+  EXPECT_EQ(regions.elements_before(4093 * 8), 1);
+}
+
 TEST(Layout, RegionsOfAChunkAreItsElementsWithTheMemoryPlacesOfThePart) {
   Random random(33);
   for (int i = 0; i < 1500 && !HasFailure(); ++i) {

@@ -80,18 +80,28 @@ Counters run_own_part(const Plan& plan, Comm& comm, Engine& engine, const LocalM
 }
 
 void fill_absent(const Layout& layout, const LocalMemory& memory, std::span<const std::byte> fill) {
-  std::vector<std::byte> chunk;
+  // An image of a piece of a chunk that holds nothing but the fill value: alike wherever its first element lies. A
+  // contiguous dataset that is not allocated is one chunk.
+  constexpr int64_t kImageBytes = int64_t{256} << 10;
+  const auto element_bytes = static_cast<int64_t>(fill.size());
+  const int64_t image_bytes =
+      std::max(std::min(kImageBytes, layout.chunk_bytes()) / element_bytes, int64_t{1}) * element_bytes;
+  std::vector<std::byte> image;
   for (Panel& panel : layout.absent_panels()) {
     check_interrupt();
-    panel.offset = 0;  // an image of the chunk that holds nothing but the fill value
+    panel.offset = 0;
     for (size_t part = 0; part < memory.parts.size(); ++part) {
       const Regions regions = layout.regions(panel, memory.parts[part]);
-      if (regions.count() == 0) continue;
-      if (chunk.empty()) {
-        chunk.resize(static_cast<size_t>(layout.chunk_bytes()));
-        for (size_t i = 0; i < chunk.size(); ++i) chunk[i] = fill[i % fill.size()];
+      for (int64_t position = 0; position < regions.count();) {
+        if (image.empty()) {
+          image.resize(static_cast<size_t>(image_bytes));
+          for (size_t i = 0; i < image.size(); ++i) image[i] = fill[i % fill.size()];
+        }
+        const int64_t begin = regions.offset_of(position);
+        const int64_t last = std::min(regions.elements_before(begin + image_bytes), regions.count());
+        gather_from_window(regions, position, last, image.data(), begin, memory.addresses[part]);
+        position = last;
       }
-      gather_from_window(regions, 0, regions.count(), chunk.data(), 0, memory.addresses[part]);
     }
   }
 }

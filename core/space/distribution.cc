@@ -21,7 +21,7 @@ std::vector<int64_t> c_strides(const Shape& shape, int64_t element_bytes) {
   int64_t stride = element_bytes;
   for (size_t d = shape.size(); d-- > 0;) {
     strides[d] = stride;
-    stride *= std::max<int64_t>(shape[d], 1);
+    stride = multiply_or_max(stride, std::max<int64_t>(shape[d], 1));  // no memory is that large
   }
   return strides;
 }
@@ -64,7 +64,7 @@ IndexSet deal(const DimensionRule& rule, int64_t n, int64_t place, int64_t place
       if (place > n / block) return {};
       const int64_t begin = place * block;
       if (begin >= n) return {};
-      const int64_t period = block * places;
+      const int64_t period = multiply_or_max(block, places);
       const int64_t whole = (n - begin) / period;
       const int64_t rest = std::min(n - begin - whole * period, block);
       return IndexSet(begin, block, 1, period, 0, whole * block + rest);
@@ -108,8 +108,9 @@ Shape selected_shape(const Selection& selection) {
 }
 
 int64_t Part::count() const {
-  return std::accumulate(indices.begin(), indices.end(), int64_t{holds ? 1 : 0},
-                         [](int64_t product, const IndexSet& set) { return product * set.count(); });
+  if (!holds || std::any_of(indices.begin(), indices.end(), [](const IndexSet& set) { return set.empty(); })) return 0;
+  return std::accumulate(indices.begin(), indices.end(), int64_t{1},
+                         [](int64_t product, const IndexSet& set) { return multiply_or_max(product, set.count()); });
 }
 
 Distribution::Distribution(std::vector<DimensionRule> rules, std::vector<int64_t> grid, std::vector<int> ranks)

@@ -57,6 +57,11 @@ TEST(Distribution, HugeBlocksDoNotOverflow) {
     EXPECT_EQ(shares(cyclic(size), 3, 3), (Lists{{0, 1, 2}, {}, {}}));
   }
   EXPECT_EQ(shares(cyclic(INT64_MAX), 0, 2), (Lists{{}, {}}));
+  // Four blocks of 2^62: a period of 2^64.
+  const Distribution dealt({cyclic(int64_t{1} << 62)}, {4}, {});
+  EXPECT_EQ(dealt.local_shape({INT64_MAX}, 0), (Shape{int64_t{1} << 62}));
+  EXPECT_EQ(dealt.local_shape({INT64_MAX}, 1), (Shape{(int64_t{1} << 62) - 1}));
+  EXPECT_EQ(dealt.local_shape({INT64_MAX}, 2), (Shape{0}));
 }
 
 TEST(Distribution, GridIsRowMajorAndRanksBeyondItHoldNothing) {

@@ -19,11 +19,11 @@ IndexSet::IndexSet(int64_t base, int64_t block, int64_t step, int64_t period, in
     block_ = count_;
   }
   // One block, or blocks that continue each other: a single run of `count` elements.
-  if (first_ + count_ <= block_ || period_ == block_ * step_) {
+  if (first_ + count_ <= block_ || period_ == multiply_or_max(block_, step_)) {
     base_ += first_ * step_;
     first_ = 0;
     block_ = count_;
-    period_ = block_ * step_;
+    period_ = multiply_or_max(block_, step_);
   }
 }
 
@@ -82,17 +82,24 @@ IndexSet IndexSet::clip(int64_t begin, int64_t end, int64_t* skipped) const {
   return IndexSet(base_, block_, step_, period_, first_ + low, high - low);
 }
 
+IndexSet IndexSet::shifted(int64_t distance) const {
+  if (count_ == 0) return {};
+  return IndexSet(base_ + distance, block_, step_, period_, first_, count_);
+}
+
 IndexSet IndexSet::mapped(int64_t start, int64_t stride) const {
   if (count_ == 0) return {};
+  // Of a set of one run the period ends nowhere: it may be beyond 64 bits. So may the step of a single element.
   if (stride > 0) {
-    return IndexSet(start + stride * base_, block_, step_ * stride, period_ * stride, first_, count_);
+    return IndexSet(start + stride * base_, block_, multiply_or_max(step_, stride), multiply_or_max(period_, stride),
+                    first_, count_);
   }
   // Descending: read the pattern from its end. t' = total - 1 - t, with `total` a whole number of blocks, so that what
   // was missing at the end of the last block is now missing at the start of the first.
   const int64_t blocks = ceil_div(first_ + count_, block_);
   const int64_t last_index = base_ + (blocks - 1) * period_ + (block_ - 1) * step_;
-  return IndexSet(start + stride * last_index, block_, -stride * step_, -stride * period_,
-                  blocks * block_ - first_ - count_, count_);
+  return IndexSet(start + stride * last_index, block_, multiply_or_max(-stride, step_),
+                  multiply_or_max(-stride, period_), blocks * block_ - first_ - count_, count_);
 }
 
 int64_t IndexSet::rest_of_block(int64_t position) const {

@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/math.h"
+
 namespace swath {
 
 // A piece of an IndexSet with two plain levels: at(position + i * inner + j) == index + i * outer_step + j *
@@ -47,7 +49,7 @@ class IndexSet {
   static IndexSet range(int64_t begin, int64_t end) { return strided(begin, 1, end > begin ? end - begin : 0); }
   // begin, begin + step, ...: `count` of them, step >= 1.
   static IndexSet strided(int64_t begin, int64_t step, int64_t count) {
-    return IndexSet(begin, count > 0 ? count : 1, step, count > 0 ? count * step : step, 0, count);
+    return IndexSet(begin, count > 0 ? count : 1, step, count > 0 ? multiply_or_max(count, step) : step, 0, count);
   }
 
   int64_t count() const { return count_; }
@@ -71,6 +73,8 @@ class IndexSet {
 
   // The indices in [begin, end). `skipped` (may be null) receives how many were cut from the front.
   IndexSet clip(int64_t begin, int64_t end, int64_t* skipped = nullptr) const;
+  // { i + distance : i in this set }
+  IndexSet shifted(int64_t distance) const;
   // { start + stride * i : i in this set }, ascending also for a negative stride (the order of positions is then
   // reversed).
   IndexSet mapped(int64_t start, int64_t stride) const;

@@ -213,5 +213,24 @@ TEST(IndexSet, BillionsAreNoWork) {
   EXPECT_EQ(cyclic.clip(n / 2, n).front(), n / 2 + 1);
 }
 
+TEST(IndexSet, HoldsTheLargestIndexThereIs) {
+  const int64_t last = INT64_MAX - 1;
+  const IndexSet whole = IndexSet::range(0, INT64_MAX);
+  EXPECT_EQ(whole.back(), last);
+  EXPECT_EQ(whole.count_below(last), last);
+  EXPECT_EQ(whole.clip(last, INT64_MAX), IndexSet::range(last, INT64_MAX));
+  EXPECT_EQ(whole.mapped(last, -1).front(), 0);
+  // Of two indices so far apart, the third would be beyond 64 bits.
+  const IndexSet far = IndexSet::strided(1, INT64_MAX - 2, 2);
+  EXPECT_EQ(far.back(), last);
+  EXPECT_EQ(far.count_below(last), 1);
+  EXPECT_EQ(far, IndexSet::range(0, 2).mapped(1, INT64_MAX - 2));
+  EXPECT_EQ(far, IndexSet::range(0, 2).mapped(last, -(INT64_MAX - 2)));
+  const IndexSet second = far.clip(2, INT64_MAX);
+  EXPECT_EQ(second.count(), 1);
+  EXPECT_EQ(second.front(), last);
+  EXPECT_EQ(second.shifted(-last).front(), 0);
+}
+
 }  // namespace
 }  // namespace swath

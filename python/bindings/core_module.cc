@@ -12,8 +12,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "base/fork.h"
@@ -44,15 +47,22 @@ using swath::Gate;
 using swath::SharedEngine;
 
 // swath.errors.from_core(kind, message, errno) makes the Python exception.
+void raise(const Error& error) {
+  nb::object exception =
+      nb::module_::import_("swath.errors")
+          .attr("from_core")(static_cast<int>(error.kind()), std::string(error.what()), error.os_error());
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+}
+
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    if (raise_from_signal()) return;
-    nb::object exception =
-        nb::module_::import_("swath.errors")
-            .attr("from_core")(static_cast<int>(error.kind()), std::string(error.what()), error.os_error());
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+    if (!raise_from_signal()) raise(error);
+  } catch (const std::bad_alloc&) {
+    raise(Error(ErrorKind::kStore, "out of memory", ENOMEM));
+  } catch (const std::length_error&) {  // of a container that no memory holds
+    raise(Error(ErrorKind::kStore, "out of memory", ENOMEM));
   }
 }
 

@@ -20,6 +20,7 @@ from swath.errors import (
     InternalError,
     LockWarning,
     NotFoundError,
+    OutOfMemoryError,
     StoreError,
     UnsupportedError,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "InternalError",
     "LockWarning",
     "NotFoundError",
+    "OutOfMemoryError",
     "Plan",
     "StoreError",
     "UnsupportedError",

@@ -20,13 +20,13 @@ from swath.counters import Counters
 from swath.errors import ArgumentError, Error
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout
 from swath.learning import Learning
-from swath.local_memory import Part, checked_out, checked_values
+from swath.local_memory import Part, checked_out, checked_values, new_part
 from swath.operation import Conditions, Operation, checked_tuning
 from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.planned_access import PLANS_KEPT, PlannedAccess
 from swath.prepared import Asked, Done, OwnNote, Prepared
 from swath.ranks import Ranks
-from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
+from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape, selection_text
 from swath.stream_settings import Streams
 
 T = TypeVar("T")
@@ -201,6 +201,7 @@ class Array:
 
         Raises:
             ArgumentError: before anything is read.
+            OutOfMemoryError: before anything is read, with the selection and the bytes that it takes.
             DisagreementError: what `out` then holds is not defined.
             StoreError: naming rank, path, offset, bytes wanted and got.
         """
@@ -302,14 +303,19 @@ class Array:
         """Write the selected elements; `values` may broadcast, as in NumPy. Local: this rank alone writes."""
         if self._ranks.size > 1:
             raise ArgumentError(f"{self.path}: a[...] = values is for one process; with a communicator use write()")
-        shape = selected_shape(normalise_selection(selection, self.shape))
+        chosen = normalise_selection(selection, self.shape)
+        shape = selected_shape(chosen)
         try:
-            part = np.broadcast_to(np.asarray(values, dtype=self.dtype), shape)
+            part = np.asarray(values, dtype=self.dtype)
+            if part.shape != shape or not part.flags.c_contiguous:
+                full = new_part(shape, self.dtype, lambda: f"write {self.path}{selection_text(chosen)}")
+                full[...] = np.broadcast_to(part, shape)
+                part = full
         except (ValueError, TypeError) as error:
             raise ArgumentError(
                 f"{self.path}: cannot write these values to a selection of shape {shape}: {error}"
             ) from None
-        self.write(np.ascontiguousarray(part).reshape(shape), selection=selection)
+        self.write(part, selection=selection)
 
     def sync(self) -> None:
         """Collective. When it returns, what was written is on the medium.
@@ -531,8 +537,11 @@ class Array:
         shapes = operation.local_shapes
         if out is None:
             # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
-            return [np.empty(s, self.dtype) if s else np.zeros(s, self.dtype) for s in shapes]
+            return [new_part(s, self.dtype, lambda: self._in_words(operation), zeroed=not s) for s in shapes]
         return checked_out(out, shapes, self.dtype, boxes=isinstance(operation.distribution, Boxes))
+
+    def _in_words(self, operation: Operation) -> str:
+        return f"{operation.direction} {self._description.name}{selection_text(operation.selection)}"
 
     def _write(self, asked: Asked, values: Any) -> Prepared:
         """Collective."""

@@ -7,6 +7,7 @@ module each: `add_parser` says how it is asked for, `run` carries it out and ret
 from __future__ import annotations
 
 import argparse
+import codecs
 import io
 import os
 import sys
@@ -16,7 +17,7 @@ from typing import Any, Protocol
 import swath
 from swath import mpi, progress
 from swath.commands import bench, calibrate, copy, demo, doctor, explain, info, throttle, verify
-from swath.errors import Error
+from swath.errors import Error, InternalError, from_wire, to_wire
 
 
 class Command(Protocol):
@@ -94,6 +95,23 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+NAMES_AS_THEY_ARE = "swath-names-as-they-are"
+"""How what is no Unicode is printed: file names by their bytes, other texts of files by escapes."""
+
+
+def _encoded(error: UnicodeError) -> tuple[bytes | str, int]:
+    """For `codecs.register_error`: bytes that no UTF-8 is made of are surrogates of their own (os.fsdecode)."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeEncodeError:
+        return codecs.lookup_error("backslashreplace")(error)
+
+
+codecs.register_error(NAMES_AS_THEY_ARE, _encoded)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status. Under mpiexec rank 0 alone prints.
 
@@ -101,14 +119,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="surrogateescape")  # file names that are not UTF-8 are printed as they are
+            stream.reconfigure(errors=NAMES_AS_THEY_ARE)
     wrong = mpi.foreign_launcher()  # on every rank: it may start MPI, which all ranks do together
     if mpi.launched_rank() != 0:
         asked = sys.argv[1:] if arguments is None else arguments
         if wrong is not None or not ("--analyze" in asked or (asked and asked[0] in TOGETHER)):
             return EXIT_OK
         sys.stdout = sys.stderr = open(  # noqa: SIM115
-            os.devnull, "w", encoding="utf-8", errors="surrogateescape"
+            os.devnull, "w", encoding="utf-8", errors=NAMES_AS_THEY_ARE
         )
     if wrong is not None:
         print(f"swath: {wrong}", file=sys.stderr, flush=True)
@@ -123,14 +141,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `swath info ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
-    except (Error, OSError) as error:
+    except Exception as error:
         if options.traceback:
             raise
-        print(f"swath: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"swath: {_in_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("swath: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
+
+
+def _in_one_line(error: Exception) -> str:
+    """What is printed of any error, whoever raised it."""
+    words = " ".join(str(from_wire(to_wire(error))).split())
+    if isinstance(error, (Error, OSError, MemoryError)) and not isinstance(error, InternalError):
+        return words
+    return f"{words} (a bug in Swath: please report it, with what --traceback shows)"
 
 
 if __name__ == "__main__":

@@ -50,6 +50,12 @@ class ExistsError(StoreError, FileExistsError):
     kind = "exists"
 
 
+class OutOfMemoryError(StoreError, MemoryError):
+    """There is no memory for what was asked for: an array larger than memory, or a chunk."""
+
+    kind = "out-of-memory"
+
+
 class FormatError(Error, ValueError):
     """A file's own description of itself cannot be true, or is of no format that Swath knows."""
 
@@ -92,6 +98,7 @@ _BY_KIND: dict[str, type[Error]] = {
         StoreError,
         NotFoundError,
         ExistsError,
+        OutOfMemoryError,
         FormatError,
         DisagreementError,
         UnsupportedError,
@@ -102,23 +109,29 @@ _BY_KIND: dict[str, type[Error]] = {
 
 
 def store_error(message: str, errno: int | None = None) -> StoreError:
-    """The StoreError for `errno`: NotFoundError for ENOENT, ExistsError for EEXIST, else StoreError itself."""
+    """The StoreError for `errno`: NotFoundError, ExistsError or OutOfMemoryError where it says so, else StoreError."""
     if errno == errnos.ENOENT:
         return NotFoundError(message, errno)
     if errno == errnos.EEXIST:
         return ExistsError(message, errno)
+    if errno == errnos.ENOMEM:
+        return OutOfMemoryError(message, errno)
     return StoreError(message, errno)
 
 
 def to_wire(exc: BaseException) -> dict[str, Any]:
     """`exc` as plain data for JSON: kind, message, errno (None when no system call failed).
 
-    An exception that is not of Swath travels as an InternalError, a foreign OSError as a StoreError.
+    An exception that is not of Swath travels as an InternalError, a foreign OSError as a StoreError, a foreign
+    MemoryError as an OutOfMemoryError.
     """
     if isinstance(exc, Error):
         return {"kind": exc.kind, "message": str(exc), "errno": getattr(exc, "errno", None)}
     if isinstance(exc, OSError):
         return {"kind": store_error("", exc.errno).kind, "message": str(exc), "errno": exc.errno}
+    if isinstance(exc, MemoryError):
+        said = f"out of memory: {exc}" if str(exc) else "out of memory"
+        return {"kind": OutOfMemoryError.kind, "message": said, "errno": errnos.ENOMEM}
     return {"kind": InternalError.kind, "message": f"{type(exc).__name__}: {exc}", "errno": None}
 
 

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import errno
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError
+from swath.errors import ArgumentError, OutOfMemoryError
 from swath.formats.description import differs_in_byte_order_only
 from swath.space import Shape
 
 Part = npt.NDArray[Any]
+
+
+def new_part(shape: Shape, dtype: np.dtype[Any], what: Callable[[], str], *, zeroed: bool = False) -> Part:
+    """New memory, C-ordered; OutOfMemoryError, which says `what` for, where there is not so much."""
+    try:
+        return (np.zeros if zeroed else np.empty)(shape, dtype)
+    except (MemoryError, ValueError):  # ValueError: where its bytes are no number of 64 bits
+        nbytes = math.prod(shape) * dtype.itemsize
+        raise OutOfMemoryError(
+            f"{what()}: out of memory: an array of shape {shape} and dtype {dtype} takes {nbytes:,} bytes. Take less "
+            "at a time: a selection, or a distribution over more ranks; swath.copy works in bounded memory",
+            errno.ENOMEM,
+        ) from None
 
 
 def span_bytes(part: Part) -> int:

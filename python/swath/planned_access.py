@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from swath import _core, progress
-from swath.errors import Error
+from swath.errors import Error, FormatError
 from swath.formats import ChunkedLayout, Description, StridedLayout, TiledLayout
 from swath.learning import Learning
 from swath.local_memory import Part, span_bytes
@@ -217,7 +217,10 @@ class PlannedAccess:
     def _do_again(self, again: Again, ranks: Ranks, asked: Asked, given: Any) -> Prepared | None:
         if ranks is not self._ranks or again.profile is not self._learning.profile or not again.is_asked(asked):
             return None
-        part = np.empty(again.shape, self._dtype) if given is None and asked.direction == "read" else given
+        try:
+            part = np.empty(again.shape, self._dtype) if given is None and asked.direction == "read" else given
+        except MemoryError:
+            return None  # which is said, and agreed on, where an operation begins
         if type(part) is not np.ndarray or part.dtype != self._dtype:
             return None
         if again.core is None and not self._can_be_done(again, part):
@@ -341,7 +344,14 @@ class Again:
 
 
 def core_layout(description: Description) -> _core.Layout:
-    """The core's layout of an array that it can describe."""
+    """The core's layout of an array that it can describe; FormatError where it cannot be."""
+    try:
+        return _core_layout(description)
+    except FormatError as error:
+        raise FormatError(f"{description.name}: {error}") from None
+
+
+def _core_layout(description: Description) -> _core.Layout:
     layout, shape, itemsize = description.layout, description.shape, description.dtype.itemsize
     if isinstance(layout, StridedLayout):
         return _core.Layout.strided(shape, itemsize, layout.offset, layout.strides)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from swath import _core, asked, progress
 from swath.errors import ArgumentError, Error
-from swath.local_memory import checked_out
+from swath.local_memory import checked_out, new_part
 from swath.ranks import Ranks, in_turn, ranks_of
 from swath.space import Boxes, Distribution, Shape, _integers
 
@@ -150,8 +150,7 @@ def _prepare(
     dtype = known[0] if known else np.dtype(np.float64)  # nobody has anything
     shapes = _local_shapes(target, extents, ranks.rank)
     if out is None:
-        make = np.zeros if isinstance(source, Boxes) else np.empty
-        new = [make(local, dtype=dtype) for local in shapes]
+        new = [new_part(local, dtype, lambda: "redistribute", zeroed=isinstance(source, Boxes)) for local in shapes]
     else:
         new = _checked_out(out, shapes, dtype, mine, boxes=isinstance(target, Boxes))
     return _Prepared(dtype, (before, after), mine, new)

@@ -277,7 +277,7 @@ def _normalise_one(item: Any, extent: int, d: int) -> tuple[int, int, int, bool]
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"selection: dimension {d}: {item!r}: {error}") from None
         count = len(range(start, stop, step))
-        return (start if count else 0), (step if count else 1), count, False
+        return (start if count else 0), (step if count > 1 else 1), count, False  # one element: any step, however long
     if isinstance(item, (bool, np.bool_)):
         raise ArgumentError(f"selection: dimension {d}: a mask ({item!r}) is not basic slicing; read, then mask")
     try:

@@ -50,11 +50,7 @@ def looks(measuring: Measuring, seconds: float) -> None:
     sizes = [size for size in LOOK_SIZES if size <= file.nbytes // 2]
 
     def timed(size: int, step: int = LINE) -> tuple[float, int]:
-        count = max(LOOK_BYTES // size, 1)
-        if file.cursor + size * count > file.nbytes:
-            file.cursor = 0
-        first = file.cursor
-        file.cursor += size * count
+        first, count = file.stretch(size, max(LOOK_BYTES // size, 1))
         looked = _core.time_looks(file.engine, size, first, count, step)
         if looked is None:  # a page went meanwhile
             file.request(False, size, first, size, count)

@@ -67,6 +67,15 @@ class MeasuredFile:
         """Seconds of so many requests, and how many were made in `seconds_max`."""
         return _core.time_requests(self.engine, write, size, first, stride, count, seconds_max=seconds_max, **how)
 
+    def stretch(self, size: int, count: int) -> tuple[int, int]:
+        """Where the next `count` requests of `size` begin, behind those before; and how many the file has room for."""
+        count = max(min(count, self.nbytes // size), 1)
+        if self.cursor + size * count > self.nbytes:
+            self.cursor = 0
+        first = self.cursor
+        self.cursor += size * count
+        return first, count
+
     def one(
         self, write: bool, size: int, seconds_max: float, *, stride: int = 0, batch: int = 1, shuffled: bool = False
     ) -> tuple[float, int]:

@@ -21,9 +21,10 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError, FormatError, StoreError
+from swath.errors import ArgumentError, FormatError, StoreError, UnsupportedError
 from swath.formats import hdf5, netcdf_classic, npy, raw, zarr, zarr_codecs
 from swath.formats.description import (
+    DIMENSIONS_MAX,
     ChunkedLayout,
     CodedLayout,
     Description,
@@ -140,7 +141,13 @@ def describe(
             f"{name}: {', '.join(described_by_caller)} describe a raw file, for which both shape and dtype are needed; "
             "other formats say it themselves"
         )
-    return FORMATS[known or _detected(name)].describe(name, variable)
+    described = FORMATS[known or _detected(name)].describe(name, variable)
+    if len(described.shape) > DIMENSIONS_MAX:
+        raise UnsupportedError(
+            f"{described.name}: an array of {len(described.shape)} dimensions; NumPy has arrays of at most "
+            f"{DIMENSIONS_MAX}"
+        )
+    return described
 
 
 def variables(path: Path) -> list[Summary]:

@@ -11,13 +11,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError, UnsupportedError
+from swath.errors import ArgumentError, FormatError, UnsupportedError
 
 Order: TypeAlias = "str | Sequence[int]"
 """How elements follow each other in a file: "C", "F", or the dimensions from slowest to fastest, e.g. (2, 0, 1)."""
 
 OFFSET_LIMIT = 2**63
 """File offsets and byte strides are signed 64-bit numbers in the core and in the system's calls."""
+
+DIMENSIONS_MAX = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+"""Of an array in memory."""
 
 
 @dataclass(frozen=True)
@@ -250,6 +253,10 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
         raise ArgumentError(f"shape must be one or more integers, not {shape!r}") from None
     if any(n < 0 for n in lengths):
         raise ArgumentError(f"shape {lengths} has a negative length")
+    if any(n >= OFFSET_LIMIT for n in lengths):
+        raise ArgumentError(f"shape {lengths} has a length beyond 64-bit offsets")
+    if len(lengths) > DIMENSIONS_MAX:
+        raise ArgumentError(f"a shape of {len(lengths)} dimensions: NumPy has arrays of at most {DIMENSIONS_MAX}")
     return lengths
 
 
@@ -257,7 +264,7 @@ def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """`dtype` as a NumPy dtype whose elements are plain bytes; else ArgumentError."""
     try:
         checked: np.dtype[Any] = np.dtype(dtype)
-    except (TypeError, ValueError, SyntaxError) as error:
+    except Exception as error:  # noqa: BLE001  NumPy lets many kinds escape from its parser
         raise ArgumentError(f"not a NumPy dtype: {dtype!r} ({error})") from None
     if checked.hasobject or checked.itemsize == 0 or checked.subdtype is not None or checked.names == ():
         raise ArgumentError(
@@ -347,6 +354,14 @@ def strides_of(shape: Sequence[int], itemsize: int, order: Sequence[int]) -> tup
     if step >= OFFSET_LIMIT:
         raise ArgumentError(f"an array of shape {tuple(shape)} and {itemsize}-byte elements is beyond 64-bit offsets")
     return tuple(strides)
+
+
+def stored_strides(name: str, shape: Sequence[int], itemsize: int, order: Sequence[int]) -> tuple[int, ...]:
+    """`strides_of` an array that a file says it has: FormatError where no file can hold it."""
+    try:
+        return strides_of(shape, itemsize, order)
+    except ArgumentError as error:
+        raise FormatError(f"{name}: the header cannot be true: {error}") from None
 
 
 def checked_fill(fill: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:

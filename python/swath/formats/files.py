@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from swath.errors import ArgumentError, Error, FormatError, store_error
+from swath.errors import ArgumentError, Error, FormatError, StoreError, store_error
 from swath.formats.description import Description
 
 
@@ -38,13 +40,32 @@ def store_errors(path: str, doing: str) -> Iterator[None]:
 
 @contextmanager
 def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
-    """The file open for reading, and its size in bytes."""
+    """The file open for reading, and its size in bytes. StoreError for what is no file and no block device."""
     with store_errors(path, "open"):
-        file = open(path, "rb")  # noqa: SIM115
+        file = os.fdopen(_descriptor(path), "rb")
     with file, store_errors(path, "read"):
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         yield file, size
+
+
+def _descriptor(path: str) -> int:
+    """Of what has byte offsets. Never waits: opening a pipe would, until somebody opens its other end."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
+    try:
+        descriptor = os.open(path, flags | os.O_NONBLOCK)
+    except BlockingIOError:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise
+        return os.open(path, flags)  # a file server holds a lease on it, which it gives up for whoever waits
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISBLK(mode):
+        os.set_blocking(descriptor, True)
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    raise StoreError(f"{path}: cannot open: expected a regular file or a block device", errno.ESPIPE)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from swath import _core
 from swath.errors import ArgumentError, Error, FormatError, StoreError, UnsupportedError, store_error
 from swath.formats.choose import choose, describes_others
 from swath.formats.description import (
+    OFFSET_LIMIT,
     ChunkedLayout,
     ChunkTable,
     Codec,
@@ -37,10 +38,11 @@ from swath.formats.description import (
     plain,
     refuse_codecs,
     refuse_objects,
-    strides_of,
+    stored_strides,
+    text,
     without_metadata,
 )
-from swath.formats.files import extend, fresh, whole
+from swath.formats.files import extend, fresh, opened, whole
 from swath.formats.undo import UndoableFile
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -48,6 +50,8 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 VIRTUAL = "virtual dataset: its elements are those of other datasets"
 EXTERNAL = "external storage: its elements lie in other files"
 """Why the library must be asked, where it opens other files, by their places beside this one."""
+CHUNKS_MAX = 1 << 25
+"""Of a dataset, to keep a table of them, which takes 4 GiB then: a shape alone must not take memory without bound."""
 
 _HOUSEKEEPING = {
     *("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"),
@@ -197,6 +201,7 @@ _DOING = {"r": "read", "r+": "change", "w": "create"}
 def _opened(path: str, mode: str = "r") -> Iterator[Any]:
     """The file as h5py.File, with h5py's many exceptions turned into ours."""
     h5py = _h5py()
+    _refuse_what_is_no_file(path)
     with _translated(path, _DOING[mode]), h5py.File(path, mode, locking="best-effort") as file:
         yield file
 
@@ -205,6 +210,7 @@ def _opened(path: str, mode: str = "r") -> Iterator[Any]:
 def _changed(path: str, mode: str) -> Iterator[Any]:
     """The existing file as h5py.File, for changing it ("r+") or making it anew ("w"): as it was where that fails."""
     h5py = _h5py()
+    _refuse_what_is_no_file(path)
     with UndoableFile(path) as stored:
         try:
             with _translated(path, _DOING[mode]), h5py.File(stored, mode) as file:
@@ -219,20 +225,27 @@ def _changed(path: str, mode: str) -> Iterator[Any]:
             raise store_error(f"{path}: HDF5 cannot {_DOING[mode]} it: {reason}", stored.failure.errno) from None
 
 
+def _refuse_what_is_no_file(path: str) -> None:
+    """The library would wait for the other end of a pipe."""
+    with opened(path):
+        pass
+
+
 @contextmanager
 def _translated(path: str, doing: str) -> Iterator[None]:
+    """What is damaged comes as whatever h5py, or NumPy with what h5py tells, happens to meet it by."""
     try:
         yield
-    except Error:
+    except (Error, MemoryError):
         raise
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+    except Exception as error:  # noqa: BLE001
         code = getattr(error, "errno", None)
         if code in (errno.EAGAIN, errno.EACCES) and "lock" in str(error):
             raise StoreError(f"{path}: another program has this HDF5 file open: {error}", code) from None
         if code is not None:
             raise store_error(f"{path}: HDF5 cannot {doing} it: {error}", code) from None
         if doing == "read" and "already open" not in str(error) and "locking" not in str(error):
-            raise FormatError(f"{path}: not a readable HDF5 file: {error}") from None
+            raise FormatError(f"{path}: not a readable HDF5 file: {error or type(error).__name__}") from None
         raise StoreError(f"{path}: HDF5 cannot {doing} it: {error}") from None
 
 
@@ -285,6 +298,10 @@ def _dtype(path: str, dataset: Any) -> np.dtype[Any]:
     return without_metadata(dtype)
 
 
+def _name_in_file(dataset: Any) -> str:
+    return f"{dataset.file.filename}:{dataset.name.strip('/')}"
+
+
 def _layout(dataset: Any, dtype: np.dtype[Any]) -> Layout:
     h5py = _h5py()
     plist = dataset.id.get_create_plist()
@@ -292,7 +309,7 @@ def _layout(dataset: Any, dtype: np.dtype[Any]) -> Layout:
     if reason is not None:
         return LibraryLayout(reason, dataset.chunks)
     if 0 in dataset.shape:
-        return StridedLayout(0, strides_of(dataset.shape, dtype.itemsize, range(dataset.ndim)))
+        return StridedLayout(0, _strides(dataset, dtype))
     if dataset.chunks is not None:
         table = _chunk_table(dataset)
         codecs = _codecs(plist)
@@ -302,7 +319,16 @@ def _layout(dataset: Any, dtype: np.dtype[Any]) -> Layout:
     offset = dataset.id.get_offset()
     if offset is None:  # not allocated yet: one chunk that is nowhere
         return ChunkedLayout(dataset.shape, np.full((1,) * dataset.ndim, -1, np.int64))
-    return StridedLayout(int(offset), strides_of(dataset.shape, dtype.itemsize, range(dataset.ndim)))
+    return StridedLayout(int(offset), _strides(dataset, dtype))
+
+
+def _strides(dataset: Any, dtype: np.dtype[Any]) -> tuple[int, ...]:
+    return stored_strides(_name_in_file(dataset), dataset.shape, dtype.itemsize, range(dataset.ndim))
+
+
+def _grid(dataset: Any) -> list[int]:
+    """How many chunks there are along each dimension."""
+    return [-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True)]
 
 
 def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
@@ -314,6 +340,8 @@ def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
         return "compact dataset: its elements lie inside the metadata"
     if plist.get_external_count():
         return EXTERNAL
+    if dataset.chunks is not None and math.prod(_grid(dataset)) > CHUNKS_MAX:
+        return f"it has {math.prod(_grid(dataset)):,} chunks: too many for a table of them"
     if plist.get_nfilters() and not _codecs(plist):
         codes = [plist.get_filter(i) for i in range(plist.get_nfilters())]
         names = ["gzip" if code == h5py.h5z.FILTER_DEFLATE else name.decode() for code, _, _, name in codes]
@@ -354,12 +382,16 @@ def _codecs(plist: Any) -> tuple[Codec, ...]:
 
 def _chunk_table(dataset: Any) -> ChunkTable:
     """Where each chunk of the grid is, in the grid's shape."""
-    chunks = dataset.chunks
-    grid = [-(-n // c) for n, c in zip(dataset.shape, chunks, strict=True)]
+    chunks, grid = dataset.chunks, _grid(dataset)
     table = ChunkTable(np.full(grid, -1, np.int64), np.zeros(grid, np.int64), np.zeros(grid, np.uint32))
 
     def record(info: Any) -> None:
         place = tuple(at // c for at, c in zip(info.chunk_offset, chunks, strict=True))
+        if any(i >= n for i, n in zip(place, grid, strict=True)) or not 0 <= info.byte_offset < OFFSET_LIMIT:
+            raise FormatError(
+                f"{_name_in_file(dataset)}: the file places a chunk of element {info.chunk_offset} at byte "
+                f"{info.byte_offset}, but the array has shape {dataset.shape} and chunks of {chunks}"
+            )
         table.offsets[place] = info.byte_offset
         table.nbytes[place] = info.size
         table.skipped[place] = info.filter_mask
@@ -385,14 +417,19 @@ def _attributes(holder: Any) -> dict[str, Any]:
     for name in holder.attrs:
         if name in _HOUSEKEEPING:
             continue
-        try:
-            value = holder.attrs[name]
-        except (OSError, RuntimeError, TypeError, ValueError, KeyError):
-            continue
+        value = _attribute(holder, name)
         value = None if isinstance(value, h5py.Empty) else plain(value)
         if is_plain(value):
             found[name] = value
     return found
+
+
+def _attribute(holder: Any, name: str) -> Any:
+    """One attribute; an object, which is no value, where there is none or h5py cannot read it."""
+    try:
+        return holder.attrs[name]
+    except Exception:  # noqa: BLE001  h5py has many
+        return object()
 
 
 def _summaries(file: Any) -> list[Summary]:
@@ -401,7 +438,7 @@ def _summaries(file: Any) -> list[Summary]:
 
     def collect(_: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset):
-            name = item.attrs.get("NAME")
+            name = _attribute(item, "NAME")
             if not (isinstance(name, bytes) and name.startswith(_DIMENSION_ONLY)):
                 datasets.append(item)
 
@@ -413,7 +450,7 @@ def _summaries(file: Any) -> list[Summary]:
 
 def _summary(dataset: Any, attributes: dict[str, Any], named: set[str]) -> Summary:
     name = dataset.name.strip("/")
-    coordinate = dataset.is_scale or name.rpartition("/")[2] in named
+    coordinate = _is_scale(dataset) or name.rpartition("/")[2] in named
     try:
         dtype = _dtype(dataset.file.filename, dataset)
     except UnsupportedError as error:
@@ -423,11 +460,29 @@ def _summary(dataset: Any, attributes: dict[str, Any], named: set[str]) -> Summa
     return Summary(name, dataset.shape, str(dtype), _dimensions(dataset), _words(dataset), attributes, coordinate)
 
 
+def _is_scale(dataset: Any) -> bool:
+    """Whether it is a dimension scale. By its attribute: HDF5's calls for scales crash or hang where one is damaged."""
+    return _attribute(dataset, "CLASS") in (b"DIMENSION_SCALE", "DIMENSION_SCALE")
+
+
 def _dimensions(dataset: Any) -> tuple[str, ...]:
-    if dataset.is_scale and dataset.ndim == 1:
+    if _is_scale(dataset) and dataset.ndim == 1:
         return (dataset.name.rpartition("/")[2],)
-    names = [dim[0].name.rpartition("/")[2] if len(dim) else dim.label for dim in dataset.dims]
+    labels, scales = _attribute(dataset, "DIMENSION_LABELS"), _attribute(dataset, "DIMENSION_LIST")
+    names = [""] * dataset.ndim
+    if isinstance(labels, np.ndarray) and labels.shape == (dataset.ndim,):
+        names = [text(label) if isinstance(label, bytes) else str(label) for label in labels]
+    if isinstance(scales, np.ndarray) and scales.shape == (dataset.ndim,):
+        names = [_name_of_scale(dataset, of_one) or name for of_one, name in zip(scales, names, strict=True)]
     return tuple(names) if any(names) else ()
+
+
+def _name_of_scale(dataset: Any, references: Any) -> str:
+    """Of the first scale of a dimension; empty where it has none, or it is gone."""
+    try:
+        return str(dataset.file[references[0]].name).rpartition("/")[2]
+    except Exception:  # noqa: BLE001  h5py has many
+        return ""
 
 
 def _words(dataset: Any) -> str:
@@ -436,7 +491,7 @@ def _words(dataset: Any) -> str:
     if reason is not None:
         return f"through the HDF5 library: {reason}"
     if dataset.chunks is not None:
-        grid = math.prod(-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))
+        grid = math.prod(_grid(dataset))
         edges = " by ".join(map(str, dataset.chunks))
         coded = "".join(f", {codec.name}" for codec in _codecs(dataset.id.get_create_plist()))
         return f"chunks of {edges}{coded}, {dataset.id.get_num_chunks()} of {grid} stored"

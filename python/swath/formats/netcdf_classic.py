@@ -37,7 +37,7 @@ from swath.formats.description import (
     Summary,
     plain,
     refuse_chunks,
-    strides_of,
+    stored_strides,
     text,
 )
 from swath.formats.files import extend, fresh, opened, whole
@@ -451,10 +451,7 @@ def _check_apart(path: str, file: _File) -> None:
 
 def _layout(path: str, file: _File, variable: _Variable) -> StridedLayout:
     shape = file.shape(variable)
-    try:
-        strides = strides_of(shape, variable.dtype.itemsize, range(len(shape)))
-    except ArgumentError as error:
-        raise FormatError(f"{path}:{variable.name}: the header cannot be true: {error}") from None
+    strides = stored_strides(f"{path}:{variable.name}", shape, variable.dtype.itemsize, range(len(shape)))
     if variable.is_record:
         strides = (file.record_bytes, *strides[1:])
     return StridedLayout(variable.begin, strides)

@@ -25,6 +25,7 @@ from swath.formats.description import (
     refuse_chunks,
     refuse_names,
     refuse_objects,
+    stored_strides,
     strides_of,
     without_metadata,
 )
@@ -53,10 +54,7 @@ def describe(path: str, variable: str | None = None) -> Description:
     refuse_objects(dtype, path)
     if any(n < 0 for n in shape):
         raise FormatError(f"{path}: the header gives the impossible shape {shape}")
-    try:
-        strides = strides_of(shape, dtype.itemsize, checked_order("F" if fortran else "C", len(shape)))
-    except ArgumentError as error:
-        raise FormatError(f"{path}: the header cannot be true: {error}") from None
+    strides = stored_strides(path, shape, dtype.itemsize, checked_order("F" if fortran else "C", len(shape)))
     nbytes = math.prod(shape) * dtype.itemsize
     layout = StridedLayout(offset, strides)
     return whole(

@@ -11,6 +11,7 @@ import math
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from swath.formats.description import (
     Summary,
 )
 from swath.formats.files import store_errors
+from swath.formats.json_fields import Field, json_file
 from swath.formats.zarr_elements import dtype_of_v2, dtype_of_v3, dtype_to_v2, dtype_to_v3, fill_of, fill_to_json
 
 FLAVOURS = ("v3", "v2")
@@ -35,11 +37,14 @@ CHUNK_BYTES = 4 << 20
 
 _DIMENSIONS_OF_V2 = "_ARRAY_DIMENSIONS"
 """The attribute in which xarray keeps the names of dimensions."""
+_SEPARATORS = (".", "/")
+_SHARED_CHUNK_BYTES_MIN = 1 << 10
+"""Of a chunk of a shard where `create` is not told: less, and the index of the shard is no small part of it."""
 
 
 def is_store(path: str) -> bool:
     """Whether a folder holds a Zarr array or group."""
-    return any(os.path.isfile(os.path.join(path, name)) for name in ("zarr.json", ".zarray", ".zgroup"))
+    return any(os.path.exists(os.path.join(path, name)) for name in ("zarr.json", ".zarray", ".zgroup"))
 
 
 def describe(path: str, variable: str | None = None) -> Description:
@@ -61,7 +66,7 @@ def describe(path: str, variable: str | None = None) -> Description:
 
 def variables(path: str) -> list[Summary]:
     """Every array of the store and its groups, also those that Swath cannot read."""
-    found = [(name, folder, _metadata(folder)) for name, folder in _arrays(path, "")]
+    found = [(name, folder, _metadata(folder)) for name, folder in _arrays(path)]
     named = describes_others(_attributes(metadata) for _, _, metadata in found)
     return [_summary(path, name, folder, metadata, named) for name, folder, metadata in found]
 
@@ -119,121 +124,122 @@ def _is_name(name: str) -> bool:
 
 
 def _is_array(folder: str) -> bool:
-    if os.path.isfile(os.path.join(folder, ".zarray")):
+    if os.path.exists(os.path.join(folder, ".zarray")):
         return True
-    return (
-        os.path.isfile(os.path.join(folder, "zarr.json"))
-        and _json(os.path.join(folder, "zarr.json")).get("node_type") == "array"
-    )
-
-
-def _arrays(folder: str, name: str) -> Iterator[tuple[str, str]]:
-    """(name, folder) of every array at or below a node. Folders of chunks are not looked into."""
-    if _is_array(folder):
-        yield name, folder
-        return
-    if not is_store(folder):
-        return
-    with store_errors(folder, "list"), os.scandir(folder) as entries:
-        below = sorted(entry.name for entry in entries if entry.is_dir())
-    for entry in below:
-        yield from _arrays(os.path.join(folder, entry), f"{name}/{entry}".lstrip("/"))
-
-
-def _json(path: str) -> dict[str, Any]:
-    with store_errors(path, "read"), open(path, "rb") as file:
-        text = file.read()
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise FormatError(f"{path}: expected an object of JSON, not {type(value).__name__}")
-    return value
-
-
-def _metadata(folder: str) -> dict[str, Any]:
-    """What the array's file says, with version 2's attributes where version 3 has them."""
     path = os.path.join(folder, "zarr.json")
-    if os.path.isfile(path):
-        metadata = _json(path)
-        if metadata.get("zarr_format") != 3:
-            raise FormatError(f"{path}: zarr_format {metadata.get('zarr_format')!r}; expected 3")
-        return metadata
-    metadata = _json(os.path.join(folder, ".zarray"))
-    if metadata.get("zarr_format") != 2:
-        raise FormatError(f"{folder}/.zarray: zarr_format {metadata.get('zarr_format')!r}; expected 2")
-    attributes = os.path.join(folder, ".zattrs")
-    return {**metadata, "attributes": _json(attributes) if os.path.isfile(attributes) else {}}
+    return os.path.exists(path) and json_file(path).of("node_type").text(("array", "group")) == "array"
 
 
-def _attributes(metadata: dict[str, Any]) -> dict[str, Any]:
-    found = metadata.get("attributes") or {}
-    return {k: v for k, v in found.items() if k != _DIMENSIONS_OF_V2} if isinstance(found, dict) else {}
+def _arrays(path: str) -> Iterator[tuple[str, str]]:
+    """(name, folder) of every array at or below a node, by name. Folders of chunks are not looked into.
+
+    A group that is a link to one that was found before, such as one that it lies in, is not looked into again.
+    """
+    found: set[tuple[int, int]] = set()
+    waiting = [("", path)]
+    while waiting:
+        name, folder = waiting.pop()
+        if _is_array(folder):
+            yield name, folder
+            continue
+        if not is_store(folder):
+            continue
+        with store_errors(folder, "list"), os.scandir(folder) as entries:
+            status = os.stat(folder)
+            below = sorted((entry.name for entry in entries if entry.is_dir()), reverse=True)
+        if (status.st_dev, status.st_ino) not in found:
+            found.add((status.st_dev, status.st_ino))
+            waiting += [(f"{name}/{entry}".lstrip("/"), os.path.join(folder, entry)) for entry in below]
 
 
-def _dimensions(metadata: dict[str, Any]) -> tuple[str, ...]:
-    names = metadata.get("dimension_names") or (metadata.get("attributes") or {}).get(_DIMENSIONS_OF_V2)
-    return tuple(str(n) if n is not None else "" for n in names) if isinstance(names, list) else ()
+@dataclass(frozen=True)
+class _Metadata:
+    """What an array's files say of it: of version 2 the attributes have a file of their own."""
+
+    array: Field
+    attributes: Field
+    version: int
 
 
-def _describe(path: str, variable: str | None, folder: str, metadata: dict[str, Any]) -> Description:
+def _metadata(folder: str) -> _Metadata:
+    path = os.path.join(folder, "zarr.json")
+    version = 3
+    if os.path.exists(path):
+        array = json_file(path)
+        attributes = array.of("attributes")
+    else:
+        version = 2
+        array = json_file(os.path.join(folder, ".zarray"))
+        beside = os.path.join(folder, ".zattrs")
+        attributes = json_file(beside) if os.path.exists(beside) else Field({}, beside)
+    array.of("zarr_format").integer(version, version)
+    return _Metadata(array, attributes, version)
+
+
+def _attributes(metadata: _Metadata) -> dict[str, Any]:
+    return {k: v for k, v in metadata.attributes.members().items() if k != _DIMENSIONS_OF_V2}
+
+
+def _dimensions(metadata: _Metadata, ndim: int) -> tuple[str, ...]:
+    names = metadata.array.of("dimension_names")
+    if metadata.version == 3 and names.value is not None:
+        found = tuple(name.text(default="") for name in names.items())
+        if len(found) != ndim:
+            raise names.wrong(f"{ndim} names")
+        return found
+    others = metadata.attributes.members().get(_DIMENSIONS_OF_V2)  # the user's, who may mean something else by it
+    return tuple(others) if isinstance(others, list) and all(isinstance(n, str) for n in others) else ()
+
+
+def _describe(path: str, variable: str | None, folder: str, metadata: _Metadata) -> Description:
     where = path if variable is None else f"{path}:{variable}"
-    shape = _extents(metadata, "shape", where, least=0)
-    dtype, layout = (_v3 if metadata["zarr_format"] == 3 else _v2)(metadata, folder, shape, where)
+    shape = metadata.array.of("shape").lengths(least=0)
+    _dimensions(metadata, len(shape))
+    dtype, layout = (_v3 if metadata.version == 3 else _v2)(metadata.array, folder, shape)
     if len(layout.chunk_shape) != len(shape):
         raise FormatError(f"{where}: chunks of {layout.chunk_shape} for an array of shape {shape}")
-    fill = fill_of(metadata.get("fill_value"), dtype, where)
+    fill = fill_of(metadata.array.of("fill_value"), dtype)
     return Description(path, "zarr", variable, shape, dtype, layout, fill, _attributes(metadata))
 
 
-def _extents(holder: Any, key: str, where: str, *, least: int) -> tuple[int, ...]:
-    found = holder.get(key) if isinstance(holder, dict) else None
-    if not isinstance(found, list) or any(type(n) is not int or not least <= n < 2**63 for n in found):
-        raise FormatError(f"{where}: {key}: expected a list of integers from {least} on, not {found!r}")
-    return tuple(found)
-
-
-def _v2(metadata: dict[str, Any], folder: str, shape: tuple[int, ...], where: str) -> tuple[np.dtype[Any], CodedLayout]:
-    dtype = dtype_of_v2(metadata.get("dtype"), where)
-    order = metadata.get("order", "C")
-    if order not in ("C", "F"):
-        raise FormatError(f"{where}: order {order!r}; expected C or F")
-    codecs = zarr_codecs.codecs_of_v2(metadata.get("filters"), metadata.get("compressor"), dtype.itemsize, where)
-    separator = _separator(metadata.get("dimension_separator", "."), where)
+def _v2(array: Field, folder: str, shape: tuple[int, ...]) -> tuple[np.dtype[Any], CodedLayout]:
+    dtype = dtype_of_v2(array.of("dtype"))
+    order = array.of("order").text(("C", "F"), default="C")
+    codecs = zarr_codecs.codecs_of_v2(array.of("filters"), array.of("compressor"), dtype.itemsize)
+    separator = array.of("dimension_separator").text(_SEPARATORS, default=".")
     dimensions = tuple(range(len(shape)))
     return dtype, CodedLayout(
         folder,
-        _extents(metadata, "chunks", where, least=1),
+        array.of("chunks").lengths(least=1),
         dimensions if order == "C" else dimensions[::-1],
         codecs,
         ChunkFiles("", separator, "0"),
     )
 
 
-def _v3(metadata: dict[str, Any], folder: str, shape: tuple[int, ...], where: str) -> tuple[np.dtype[Any], CodedLayout]:
-    _refuse_extensions(metadata, where)
-    dtype = dtype_of_v3(metadata.get("data_type"), where)
-    grid = metadata.get("chunk_grid")
-    if not isinstance(grid, dict) or grid.get("name") != "regular":
-        raise UnsupportedError(f"{where}: chunk_grid {grid!r}; Swath reads regular ones")
-    chunks = _extents(grid.get("configuration"), "chunk_shape", where, least=1)
-    files = _chunk_files(metadata.get("chunk_key_encoding"), where)
-    chain = zarr_codecs.chain_of_v3(metadata.get("codecs"), len(shape), dtype.itemsize, where)
+def _v3(array: Field, folder: str, shape: tuple[int, ...]) -> tuple[np.dtype[Any], CodedLayout]:
+    _refuse_extensions(array)
+    dtype = dtype_of_v3(array.of("data_type"))
+    grid, settings = array.of("chunk_grid").named()
+    if grid != "regular":
+        raise UnsupportedError(f"{array.file}: chunk_grid {grid!r}; Swath reads regular ones")
+    chunks = settings.of("chunk_shape").lengths(least=1)
+    files = _chunk_files(array.of("chunk_key_encoding"))
+    chain = zarr_codecs.chain_of_v3(array.of("codecs"), len(shape), dtype.itemsize)
     places: ChunkFiles | Shards = files
     if chain.sharding is not None:
-        shard_shape, chunks = chunks, _extents(chain.sharding, "chunk_shape", where, least=1)
+        shard_shape, chunks = chunks, chain.sharding.of("chunk_shape").lengths(least=1)
         if len(chunks) != len(shard_shape) or any(s % c for s, c in zip(shard_shape, chunks, strict=True)):
-            raise FormatError(f"{where}: shards of {shard_shape} are not whole chunks of {chunks}")
-        places = _shards(files, shard_shape, chain.sharding, where)
-        chain = zarr_codecs.chain_of_v3(chain.sharding.get("codecs"), len(shape), dtype.itemsize, where)
+            raise FormatError(f"{array.file}: shards of {shard_shape} are not whole chunks of {chunks}")
+        places = _shards(files, shard_shape, chain.sharding)
+        chain = zarr_codecs.chain_of_v3(chain.sharding.of("codecs"), len(shape), dtype.itemsize)
         if chain.sharding is not None:
-            raise UnsupportedError(f"{where}: shards within shards; Swath reads one level")
+            raise UnsupportedError(f"{array.file}: shards within shards; Swath reads one level")
     stored = dtype.newbyteorder("<" if chain.endian == "<" else ">")  # of every field of a structure
     return stored, CodedLayout(folder, chunks, chain.order, chain.codecs, places)
 
 
-def _refuse_extensions(metadata: dict[str, Any], where: str) -> None:
+def _refuse_extensions(array: Field) -> None:
     """Version 3: what a reader does not know it must not ignore, unless that is allowed."""
     known = {
         *("zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value"),
@@ -241,55 +247,46 @@ def _refuse_extensions(metadata: dict[str, Any], where: str) -> None:
     }
     unknown = [
         key
-        for key, value in metadata.items()
+        for key, value in array.members().items()
         if key not in known and not (isinstance(value, dict) and value.get("must_understand") is False)
     ]
-    if metadata.get("storage_transformers"):
+    if any(array.of("storage_transformers").items()):
         unknown.append("storage_transformers")
     if unknown:
-        raise UnsupportedError(f"{where}: the metadata have what Swath does not know: {', '.join(unknown)}")
+        raise UnsupportedError(f"{array.file}: the metadata have what Swath does not know: {', '.join(unknown)}")
 
 
-def _separator(separator: Any, where: str) -> str:
-    if separator not in (".", "/"):
-        raise FormatError(f'{where}: separator {separator!r} of chunk names; expected "." or "/"')
-    return str(separator)
-
-
-def _chunk_files(encoding: Any, where: str) -> ChunkFiles:
-    name = encoding.get("name") if isinstance(encoding, dict) else encoding
-    settings = (encoding.get("configuration") or {}) if isinstance(encoding, dict) else {}
+def _chunk_files(encoding: Field) -> ChunkFiles:
+    name, settings = encoding.named()
+    separator = settings.of("separator")
     if name == "default":
-        separator = _separator(settings.get("separator", "/"), where)
-        return ChunkFiles(f"c{separator}", separator, "c")
+        between = separator.text(_SEPARATORS, default="/")
+        return ChunkFiles(f"c{between}", between, "c")
     if name == "v2":
-        return ChunkFiles("", _separator(settings.get("separator", "."), where), "0")
-    raise UnsupportedError(f"{where}: chunk_key_encoding {encoding!r}; Swath reads default and v2")
+        return ChunkFiles("", separator.text(_SEPARATORS, default="."), "0")
+    raise UnsupportedError(f"{encoding.file}: chunk_key_encoding {name!r}; Swath reads default and v2")
 
 
-def _shards(files: ChunkFiles, shape: tuple[int, ...], settings: dict[str, Any], where: str) -> Shards:
-    location = settings.get("index_location", "end")
-    if location not in ("start", "end"):
-        raise FormatError(f"{where}: index_location {location!r}; expected start or end")
-    index = zarr_codecs.chain_of_v3(settings.get("index_codecs"), len(shape) + 1, 8, where)
+def _shards(files: ChunkFiles, shape: tuple[int, ...], settings: Field) -> Shards:
+    location = settings.of("index_location").text(("start", "end"), default="end")
+    codecs = settings.of("index_codecs")
+    index = zarr_codecs.chain_of_v3(codecs, len(shape) + 1, 8)
     if index.endian != "<" or index.order != tuple(range(len(shape) + 1)) or index.sharding is not None:
-        raise UnsupportedError(
-            f"{where}: index_codecs {settings.get('index_codecs')!r}; Swath reads little-endian ones"
-        )
+        raise UnsupportedError(f"{codecs.file}: {codecs.key} {codecs.value!r}; Swath reads little-endian ones")
     if any(codec.name not in ("crc32c", "fletcher32") for codec in index.codecs):
-        raise UnsupportedError(f"{where}: a compressed index of shards has no known length")
+        raise UnsupportedError(f"{codecs.file}: a compressed index of shards has no known length")
     return Shards(files, shape, index.codecs, location == "end")
 
 
-def _summary(path: str, name: str, folder: str, metadata: dict[str, Any], named: set[str]) -> Summary:
+def _summary(path: str, name: str, folder: str, metadata: _Metadata, named: set[str]) -> Summary:
     attributes = _attributes(metadata)
-    dimensions = _dimensions(metadata)
+    shape = metadata.array.of("shape").lengths(least=0)
+    dimensions = _dimensions(metadata, len(shape))
     short = name.rpartition("/")[2]
     coordinate = short in named or dimensions == (short,)
     try:
         found = _describe(path, name or None, folder, metadata)
     except UnsupportedError as error:
-        shape = tuple(n for n in metadata.get("shape", ()) if isinstance(n, int))
         return Summary(name or None, shape, "?", dimensions, f"unsupported: {error}", attributes, True)
     coordinate = coordinate or found.dtype.kind not in "biufc"
     return Summary(name or None, found.shape, str(found.dtype), dimensions, str(found.layout), attributes, coordinate)
@@ -358,18 +355,27 @@ def chunks_and_shards(
         if given is not None and (len(given) != len(shape) or any(n < 1 for n in given)):
             raise ArgumentError(f"{words} {tuple(given)}: expected one positive length for each of {shape}")
     if chunks is None:
-        lengths = [max(n, 1) for n in (shape if shards is None else shards)]
-        while math.prod(lengths) * dtype.itemsize > CHUNK_BYTES and max(lengths) > 1:
-            longest = lengths.index(max(lengths))
-            lengths[longest] = _half(lengths[longest], even=shards is not None)
-        chunks = tuple(lengths)
+        chunks = _default_chunks(shape if shards is None else shards, dtype.itemsize, whole_parts=shards is not None)
     if shards is not None and any(s % c for s, c in zip(shards, chunks, strict=True)):
         raise ArgumentError(f"shards {shards} are not whole chunks of {chunks}")
     return chunks, shards
 
 
-def _half(length: int, *, even: bool) -> int:
-    """About half of it; `even`: a divisor, the largest that is no more than half."""
-    if not even:
-        return -(-length // 2)
-    return next(length // n for n in range(2, length + 1) if length % n == 0)
+def _default_chunks(shape: tuple[int, ...], itemsize: int, *, whole_parts: bool) -> tuple[int, ...]:
+    """Of about CHUNK_BYTES, the longest dimensions halved; `whole_parts`: divisors of the shape, which is a shard's."""
+    lengths = [max(n, 1) for n in shape]
+    while math.prod(lengths) * itemsize > CHUNK_BYTES and max(lengths) > 1:
+        longest = lengths.index(max(lengths))
+        lengths[longest] = _largest_part(lengths[longest]) if whole_parts else -(-lengths[longest] // 2)
+    nbytes = math.prod(lengths) * itemsize
+    if whole_parts and nbytes < min(_SHARED_CHUNK_BYTES_MIN, math.prod(shape) * itemsize):
+        raise ArgumentError(
+            f"shards {shape}: no chunks of a good size divide them, the best have {nbytes} bytes; give chunks=, or "
+            "shards whose lengths have small divisors"
+        )
+    return tuple(lengths)
+
+
+def _largest_part(length: int) -> int:
+    """The largest divisor that is no more than half of it, if it is above a 65536th, else 1."""
+    return next((length // n for n in range(2, min(math.isqrt(length), 1 << 16) + 1) if length % n == 0), 1)

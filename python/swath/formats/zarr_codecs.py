@@ -12,6 +12,7 @@ from typing import Any
 from swath import _core
 from swath.errors import ArgumentError, FormatError, UnsupportedError
 from swath.formats.description import Codec
+from swath.formats.json_fields import Field
 
 _BLOSC_SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
 _BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
@@ -33,121 +34,97 @@ class Chain:
     order: tuple[int, ...]
     endian: str
     codecs: tuple[Codec, ...]
-    sharding: dict[str, Any] | None = None
+    sharding: Field | None = None
 
 
-def chain_of_v3(codecs: Any, ndim: int, itemsize: int, where: str) -> Chain:
+def chain_of_v3(codecs: Field, ndim: int, itemsize: int) -> Chain:
     """The codecs of an array of `ndim` dimensions; UnsupportedError for one that Swath has not."""
-    if not isinstance(codecs, list) or not codecs:
-        raise FormatError(f"{where}: codecs: expected a list of codecs, not {codecs!r}")
+    several = list(codecs.items())
     order = tuple(range(ndim))
     endian = ""
     found: list[Codec] = []
-    for position, codec in enumerate(codecs):
-        name, settings = _named(codec, where)
+    for codec in several:
+        name, settings = codec.named()
         if name == "transpose" and not endian:
-            order = tuple(order[d] for d in _permutation(settings.get("order"), ndim, where))
+            order = tuple(order[d] for d in _permutation(settings.of("order"), ndim))
         elif name == "bytes" and not endian:
-            endian = _endian(settings, where)
+            endian = "<" if settings.of("endian").text(("little", "big"), default="little") == "little" else ">"
         elif name == "sharding_indexed" and not endian:
-            if position > 0 or len(codecs) > 1:
-                raise UnsupportedError(f"{where}: Swath reads shards that no other codec changes, not {codecs!r}")
+            if len(several) > 1:
+                raise UnsupportedError(f"{codecs.file}: {codecs.key}: Swath reads shards that no other codec changes")
             return Chain(order, "<", (), settings)
         elif endian:
-            found.append(_codec_of(name.removeprefix("numcodecs."), settings, itemsize, where))
+            found.append(_codec_of(name.removeprefix("numcodecs."), settings, itemsize))
         else:
-            raise UnsupportedError(f"{where}: codec {name!r} is not one of transpose, bytes and sharding_indexed")
+            raise UnsupportedError(f"{codec.file}: codec {name!r} is not one of transpose, bytes and sharding_indexed")
     if not endian:
-        raise FormatError(f'{where}: codecs have none that makes bytes, such as {{"name": "bytes"}}')
+        raise codecs.wrong('codecs of which one makes bytes, such as {"name": "bytes"}')
     return Chain(order, endian, tuple(found))
 
 
-def _named(codec: Any, where: str) -> tuple[str, dict[str, Any]]:
-    """Name and configuration; a name alone is short for one without."""
-    if isinstance(codec, str):
-        return codec, {}
-    if not isinstance(codec, dict) or not isinstance(codec.get("name"), str):
-        raise FormatError(f"{where}: codec {codec!r} has no name")
-    settings = codec.get("configuration") or {}
-    if not isinstance(settings, dict):
-        raise FormatError(f"{where}: codec {codec['name']!r}: configuration {settings!r} is no object")
-    return codec["name"], settings
+def _permutation(order: Field, ndim: int) -> tuple[int, ...]:
+    if order.value in ("C", "F"):
+        return tuple(range(ndim)) if order.value == "C" else tuple(reversed(range(ndim)))
+    found = order.lengths(least=0)
+    if sorted(found) != list(range(ndim)):
+        raise order.wrong(f"each of the {ndim} dimensions that transpose is to reorder once")
+    return found
 
 
-def _permutation(order: Any, ndim: int, where: str) -> tuple[int, ...]:
-    if order == "C":
-        return tuple(range(ndim))
-    if order == "F":
-        return tuple(reversed(range(ndim)))
-    if not isinstance(order, list) or sorted(map(str, order)) != sorted(map(str, range(ndim))):
-        raise FormatError(f"{where}: transpose: order {order!r} is no permutation of {ndim} dimensions")
-    return tuple(order)
-
-
-def _endian(settings: Mapping[str, Any], where: str) -> str:
-    endian = settings.get("endian") or "little"
-    if endian not in ("little", "big"):
-        raise FormatError(f"{where}: bytes: endian {endian!r}; expected little or big")
-    return "<" if endian == "little" else ">"
-
-
-def codecs_of_v2(filters: Any, compressor: Any, itemsize: int, where: str) -> tuple[Codec, ...]:
+def codecs_of_v2(filters: Field, compressor: Field, itemsize: int) -> tuple[Codec, ...]:
     """Filters and compressor of version 2, in the order of encoding."""
-    found = []
-    for codec in [*(filters or []), *([compressor] if compressor else [])]:
-        if not isinstance(codec, dict) or not isinstance(codec.get("id"), str):
-            raise FormatError(f"{where}: codec {codec!r} has no id")
-        found.append(_codec_of(codec["id"], codec, itemsize, where))
-    return tuple(found)
+    several = [*filters.items(), *([compressor] if compressor.value is not None else [])]
+    return tuple(_codec_of(codec.of("id").text(), codec, itemsize) for codec in several)
 
 
-def _codec_of(name: str, settings: Mapping[str, Any], itemsize: int, where: str) -> Codec:
+def _codec_of(name: str, settings: Field, itemsize: int) -> Codec:
     """The core's codec; FormatError for a configuration that cannot be."""
-    if name == "crc32c" and settings.get("location") == "start":
-        raise UnsupportedError(f"{where}: crc32c at the start of a chunk")
     try:
         _core.check_codec(name)
-        return Codec(name, tuple(_settings_of(name, settings, itemsize).items()))
     except UnsupportedError as error:
-        raise UnsupportedError(f"{where}: {error}") from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{where}: codec {name}: the configuration {dict(settings)} cannot be: {error!r}") from None
+        raise UnsupportedError(f"{settings.file}: {error}") from None
+    if name == "crc32c" and settings.of("location").text(("start", "end"), default="end") == "start":
+        raise UnsupportedError(f"{settings.file}: crc32c at the start of a chunk")
+    return Codec(name, tuple(_settings_of(name, settings, itemsize).items()))
 
 
-def _settings_of(name: str, settings: Mapping[str, Any], itemsize: int) -> dict[str, int | str]:
+def _settings_of(name: str, settings: Field, itemsize: int) -> dict[str, int | str]:
     if name == "blosc":
-        compressor = str(settings.get("cname", "lz4"))
-        if compressor not in _BLOSC_COMPRESSORS:
-            raise ValueError(compressor)
-        shuffle = settings.get("shuffle", 1)
-        if shuffle == -1:  # numcodecs: bits of single bytes, else bytes
-            shuffle = 2 if itemsize == 1 else 1
         return {
-            "compressor": compressor,
-            "level": _level(name, settings.get("clevel")),
-            "shuffle": _BLOSC_SHUFFLES[shuffle] if isinstance(shuffle, str) else int(shuffle),
-            "element_bytes": int(settings.get("typesize") or itemsize),
-            "block_bytes": int(settings.get("blocksize") or 0),
+            "compressor": settings.of("cname").text(_BLOSC_COMPRESSORS, default="lz4"),
+            "level": _level(name, settings.of("clevel")),
+            "shuffle": _shuffle(settings.of("shuffle"), itemsize),
+            "element_bytes": _size(settings.of("typesize"), itemsize),
+            "block_bytes": _size(settings.of("blocksize"), 0),
         }
     if name == "shuffle":
-        return {"element_bytes": int(settings.get("elementsize") or 4)}
+        return {"element_bytes": _size(settings.of("elementsize"), 4)}
     if name == "zstd":
-        return {"level": _level(name, settings.get("level")), "checksum": int(bool(settings.get("checksum")))}
+        return {"level": _level(name, settings.of("level")), "checksum": int(settings.of("checksum").flag())}
     if name == "lz4":
-        return {"level": int(settings.get("acceleration") or 1)}
+        return {"level": _size(settings.of("acceleration"), 1)}
     if name in ("gzip", "zlib"):
-        return {"level": _level(name, settings.get("level"))}
+        return {"level": _level(name, settings.of("level"))}
     return {}
 
 
-def _level(name: str, level: Any) -> int:
-    chosen = _DEFAULT_LEVELS[name] if level is None else int(level)
+def _shuffle(shuffle: Field, itemsize: int) -> int:
+    if isinstance(shuffle.value, str):
+        return _BLOSC_SHUFFLES[shuffle.text(tuple(_BLOSC_SHUFFLES))]
+    found = shuffle.integer(-1, 2, default=1)
+    return found if found >= 0 else (2 if itemsize == 1 else 1)  # numcodecs: bits of single bytes, else bytes
+
+
+def _size(size: Field, default: int) -> int:
+    """Of an element or a block; 0 stands for the default."""
+    return size.integer(0, 2**31 - 1, default=0) or default
+
+
+def _level(name: str, level: Field) -> int:
     low, high = _LEVELS[name]
-    if chosen == -1 and name in ("gzip", "zlib"):
+    if level.value == -1 and name in ("gzip", "zlib"):
         return 6  # what zlib takes it for
-    if not low <= chosen <= high:
-        raise ValueError(f"level {chosen} is not {low} to {high}")
-    return chosen
+    return level.integer(low, high, default=_DEFAULT_LEVELS[name])
 
 
 def asked_codecs(codecs: Any, itemsize: int) -> tuple[Codec, ...]:
@@ -167,11 +144,11 @@ def asked_codecs(codecs: Any, itemsize: int) -> tuple[Codec, ...]:
 
 
 def _asked_codec(codec: Any, itemsize: int) -> Codec:
-    name, settings = _named(dict(codec) if isinstance(codec, Mapping) else codec, "codecs")
+    name, settings = Field(dict(codec) if isinstance(codec, Mapping) else codec, "codecs").named()
     name = name.removeprefix("numcodecs.")
     if name == "shuffle":
-        settings = {"elementsize": itemsize, **settings}
-    return _codec_of(name, settings, itemsize, "codecs")
+        settings = Field({"elementsize": itemsize, **settings.members()}, settings.file, settings.key)
+    return _codec_of(name, settings, itemsize)
 
 
 def codec_to_v3(codec: Codec) -> dict[str, Any]:

@@ -7,15 +7,15 @@ version 2, "Data type encoding" and "Fill value encoding". Byte order is part of
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 from typing import Any
 
 import numpy as np
 from numpy.lib.format import descr_to_dtype
 
-from swath.errors import ArgumentError, FormatError, UnsupportedError
+from swath.errors import ArgumentError, UnsupportedError
 from swath.formats.description import checked_dtype, fields_in_order
+from swath.formats.json_fields import Field
 
 _NUMBERS = {
     "bool": "?",
@@ -27,40 +27,57 @@ _NAMES = {np.dtype(code).str[1:]: name for name, code in _NUMBERS.items()}
 _TIMES = {"numpy.datetime64": "M8", "numpy.timedelta64": "m8"}
 _TEXTS = {"null_terminated_bytes": ("S", 1), "raw_bytes": ("V", 1), "fixed_length_utf32": ("U", 4)}
 """Names of types of a given number of bytes: NumPy's code, and bytes of its unit."""
+_BYTES_MAX = 2**31 - 1
+"""Of an element, for NumPy."""
 
 
-def dtype_of_v3(data_type: Any, where: str) -> np.dtype[Any]:
+def dtype_of_v3(data_type: Field) -> np.dtype[Any]:
     """The dtype, little-endian: what the codec `bytes` says of the order is not known here.
 
     Raises UnsupportedError for elements that are not a fixed number of bytes, or of a type that NumPy has not.
     """
-    name: Any = data_type
-    settings: dict[str, Any] = {}
-    if isinstance(data_type, dict):
-        name, settings = data_type.get("name"), data_type.get("configuration") or {}
-    try:
-        if name in _NUMBERS:
-            return np.dtype(_NUMBERS[name]).newbyteorder("<")
-        if isinstance(name, str) and name[:1] == "r" and name[1:].isdigit() and int(name[1:]) % 8 == 0:
-            return checked_dtype(f"V{int(name[1:]) // 8}")
-        if name in _TIMES:
-            return np.dtype(f"<{_TIMES[name]}[{int(settings['scale_factor'])}{settings['unit']}]")
-        if name in _TEXTS:
-            code, unit = _TEXTS[name]
-            return checked_dtype(f"<{code}{int(settings['length_bytes']) // unit}")
-        if name in ("structured", "struct"):
-            return checked_dtype([(field, dtype_of_v3(kind, where)) for field, kind in _fields(settings)])
-    except (KeyError, TypeError, ValueError, ArgumentError) as error:
-        raise FormatError(f"{where}: data_type {data_type!r} cannot be: {error}") from None
+    name, settings = data_type.named()
+    if name in _NUMBERS:
+        return np.dtype(_NUMBERS[name]).newbyteorder("<")
+    if name in _TIMES:
+        scale = settings.of("scale_factor").integer(1, 2**31 - 1)
+        return _dtype(f"<{_TIMES[name]}[{scale}{settings.of('unit').text()}]", data_type)
+    if name in _TEXTS:
+        code, unit = _TEXTS[name]
+        return _dtype(f"<{code}{settings.of('length_bytes').integer(1, _BYTES_MAX) // unit}", data_type)
+    if name in ("structured", "struct"):
+        return _dtype([(_name_of(f), dtype_of_v3(_type_of(f))) for f in settings.of("fields").items()], data_type)
+    bits = name[1:]
+    if name[:1] == "r" and bits.isdecimal() and bits.isascii() and len(bits) < 12 and int(bits) % 8 == 0:
+        return _dtype(f"V{int(bits) // 8}", data_type)
     raise UnsupportedError(
-        f"{where}: elements of data_type {data_type!r} are not numbers, or a fixed number of bytes that NumPy knows; "
-        "read it with zarr"
+        f"{data_type.file}: elements of data_type {name!r} are not numbers, or a fixed number of bytes that NumPy "
+        "knows; read it with zarr"
     )
 
 
-def _fields(settings: Any) -> list[tuple[str, Any]]:
-    """Fields of a structure: [name, type], or {"name": …, "data_type": …}."""
-    return [(f["name"], f["data_type"]) if isinstance(f, dict) else (f[0], f[1]) for f in settings["fields"]]
+def _dtype(spelled: Any, stored: Field) -> np.dtype[Any]:
+    """The dtype that NumPy makes of what `stored` says; FormatError where it makes none."""
+    try:
+        return checked_dtype(spelled)
+    except ArgumentError as error:
+        raise stored.wrong(f"a dtype ({error})") from None
+
+
+def _name_of(field: Field) -> str:
+    """Of a field of a structure: {"name": …, "data_type": …}, or [name, type]."""
+    return (field.of("name") if isinstance(field.value, dict) else _pair(field)[0]).text()
+
+
+def _type_of(field: Field) -> Field:
+    return field.of("data_type") if isinstance(field.value, dict) else _pair(field)[1]
+
+
+def _pair(field: Field) -> list[Field]:
+    found = list(field.items())
+    if len(found) != 2:
+        raise field.wrong("a name and a type")
+    return found
 
 
 def dtype_to_v3(dtype: np.dtype[Any]) -> Any:
@@ -81,25 +98,33 @@ def dtype_to_v3(dtype: np.dtype[Any]) -> Any:
     )
 
 
-def dtype_of_v2(stored: Any, where: str) -> np.dtype[Any]:
+def dtype_of_v2(stored: Field) -> np.dtype[Any]:
     """The dtype with its byte order; UnsupportedError for objects."""
+    spelled = _structure(stored) if isinstance(stored.value, list) else stored.text()
     try:
-        dtype: np.dtype[Any] = descr_to_dtype(_structure(stored)) if isinstance(stored, list) else np.dtype(str(stored))
-    except (IndexError, KeyError, TypeError, ValueError, SyntaxError) as error:
-        raise FormatError(f"{where}: dtype {stored!r} cannot be: {error}") from None
-    if dtype.hasobject or dtype.itemsize == 0:
+        dtype: np.dtype[Any] = descr_to_dtype(spelled) if isinstance(spelled, list) else np.dtype(spelled)
+    except Exception as error:  # noqa: BLE001  NumPy lets many kinds escape from its parser
+        raise stored.wrong(f"a dtype ({error})") from None
+    if dtype.hasobject or dtype.itemsize == 0 or dtype.subdtype is not None:
         raise UnsupportedError(
-            f"{where}: elements of dtype {stored!r} are not a fixed number of bytes; read it with zarr"
+            f"{stored.file}: elements of dtype {spelled!r} are not a fixed number of bytes; read it with zarr"
         )
     return dtype
 
 
-def _structure(fields: list[Any]) -> list[Any]:
-    """Fields of a structure, which JSON has as lists, as NumPy takes them; void fields without a name are padding."""
-    return [
-        (field[0], _structure(field[1]) if isinstance(field[1], list) else field[1], *map(tuple, field[2:]))
-        for field in fields
-    ]
+def _structure(fields: Field) -> list[Any]:
+    """Fields of a structure, which JSON has as lists, as NumPy takes them: name, type, and the shape of a subarray.
+
+    Fields of bytes without a name are padding.
+    """
+    found: list[Any] = []
+    for field in fields.items():
+        parts = list(field.items())
+        if len(parts) not in (2, 3):
+            raise field.wrong("a name, a type and at most a shape")
+        kind = _structure(parts[1]) if isinstance(parts[1].value, list) else parts[1].text()
+        found.append((parts[0].text(), kind, *(shape.lengths(least=0) for shape in parts[2:])))
+    return found
 
 
 def dtype_to_v2(dtype: np.dtype[Any]) -> Any:
@@ -116,51 +141,76 @@ def _has_titles(fields: Any) -> bool:
     return isinstance(fields, list) and any(isinstance(name, tuple) or _has_titles(of) for name, of, *_ in fields)
 
 
-def fill_of(stored: Any, dtype: np.dtype[Any], where: str) -> bytes:
+def fill_of(stored: Field, dtype: np.dtype[Any]) -> bytes:
     r"""One element of `dtype` from `fill_value`; null is all zero bytes. FormatError where it is none.
 
-    >>> fill_of("0x7fc00000", np.dtype("<f4"), "")
+    >>> fill_of(Field("0x7fc00000", ""), np.dtype("<f4"))
     b'\x00\x00\xc0\x7f'
     """
-    if stored is None:
+    if stored.value is None:
         return bytes(dtype.itemsize)
     try:
-        return _fill_of(stored, dtype)
-    except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
-        raise FormatError(f"{where}: fill_value {stored!r} is not a value of dtype {dtype} ({error})") from None
+        return _fill_of(stored.value, dtype)
+    except (ValueError, OverflowError) as error:  # as NumPy and base64 say it
+        raise stored.wrong(f"a value of dtype {dtype} ({error})") from None
 
 
 def _fill_of(stored: Any, dtype: np.dtype[Any]) -> bytes:
     if dtype.names is not None and isinstance(stored, dict):
         element = np.zeros((), dtype)
         for name in dtype.names:
+            if name not in stored:
+                raise ValueError(f"no field {name!r}")
             element[name] = np.frombuffer(_fill_of(stored[name], dtype[name]), dtype[name])[0]
         return element.tobytes()
-    if dtype.kind in "SV":
-        if isinstance(stored, list):  # raw bytes, as numbers
-            raw = bytes(stored)
-        elif stored in (0, ""):
-            raw = b""
-        else:
-            raw = base64.b64decode(stored, validate=True)
-        if len(raw) > dtype.itemsize:
-            raise ValueError(f"{len(raw)} bytes")
-        return raw.ljust(dtype.itemsize, b"\0")
+    return _raw_fill(stored, dtype) if dtype.names is not None or dtype.kind in "SV" else _fill(stored, dtype)
+
+
+def _raw_fill(stored: Any, dtype: np.dtype[Any]) -> bytes:
+    if isinstance(stored, list) and all(isinstance(n, int) for n in stored):  # raw bytes, as numbers
+        raw = bytes(stored)
+    elif stored in (0, ""):
+        raw = b""
+    elif isinstance(stored, str):
+        raw = base64.b64decode(stored, validate=True)
+    else:
+        raise ValueError("neither bytes nor their base64")
+    if len(raw) > dtype.itemsize:
+        raise ValueError(f"{len(raw)} bytes")
+    return raw.ljust(dtype.itemsize, b"\0")
+
+
+def _fill(stored: Any, dtype: np.dtype[Any]) -> bytes:
+    """Of numbers, times and text."""
     if dtype.kind == "c":
-        real, imaginary = stored if isinstance(stored, list) else (stored, 0)
+        parts = stored if isinstance(stored, list) else [stored, 0]
         part = np.dtype(dtype.str.replace("c", "f")[:2] + str(dtype.itemsize // 2))
-        return _fill_of(real, part) + _fill_of(imaginary, part)
+        if len(parts) != 2:
+            raise ValueError(f"{len(parts)} parts of a complex number")
+        return b"".join(_fill(number, part) for number in parts)
     if dtype.kind == "f" and isinstance(stored, str) and stored[:2] == "0x":
         bits = bytes.fromhex(stored[2:])
         if len(bits) != dtype.itemsize:
             raise ValueError(f"{len(bits)} bytes")
         return bits if dtype.str[0] == ">" else bits[::-1]
-    if dtype.kind == "U" and stored == 0:
-        stored = ""
-    if isinstance(stored, bool) != (dtype.kind == "b") and not (dtype.kind == "b" and stored in (0, 1)):
-        raise ValueError("a bool for a number" if dtype.kind != "b" else "no bool")
-    value = float(stored) if dtype.kind == "f" else stored  # also "NaN", "Infinity" and "-Infinity"
-    return np.array(value, dtype=dtype).tobytes()
+    with np.errstate(all="ignore"):  # a number that is too large for a float is infinite
+        return np.array(_value(stored, dtype.kind), dtype=dtype).tobytes()
+
+
+def _value(stored: Any, kind: str) -> Any:
+    """What NumPy makes an element of that kind of; ValueError for what is no such thing."""
+    is_number = isinstance(stored, int | float) and not isinstance(stored, bool)
+    if kind == "b" and (isinstance(stored, bool) or (is_number and stored in (0, 1))):
+        return bool(stored)
+    if kind == "f" and (is_number or isinstance(stored, str)):
+        return float(stored)  # also of "NaN", "Infinity" and "-Infinity"
+    if kind in "iu" and is_number and stored == math.floor(stored):
+        return int(stored)
+    if kind in "mM" and (isinstance(stored, str) or (isinstance(stored, int) and is_number)):
+        return stored  # also "NaT"
+    if kind == "U" and (isinstance(stored, str) or (is_number and stored == 0)):
+        return stored or ""
+    raise ValueError(f"a {type(stored).__name__}")
 
 
 def fill_to_json(fill: bytes, dtype: np.dtype[Any]) -> Any:
