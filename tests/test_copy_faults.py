@@ -354,6 +354,21 @@ def test_two_copies_to_one_target_do_not_meet(tmp_path: Path) -> None:
     assert names(tmp_path) == {"a.npy", "b.npy"}
 
 
+def test_a_child_that_was_forked_during_a_copy_does_not_go_on_holding_its_lock(tmp_path: Path) -> None:
+    journal = Journal.opened(str(tmp_path / "b.npy"))
+    ends, tells = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(tells)
+        os.read(ends, 1)
+        os._exit(0)
+    journal.close()
+    Journal.opened(str(tmp_path / "b.npy")).close()
+    os.close(tells)
+    os.close(ends)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def test_a_lock_of_a_journal_that_was_removed_keeps_nobody_out_and_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

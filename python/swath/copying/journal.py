@@ -105,6 +105,8 @@ class Journal:
         """Unlock it; it stays."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # children that were forked meanwhile have it open, too
             os.close(descriptor)
 
     def leave(self) -> None:
