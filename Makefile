@@ -12,6 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := build/core
 SANITIZE := build/sanitize
+SANITIZE_THREADS := build/sanitize-threads
 PY := python tests tools
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -28,7 +29,7 @@ PACKAGE := $(shell find python/swath -type f -not -path '*/__pycache__/*' 2>/dev
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo modelled-disk test test-all test-cpp test-py test-py-all sanitize lint lint-py lint-cpp format bench clean
+.PHONY: help setup demo modelled-disk test test-all test-cpp test-py test-py-all sanitize sanitize-threads run-sanitized-threads lint lint-py lint-cpp format bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -76,7 +77,7 @@ modelled-disk: $(VENV)/.ready | build  ## the FUSE file system that behaves as a
 
 test: test-cpp test-py  ## the unit tests, C++ and Python, in minutes
 
-test-all: test-cpp sanitize test-py-all  ## all tests: also under the sanitizers, also the slow ones
+test-all: test-cpp sanitize sanitize-threads test-py-all  ## all tests: also under the sanitizers, also the slow ones
 
 test-py: setup modelled-disk  ## the Python and MPI tests but the slow ones
 	pytest -m "not slow" $(PYTEST_ARGS)
@@ -107,6 +108,15 @@ sanitize: $(VENV)/.ready | build  ## the C++ unit tests under AddressSanitizer a
 	$(call configure,$(SANITIZE),-DSWATH_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo)
 	cmake --build $(SANITIZE)
 	$(call run_ctest,$(SANITIZE))
+
+# ThreadSanitizer wants its addresses free, which full randomisation does not leave them; and tests fork.
+sanitize-threads: $(VENV)/.ready | build  ## the C++ unit tests of what threads share under ThreadSanitizer
+	$(call configure,$(SANITIZE_THREADS),-DSWATH_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo)
+	cmake --build $(SANITIZE_THREADS)
+	TSAN_OPTIONS=die_after_fork=0 setarch -R $(MAKE) --no-print-directory run-sanitized-threads
+
+run-sanitized-threads:
+	$(call run_ctest,$(SANITIZE_THREADS))
 
 build:
 	@mkdir -p build

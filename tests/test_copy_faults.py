@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import random
+import re
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import namedtuple
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +160,15 @@ def test_copies_in_two_passes_killed_at_random_moments_go_on(tmp_path: Path, mon
     assert went_on > 3
 
 
+def writes_of(folder: Path) -> int:
+    """How many a whole copy makes."""
+    how = {key: value for key, value in OPTIONS.items() if key != "checkpoint_bytes"}
+    return swath.explain_copy(folder / "a.npy", folder / "b.npy", **how).plan.passes[0].write_requests
+
+
 def interrupted(folder: Path, **options: Any) -> str:
     """A copy that finds the disk full after half of its writes and some checkpoints; what it said."""
-    how = {key: value for key, value in OPTIONS.items() if key != "checkpoint_bytes"}
-    writes = swath.explain_copy(folder / "a.npy", folder / "b.npy", **how).plan.passes[0].write_requests
+    writes = writes_of(folder)
     with pytest.raises(swath.StoreError) as raised:
         swath.copy(folder / "a.npy", folder / "b.npy", engine=f"fault:write@{writes // 2}=ENOSPC", **OPTIONS, **options)
     assert raised.value.errno == errno.ENOSPC
@@ -227,21 +237,295 @@ def test_a_torn_line_of_the_journal_does_not_count(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), values.T.astype(">f4"))
 
 
-def test_a_damaged_journal_is_said_to_be(tmp_path: Path) -> None:
-    source_of(tmp_path)
-    (tmp_path / ".b.npy.swath-copy.journal").write_text("not json\n")
-    with pytest.raises(swath.FormatError, match="line 1 is none of this Swath's"):
-        swath.copy(tmp_path / "a.npy", tmp_path / "b.npy")
+def cut_journal(folder: Path, length: int, whole: bytes) -> None:
+    """Everything as if the process had been killed when so many bytes of the journal were written."""
+    for path in folder.iterdir():
+        if path.name != "a.npy":
+            path.unlink()
+    for path in (folder.parent / "kept").iterdir():
+        shutil.copy2(path, folder / path.name)
+    (folder / JOURNAL).write_bytes(whole[:length])
+
+
+def test_a_journal_cut_at_any_byte_loses_no_whole_line_and_takes_new_ones(tmp_path: Path) -> None:
+    target = str(tmp_path / "b.npy")
+    journal = Journal.opened(target)
+    journal.start({"asked": {"source": "a.npy"}})
+    for tiles in (9, 10, 11):
+        journal.enter(0, tiles)
+    journal.close()
+    whole = (tmp_path / JOURNAL).read_bytes()
+    for length in range(len(whole) + 1):
+        (tmp_path / JOURNAL).write_bytes(whole[:length])
+        journal = Journal.opened(target)
+        lines = whole[:length].count(b"\n")
+        assert (journal.header is None) == (lines == 0)
+        assert journal.done == ((0, 7 + lines) if lines > 1 else (0, 0))
+        if lines:
+            journal.enter(0, 12)
+        else:
+            journal.start({"asked": {"source": "a.npy"}})
+        journal.close()
+        journal = Journal.opened(target)
+        assert journal.header == json.loads(whole.splitlines()[0])
+        assert journal.done == ((0, 12) if lines else (0, 0))
+        journal.close()
+
+
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
+def test_a_copy_killed_at_any_byte_of_its_journal_goes_on_and_goes_on_again(tmp_path: Path, step: int) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    values = source_of(folder)
+    interrupted(folder)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for name in names(folder) - {"a.npy"}:
+        shutil.copy2(folder / name, kept / name)
+    whole = (kept / JOURNAL).read_bytes()
+    header = whole.index(b"\n") + 1
+    assert whole.count(b"\n") > 3
+    again = f"fault:write@{writes_of(folder) // 4}=EIO"
+    # Of the header, which is long, some bytes; of the lines behind it every byte.
+    for length in [0, 1, header - 2, header - 1, *range(header, len(whole), step), len(whole)]:
+        cut_journal(folder, length, whole)
+        checkpoints = max(whole[:length].count(b"\n") - 1, 0)
+        if checkpoints:  # it goes on, and is interrupted again: its new lines do not follow the torn one
+            with pytest.raises(swath.StoreError, match="Input/output error"):
+                swath.copy(folder / "a.npy", folder / "b.npy", engine=again, **OPTIONS, resume=True)
+            lines = [json.loads(line) for line in (folder / JOURNAL).read_bytes().splitlines()]
+            assert len(lines) > checkpoints + 1
+        how = {**OPTIONS, "checkpoint_bytes": 1 << 30, "resume": length % 2 == 0}
+        copied = swath.copy(folder / "a.npy", folder / "b.npy", **how)
+        assert (copied.resumed_bytes > 0) == (checkpoints > 0 and length % 2 == 0)
+        np.testing.assert_array_equal(np.load(folder / "b.npy"), values.T.astype(">f4"))
+        assert names(folder) == {"a.npy", "b.npy"}
+
+
+def test_half_a_line_that_a_full_disk_leaves_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal.opened(str(tmp_path / "b.npy"))
+    journal.start({"asked": {}})
+    before = (tmp_path / JOURNAL).read_bytes()
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, text: write(descriptor, text[:7]))
+    with pytest.raises(swath.StoreError, match=r"cannot write the journal .*No space left"):
+        journal.enter(0, 1)
+    assert (tmp_path / JOURNAL).read_bytes() == before
+    journal.remove(str(tmp_path / "b.npy"))
+
+
+@pytest.mark.parametrize("text", ["not json\n", '{"swath": 99}\n', '{"swath": 1}\n{"pass": -1, "tiles": 3}\n'])
+def test_a_damaged_journal_is_said_to_be_and_no_hindrance_to_begin_anew(tmp_path: Path, text: str) -> None:
+    values = source_of(tmp_path)
+    (tmp_path / JOURNAL).write_text(text)
+    for resume in (None, True):
+        with pytest.raises(swath.FormatError, match=r"line \d is none of this Swath's.*--restart"):
+            swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=resume)
+    swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=False, **OPTIONS)
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), values.T.astype(">f4"))
+    assert names(tmp_path) == {"a.npy", "b.npy"}
+
+
+def test_a_journal_never_tells_of_files_that_were_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed just when it began anew: what is there is a file of holes, and must not be taken for the one before."""
+    values = source_of(tmp_path)
+    interrupted(tmp_path)
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr(Journal, "start", lambda *_: os._exit(7))
+        swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=False, **OPTIONS)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert (tmp_path / ".b.npy.swath-copy").exists()
+    copied = swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=True, **OPTIONS)
+    assert copied.resumed_bytes == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), values.T.astype(">f4"))
 
 
 def test_two_copies_to_one_target_do_not_meet(tmp_path: Path) -> None:
     source_of(tmp_path)
     other = Journal.opened(str(tmp_path / "b.npy"))
-    with pytest.raises(swath.ExistsError, match="another copy to it is under way"):
-        swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", **OPTIONS)
+    who = rf"process {os.getpid()} \(" if Path("/proc/locks").exists() else "another process"
+    for resume in (None, True, False):
+        with pytest.raises(swath.ExistsError, match=rf"another copy to it is under way: {who}.* holds .*journal"):
+            swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=resume, **OPTIONS)
     other.close()
     swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", **OPTIONS)
     assert names(tmp_path) == {"a.npy", "b.npy"}
+
+
+def test_a_lock_of_a_journal_that_was_removed_keeps_nobody_out_and_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last copy is complete, and removes its journal, between our opening it and our locking it."""
+    target = str(tmp_path / "b.npy")
+    before = Journal.opened(target)
+    flock = fcntl.flock
+    flocks = []
+
+    def removed_just_then(descriptor: int, how: int) -> None:
+        if not flocks:
+            before.remove(target)
+        flocks.append(descriptor)
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", removed_just_then)
+    ours = Journal.opened(target)
+    assert len(flocks) == 2
+    with pytest.raises(swath.ExistsError, match="under way"):
+        Journal.opened(target)
+    ours.remove(target)
+    assert names(tmp_path) == set()
+
+
+def test_a_copy_whose_journal_was_removed_puts_nothing_in_place_and_removes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source_of(tmp_path)
+    others = []
+    enter = Journal.enter
+
+    def removed_by_hand(self: Journal, number: int, tiles: int) -> None:
+        enter(self, number, tiles)
+        if not others:
+            (tmp_path / JOURNAL).unlink()
+            (tmp_path / ".b.npy.swath-copy").rename(tmp_path / "gone")
+            others.append(Journal.opened(str(tmp_path / "b.npy")))
+            (tmp_path / ".b.npy.swath-copy").write_text("theirs")
+
+    monkeypatch.setattr(Journal, "enter", removed_by_hand)
+    with pytest.raises(swath.StoreError, match="was removed while the copy was under way"):
+        swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", **OPTIONS)
+    assert names(tmp_path) == {"a.npy", "gone", ".b.npy.swath-copy", JOURNAL}
+    assert (tmp_path / ".b.npy.swath-copy").read_text() == "theirs"
+    others[0].close()
+
+
+def test_a_target_that_appears_before_the_lock_is_taken_is_not_copied_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source_of(tmp_path)
+    opened = Journal.opened
+
+    def late(target: str, **options: Any) -> Journal:
+        (tmp_path / "b.npy").write_text("complete")
+        return opened(target, **options)
+
+    monkeypatch.setattr(Journal, "opened", staticmethod(late))
+    with pytest.raises(swath.ExistsError, match="overwrite=True"):
+        swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", **OPTIONS)
+    assert names(tmp_path) == {"a.npy", "b.npy"}
+    assert (tmp_path / "b.npy").read_text() == "complete"
+
+
+@pytest.mark.parametrize("seconds", [10, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(300)])])
+def test_six_processes_that_copy_to_one_target_make_whole_files_only(in_memory: Path, seconds: int) -> None:
+    racing = [start_race(in_memory, number, seconds) for number in range(6)]
+    counted = []
+    for process in racing:
+        out, _ = process.communicate(timeout=seconds + 60)
+        assert process.returncode == 0
+        counted.append(json.loads(out))
+    print(counted)
+    assert sum(c["wrong"] for c in counted) == 0
+    assert [c["unexpected"] for c in counted] == [[]] * 6
+    assert sum(c["complete"] for c in counted) > 6
+    assert names(in_memory) == {"b.npy", *(f"{number}.npy" for number in range(6))}
+
+
+@pytest.fixture
+def in_memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder whose files cost no sync: many more copies meet there."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="swath-test-", dir=shared if shared.is_dir() else tmp_path) as folder:
+        yield Path(folder)
+
+
+def start_race(folder: Path, number: int, seconds: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, str(HERE / "copy_race_program.py"), str(folder), str(number), str(seconds)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE)
+
+
+PLANTED = ("", ".scratch", ".journal")
+
+
+@pytest.mark.parametrize("resume", [None, True, False])
+@pytest.mark.parametrize("suffix", PLANTED)
+@pytest.mark.parametrize("kind", ["link", "dangling link", "second name", "fifo"])
+def test_what_others_have_put_beside_a_target_is_refused_and_not_touched(
+    tmp_path: Path, kind: str, suffix: str, resume: bool | None
+) -> None:
+    source_of(tmp_path)
+    precious = tmp_path / "precious"
+    if kind != "dangling link":
+        precious.write_text("precious\n")
+    planted = tmp_path / f".b.npy.swath-copy{suffix}"
+    if "link" in kind:
+        planted.symlink_to(precious)
+    elif kind == "second name":
+        planted.hardlink_to(precious)
+    else:
+        os.mkfifo(planted)
+    before = names(tmp_path)
+    with pytest.raises(swath.StoreError, match=rf"{re.escape(str(planted))}: .*remove it, or choose another folder"):
+        swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=resume, **OPTIONS)
+    assert names(tmp_path) == before
+    assert not precious.exists() or precious.read_text() == "precious\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can give files away")
+@pytest.mark.parametrize("suffix", PLANTED)
+def test_a_file_of_another_user_beside_a_target_is_refused(tmp_path: Path, suffix: str) -> None:
+    source_of(tmp_path)
+    planted = tmp_path / f".b.npy.swath-copy{suffix}"
+    planted.write_text("")
+    os.chown(planted, 1234, -1)
+    with pytest.raises(swath.StoreError, match=rf"{re.escape(str(planted))}: it belongs to the user with number 1234"):
+        swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=True, **OPTIONS)
+    assert names(tmp_path) == {"a.npy", planted.name}
+
+
+def test_what_is_beside_a_target_is_for_its_user_only(tmp_path: Path) -> None:
+    source_of(tmp_path)
+    interrupted(tmp_path)
+    assert (tmp_path / JOURNAL).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_planted_where_a_file_was_half_made_is_not_written_through(tmp_path: Path) -> None:
+    """The journal is ours, the file that it tells of was removed, and a link has taken its name."""
+    source_of(tmp_path)
+    interrupted(tmp_path)
+    working = tmp_path / ".b.npy.swath-copy"
+    working.rename(tmp_path / "precious")
+    before = (tmp_path / "precious").read_bytes()
+    working.symlink_to(tmp_path / "precious")
+    with pytest.raises(swath.StoreError, match="symbolic link"):
+        swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=True, **OPTIONS)
+    assert (tmp_path / "precious").read_bytes() == before
+
+
+def test_a_copy_killed_between_giving_the_name_and_taking_the_hidden_one_away_goes_on(tmp_path: Path) -> None:
+    values = source_of(tmp_path)
+    interrupted(tmp_path)
+    (tmp_path / "b.npy").hardlink_to(tmp_path / ".b.npy.swath-copy")
+    swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=True, overwrite=True, **OPTIONS)
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), values.T.astype(">f4"))
+    assert names(tmp_path) == {"a.npy", "b.npy"}
+
+
+@pytest.mark.parametrize("name", ["b.bin", "b.npy", "b.nc", "b.h5", "b.zarr"])
+def test_no_format_writes_through_a_link_of_its_hidden_name(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were the random name known, what is planted there would be refused, not followed."""
+    monkeypatch.setattr(secrets, "token_hex", lambda count: "known")
+    precious = tmp_path / "precious"
+    precious.mkdir() if name == "b.zarr" else precious.write_text("precious")
+    (tmp_path / f".{name}.swath-known").symlink_to(precious)
+    with pytest.raises(swath.ExistsError):
+        swath.create(tmp_path / name, (4, 5), "<f8")
+    assert list(precious.iterdir()) == [] if name == "b.zarr" else precious.read_text() == "precious"
 
 
 @pytest.mark.parametrize("change", ["written", "shorter"])

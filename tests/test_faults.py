@@ -317,11 +317,11 @@ def test_an_engine_that_one_rank_cannot_open_leaves_nothing(tmp_path: Path) -> N
     for ranks, culprit in ((1, 0), (2, 0), (3, 2)):
         errors = run_create(
             tmp_path, ranks, write_all, overwrite=False,
-            engine=lambda rank, culprit=culprit: "nonsense" if rank == culprit else "posix",
+            engine=lambda rank, culprit=culprit: "fault:nonsense" if rank == culprit else "posix",
         )  # fmt: skip
         assert len({str(e) for e in errors}) == 1
         assert isinstance(errors[0], swath.ArgumentError)
-        assert 'engine "nonsense"' in str(errors[0])
+        assert 'engine fault: rule "nonsense"' in str(errors[0])
         nothing_left(tmp_path, old=False)
 
 

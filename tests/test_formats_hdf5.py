@@ -282,6 +282,24 @@ def test_bytes_out_of_reach_go_through_the_library_which_says_why(path):
         assert summary.layout.startswith("through the HDF5 library: ")
 
 
+def test_elements_in_other_files_beside_this_one_are_written_there(tmp_path):
+    values = np.arange(63, dtype="<i4").reshape(7, 9)
+    with h5py.File(tmp_path / "source.h5", "w") as file:
+        file.create_dataset("v", data=values)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        virtual = h5py.VirtualLayout((7, 9), "<i4")
+        virtual[...] = h5py.VirtualSource("source.h5", "v", (7, 9))
+        file.create_virtual_dataset("v", virtual)
+    before = sorted(os.listdir())
+    with swath.open(tmp_path / "a.h5", "v", mode="r+") as a:
+        a[2:5] = values[2:5] + 100
+        np.testing.assert_array_equal(a[2:5], values[2:5] + 100)
+    with h5py.File(tmp_path / "source.h5") as file:
+        np.testing.assert_array_equal(file["v"][2:5], values[2:5] + 100)
+        np.testing.assert_array_equal(file["v"][:2], values[:2])
+    assert sorted(os.listdir()) == before
+
+
 FILTERS = {
     "gzip": {"compression": "gzip"},
     "shuffle-gzip": {"compression": "gzip", "compression_opts": 1, "shuffle": True},

@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 
 import swath
+from mpi_runs import run_well
 from swath import _core, throttle
+from swath.commands import doctor
 
 NOBODY = 65534
 STRANGER = 65533
@@ -99,6 +101,22 @@ def test_a_folder_that_others_may_use_is_refused_and_says_so(shared, raw):
     told = status_command()
     assert told.stdout == ""
     assert f"not every program can be seen: {refused}" in told.stderr
+
+
+def test_doctor_tells_of_a_folder_that_is_refused(shared):
+    assert doctor._shared_memory().state == "ok"
+    shared.chmod(0o750)
+    found = doctor._shared_memory()
+    assert found.state == "without"
+    assert f"{shared}: other users may use it (mode 0750, expected 0700)" in found.found
+
+
+def test_ranks_whose_folder_is_refused_send_messages(shared):
+    assert "all right" in run_well(2, "property_ranks.py", 77, 4)
+    assert tables(shared) == []
+    shared.chmod(0o777)
+    assert "all right" in run_well(2, "property_ranks.py", 77, 4)
+    assert tables(shared) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
@@ -247,9 +265,11 @@ def test_a_forked_child_has_tokens_of_its_own_and_leaves_those_of_its_parent(sha
             assert inherited.streams == 0
             assert a._throttle.tokens is not inherited
             assert a.streams.streams == before.streams
+            np.testing.assert_array_equal(a[:10], np.arange(10))  # from an engine of its own
+            assert a.streams.streams == before.streams + 1
             with opened(raw) as own:
                 assert own.streams.scope == before.scope, "a process and its children are one job"
-                assert own.streams.streams == before.streams + 1
+                assert own.streams.streams == before.streams + 2
             block.__exit__(None, None, None)
             a._throttle.tokens.leave()
 
@@ -257,8 +277,6 @@ def test_a_forked_child_has_tokens_of_its_own_and_leaves_those_of_its_parent(sha
         after = a.streams
         assert (after.streams, after.reads.active) == (before.streams, before.reads.active) == (2, 1)
         assert tables(shared) == table
-    del a
-    assert tables(shared) == []
 
 
 def test_workers_of_a_pool_take_turns_with_their_parent(shared):

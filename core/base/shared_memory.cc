@@ -20,7 +20,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/fork.h"
+#include "base/per_process.h"
 #include "base/process.h"
 
 namespace swath {

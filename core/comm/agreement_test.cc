@@ -93,6 +93,31 @@ TEST(Agreement, DisagreementQuotesBothAndIsTheSameOnAllRanks) {
              "sieve. Give every rank the same arguments");
 }
 
+TEST(Agreement, DisagreementNamesTheArgumentsThatDiffer) {
+  const std::vector<std::string> asked = {"read a.nc\nmethod=list\nfill=1\norder=C", "read a.nc\nmethod=auto\nfill=1"};
+  const auto errors = thrown(2, [&](Comm& comm) { agree_same(comm, asked[static_cast<size_t>(comm.rank())]); });
+  expect_all(
+      errors, ErrorKind::kDisagreement,
+      "ranks of one collective operation ask for different things: rank 0: read a.nc method=list fill=1 order=C; "
+      "rank 1: read a.nc method=auto fill=1. They differ in method, order. Give every rank the same arguments");
+}
+
+// Where only one byte of much text differs, what is around it is shown, and nothing else.
+TEST(Agreement, DisagreementShowsWhereLongArgumentsDiffer) {
+  const auto words = [](const std::string& one) {
+    return "create a.nc\nattributes=" + std::string(5000, 'x') + one + std::string(5000, 'y') +
+           "\nfill=" + std::string(500, '0');
+  };
+  const std::vector<std::string> asked = {words("\xC3\xA4"), words("\xC3\xB6")};
+  const auto errors = thrown(2, [&](Comm& comm) { agree_same(comm, asked[static_cast<size_t>(comm.rank())]); });
+  const auto around = [](const std::string& one) {
+    return "create a.nc attributes=..." + std::string(39, 'x') + one + std::string(119, 'y') + "...";
+  };
+  expect_all(errors, ErrorKind::kDisagreement,
+             "ranks of one collective operation ask for different things: rank 0: " + around("\xC3\xA4") +
+                 "; rank 1: " + around("\xC3\xB6") + ". They differ in attributes. Give every rank the same arguments");
+}
+
 // Of ranks 1 and 2, which bring errors; rank 0 brings none, and all bring different words or none.
 std::vector<std::optional<Error>> thrown_with_words(const std::vector<std::string>& words) {
   return thrown(3, [&](Comm& comm) {

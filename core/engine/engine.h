@@ -1,11 +1,13 @@
 // The only seam through which stored bytes are touched. An engine is one open file and one way of moving bytes.
 //
-// Every engine passes the same contract suite (engine_contract_test.cc). An engine belongs to one thread at a time. It
-// counts requests and bytes, up to the point of an error too; seconds and locks are for the caller to count.
+// Every engine passes the same contract suite (engine_contract_test.cc). An engine belongs to one operation at a time;
+// threads that share an array have one each (method/shared_engine.h). It counts requests and bytes, up to the point of
+// an error too; seconds and locks are for the caller to count.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,6 +67,8 @@ class Engine {
   // This stream has moved all that it has for now: a throttled engine (throttle/throttled_engine.h) gives back the
   // token that it keeps between transfers. To be called before waiting for other ranks.
   virtual void end_burst() {}
+  // Nothing is to be moved until the next transfer: a throttled engine is no stream meanwhile.
+  virtual void rest() {}
   // Whether the kernel may read on beyond what is asked for, in the background; it may by default.
   virtual void set_readahead(bool /*wanted*/) {}
   // Whether the device is to begin at once with what is written, as where a sync will follow: long writes are cut, and
@@ -87,8 +91,15 @@ struct EngineOptions {
   int64_t request_bytes_max = int64_t{1} << 30;  // larger transfers are split: the kernel stops at 2 GiB - 4096
 };
 
-// Opens `path`. Throws Error{kStore} with the errno where the system refuses.
-// `reason` (may be null) receives why the engine is another than the one asked for, else stays empty.
+// Makes one more engine of an open file. `reason` (may be null) receives why the engine is another than the one asked
+// for, else stays empty.
+using MakeEngine = std::function<std::unique_ptr<Engine>(std::string* reason)>;
+
+// Opens `path`, for any number of engines, which may be made and used by several threads: they have the file, its
+// faults and its modelled disk in common. Throws Error{kStore} with the errno where the system refuses.
+MakeEngine open_for_engines(const std::string& path, OpenMode mode, const EngineOptions& options);
+
+// The same for one engine.
 std::unique_ptr<Engine> open_engine(const std::string& path, OpenMode mode, const EngineOptions& options,
                                     std::string* reason = nullptr);
 

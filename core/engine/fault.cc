@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <sstream>
 
@@ -34,10 +35,22 @@ std::string names_of(const std::map<std::string, Value>& values) {
       "engine fault: rule \"" + rule + "\": " + why +
       ": expected STEP@N=WHAT such as write@3=ENOSPC (the fourth write fails) or read@0=short; STEP is one of " +
       names_of(kSteps) + "; N counts from 0; WHAT is short, short+ERRNO, or an ERRNO of " + names_of(kErrors) +
-      "; several rules, and engine=posix or engine=uring, are separated by commas");
+      "; or pairs (reads wait for one another by twos); several rules, and engine=posix or engine=uring, are separated "
+      "by commas");
 }
 
 }  // namespace
+
+bool Pairs::meet() {
+  constexpr std::chrono::seconds kPatience{10};
+  std::unique_lock guard(mutex_);
+  const int64_t mine = came_++;
+  if (mine % 2 == 1) {
+    changed_.notify_all();
+    return true;
+  }
+  return changed_.wait_for(guard, kPatience, [&] { return came_ > mine + 1; });
+}
 
 std::unique_ptr<Faults> Faults::parse(const std::string& rules) {
   auto faults = std::make_unique<Faults>();
@@ -45,6 +58,8 @@ std::unique_ptr<Faults> Faults::parse(const std::string& rules) {
   for (std::string rule; std::getline(stream, rule, ',');) {
     if (rule == "engine=posix" || rule == "engine=uring") {
       faults->engine_ = rule.substr(rule.find('=') + 1);
+    } else if (rule == "pairs") {
+      faults->pairs_ = std::make_unique<Pairs>();
     } else {
       faults->add_rule(rule);
     }
@@ -87,7 +102,9 @@ const Faults::Rule* Faults::rule_for_next(Step step) {
 }
 
 int64_t Faults::admit(Direction direction, FileRequest& request) {
-  const Rule* rule = rule_for_next(direction == Direction::kRead ? Step::kRead : Step::kWrite);
+  const bool reading = direction == Direction::kRead;
+  const Rule* rule = rule_for_next(reading ? Step::kRead : Step::kWrite);
+  if (reading && pairs_ != nullptr && !pairs_->meet()) return -ETIMEDOUT;
   if (request.injected_error != 0) return -std::exchange(request.injected_error, 0);
   if (rule == nullptr) return request.bytes_left();
   const int64_t half = request.bytes_left() / 2;

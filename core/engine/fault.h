@@ -4,6 +4,8 @@
 // the loops under test are the ones that run in production.
 //
 //   fault:RULE,RULE,…[,engine=uring]     no rule: nothing breaks
+//   RULE = pairs                         each attempt of a read waits until one of another thread has come, too: who
+//                                        keeps threads from reading at once gets ETIMEDOUT after ten seconds
 //   RULE = STEP@N=WHAT                   STEP: read, write, lock, sync, resize; N counts the attempts of that
 //                                        step since the file was opened, from 0, continuations and retries included
 //   WHAT = an errno name                 the attempt fails: EIO, ENOSPC, …; EINTR and EAGAIN must be survived
@@ -16,8 +18,10 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -27,6 +31,18 @@
 namespace swath {
 
 enum class Step { kRead, kWrite, kLock, kSync, kResize };
+
+// Where threads meet by twos.
+class Pairs {
+ public:
+  // Waits for another thread to come; false where none does in time.
+  bool meet();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int64_t came_ = 0;
+};
 
 class Faults {
  public:
@@ -55,6 +71,7 @@ class Faults {
   const Rule* rule_for_next(Step step);
 
   std::string engine_ = "posix";
+  std::unique_ptr<Pairs> pairs_;  // null: a read waits for nobody
   std::vector<Rule> rules_;
   std::array<std::atomic<int64_t>, 5> attempts_ = {};  // by Step
 };

@@ -33,17 +33,15 @@ std::vector<Transfer> transfers_of(const FileRequest& request) {
 
 }  // namespace
 
-ModelEngine::ModelEngine(const std::shared_ptr<OpenFile>& file, OpenMode mode, std::shared_ptr<ModelledDisk> disk,
+void forget_what_had_the_place_of(const OpenFile& file, ModelledDisk& disk) { disk.create(key_of(file)); }
+
+ModelEngine::ModelEngine(const std::shared_ptr<OpenFile>& file, std::shared_ptr<ModelledDisk> disk,
                          int64_t request_bytes_max)
     : FileEngine(file, request_bytes_max),
       disk_(std::move(disk)),
       key_(key_of(*file)),
       posix_(file, request_bytes_max) {
-  if (mode == OpenMode::kCreateNew) {
-    disk_->create(key_);
-  } else {
-    disk_->adopt(key_, file->size());
-  }
+  disk_->adopt(key_, file->size());
 }
 
 // The batch under way is finished. What was only remembered gets its bytes moved: nobody is left to wait for the disk.

@@ -23,8 +23,7 @@ namespace swath {
 
 class ModelEngine : public FileEngine {
  public:
-  ModelEngine(const std::shared_ptr<OpenFile>& file, OpenMode mode, std::shared_ptr<ModelledDisk> disk,
-              int64_t request_bytes_max);
+  ModelEngine(const std::shared_ptr<OpenFile>& file, std::shared_ptr<ModelledDisk> disk, int64_t request_bytes_max);
   ~ModelEngine() override;
   ModelEngine(const ModelEngine&) = delete;
   ModelEngine& operator=(const ModelEngine&) = delete;
@@ -54,6 +53,9 @@ class ModelEngine : public FileEngine {
   Counters started_counters_;
   Background background_;  // last, so that its thread ends before what it uses
 };
+
+// Of a file that was just created: its inode may have been another's.
+void forget_what_had_the_place_of(const OpenFile& file, ModelledDisk& disk);
 
 // The disk that "PRESET" or "PRESET@NAME" tells of. Throws kArgument with the presets that there are.
 std::shared_ptr<ModelledDisk> modelled_disk_of(const std::string& rule);

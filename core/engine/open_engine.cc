@@ -34,30 +34,41 @@ std::unique_ptr<Faults> faults_of(const std::string& engine) {
 
 }  // namespace
 
-std::unique_ptr<Engine> open_engine(const std::string& path, OpenMode mode, const EngineOptions& options,
-                                    std::string* reason) {
+MakeEngine open_for_engines(const std::string& path, OpenMode mode, const EngineOptions& options) {
   check_options(options);
-  std::string why_other;
-  if (reason != nullptr) reason->clear();
-
   std::unique_ptr<Faults> faults = faults_of(options.engine);
-  std::string name = faults != nullptr ? faults->engine() : options.engine;
+  const std::string name = faults != nullptr ? faults->engine() : options.engine;
   const bool modelled = faults == nullptr && name.starts_with("model:");
   if (name != "auto" && name != "posix" && name != "uring" && name != "null" && !modelled) {
     fail_argument("engine \"" + options.engine +
                   "\": expected auto, posix, uring, null, fault:RULE, or model:PRESET[@NAME]");
   }
   const std::shared_ptr<ModelledDisk> disk = modelled ? modelled_disk_of(name.substr(6)) : nullptr;
-  if (name == "null") return std::make_unique<NullEngine>(path, mode, options.request_bytes_max);
-
-  auto file = std::make_shared<OpenFile>(path, mode, std::move(faults));
-  if (modelled) return std::make_unique<ModelEngine>(file, mode, disk, options.request_bytes_max);
-  if (name == "auto") return std::make_unique<AutoEngine>(file, options);
-  if (name == "uring") {
-    if (auto engine = make_uring_engine(file, options, why_other)) return engine;
-    if (reason != nullptr) *reason = why_other;
+  const int64_t request_bytes_max = options.request_bytes_max;
+  if (name == "null") {
+    return [=](std::string*) { return std::make_unique<NullEngine>(path, mode, request_bytes_max); };
   }
-  return std::make_unique<PosixEngine>(std::move(file), options.request_bytes_max);
+  const auto file = std::make_shared<OpenFile>(path, mode, std::move(faults));
+  if (modelled) {
+    if (mode == OpenMode::kCreateNew) forget_what_had_the_place_of(*file, *disk);
+    return [=](std::string*) { return std::make_unique<ModelEngine>(file, disk, request_bytes_max); };
+  }
+  if (name == "auto") return [=](std::string*) { return std::make_unique<AutoEngine>(file, options); };
+  const bool wants_ring = name == "uring";
+  return [=](std::string* reason) -> std::unique_ptr<Engine> {
+    std::string why_other;
+    if (wants_ring) {
+      if (auto engine = make_uring_engine(file, options, why_other)) return engine;
+    }
+    if (reason != nullptr) *reason = why_other;
+    return std::make_unique<PosixEngine>(file, request_bytes_max);
+  };
+}
+
+std::unique_ptr<Engine> open_engine(const std::string& path, OpenMode mode, const EngineOptions& options,
+                                    std::string* reason) {
+  if (reason != nullptr) reason->clear();
+  return open_for_engines(path, mode, options)(reason);
 }
 
 }  // namespace swath

@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
+#include <map>
+#include <mutex>
 #include <system_error>
 
 #include "base/error.h"
@@ -80,28 +84,101 @@ int set_lock(int descriptor, int command, short type, int64_t begin, int64_t end
 class FileRangeLock : public RangeLock {
  public:
   FileRangeLock(std::shared_ptr<OpenFile> file, int64_t begin, int64_t end)
-      : file_(std::move(file)), begin_(begin), end_(end) {}
-  ~FileRangeLock() override { set_lock(file_->descriptor(), F_OFD_SETLK, F_UNLCK, begin_, end_); }
+      : file_(std::move(file)), descriptor_(file_->descriptor()), begin_(begin), end_(end) {}
+  ~FileRangeLock() override { set_lock(descriptor_, F_OFD_SETLK, F_UNLCK, begin_, end_); }
 
  private:
   std::shared_ptr<OpenFile> file_;
+  int descriptor_;
   int64_t begin_;
   int64_t end_;
 };
 
 }  // namespace
 
+namespace {
+
+std::array<char, 40> link_to(int descriptor) {
+  std::array<char, 40> link;
+  std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", descriptor);
+  return link;
+}
+
+// The descriptors of all open files. Around a fork nobody changes them; in the child each becomes a mere mark of its
+// file (O_PATH), which no lock is held through and which can be opened again.
+class Descriptors {
+ public:
+  static Descriptors& all() {
+    static auto* one = new Descriptors;  // outlives whatever ends late
+    return *one;
+  }
+
+  // Held while they are changed.
+  std::mutex& mutex() { return mutex_; }
+  void add(int descriptor) { can_be_opened_again_[descriptor] = true; }
+  void remove(int descriptor) { can_be_opened_again_.erase(descriptor); }
+
+  // In a forked child: an open file of its own in the place of the mark. 0 or an errno value.
+  int open_again(int descriptor, int flags) {
+    if (!can_be_opened_again_[descriptor]) return EBADF;
+    int opened = -1;
+    int error = error_of([&] { return opened = ::open(link_to(descriptor).data(), flags); });
+    if (error == 0 && ::dup3(opened, descriptor, O_CLOEXEC) < 0) error = errno;
+    if (opened >= 0) ::close(opened);
+    return error;
+  }
+
+ private:
+  Descriptors() {
+    pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
+                   [] {
+                     all().only_mark();
+                     all().mutex_.unlock();
+                   });
+  }
+
+  void only_mark() {
+    for (auto& [descriptor, can_be_opened_again] : can_be_opened_again_) {
+      const int mark = ::open(link_to(descriptor).data(), O_PATH | O_CLOEXEC);
+      can_be_opened_again = mark >= 0 && ::dup3(mark, descriptor, O_CLOEXEC) >= 0;
+      if (!can_be_opened_again) ::close(descriptor);
+      if (mark >= 0) ::close(mark);
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<int, bool> can_be_opened_again_;
+};
+
+}  // namespace
+
 OpenFile::OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults)
-    : path_(path), faults_(std::move(faults)) {
+    : path_(path), mode_(mode), faults_(std::move(faults)) {
   if (mode != OpenMode::kCreateNew) check_has_offsets(path, mode);
   const int error = error_of([&] { return descriptor_ = ::open(path.c_str(), flags_of(mode), 0666); });
   if (error != 0) fail_store(open_text(path, mode), error);
+  const std::lock_guard guard(Descriptors::all().mutex());
+  Descriptors::all().add(descriptor_);
 }
 
-OpenFile::~OpenFile() { ::close(descriptor_); }
+OpenFile::~OpenFile() {
+  const std::lock_guard guard(Descriptors::all().mutex());
+  Descriptors::all().remove(descriptor_);
+  ::close(descriptor_);
+}
+
+void OpenFile::open_again() const {
+  const std::lock_guard guard(Descriptors::all().mutex());
+  if (opened_in_.load() == fork_generation()) return;  // another thread was first
+  const int error = Descriptors::all().open_again(descriptor_, flags_of(mode_) & ~(O_CREAT | O_EXCL));
+  if (error != 0) {
+    fail_store("open " + path_ + " again in a forked process", error, " (open the array in the process that uses it)");
+  }
+  opened_in_.store(fork_generation(), std::memory_order_release);
+}
 
 int64_t OpenFile::size() const {
-  const int64_t end = ::lseek(descriptor_, 0, SEEK_END);  // fstat says 0 for a block device
+  const int64_t end = ::lseek(descriptor(), 0, SEEK_END);  // fstat says 0 for a block device
   if (end < 0) fail_store("size of " + path_, errno);
   return end;
 }
@@ -138,7 +215,7 @@ std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const
   double touched = 0;
   for (int64_t spot = 0; spot < spots; ++spot) {
     const int64_t begin = offset + (bytes - spot_bytes) / std::max<int64_t>(spots - 1, 1) * spot;
-    const int64_t pages = cached_pages(descriptor_, begin, spot_bytes);
+    const int64_t pages = cached_pages(descriptor(), begin, spot_bytes);
     if (pages < 0) return std::nullopt;
     found += static_cast<double>(pages);
     touched += static_cast<double>(pages_touched(begin, spot_bytes));
@@ -148,23 +225,23 @@ std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const
 
 // Advice: a kernel that does not take it reads on as it likes.
 void OpenFile::set_readahead(bool wanted) const {
-  posix_fadvise(descriptor_, 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
+  posix_fadvise(descriptor(), 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
 
 // Advice too: what is not begun here is written by the sync, which tells of errors.
 void OpenFile::begin_write_back(int64_t offset, int64_t bytes) const {
-  sync_file_range(descriptor_, offset, bytes, SYNC_FILE_RANGE_WRITE);
+  sync_file_range(descriptor(), offset, bytes, SYNC_FILE_RANGE_WRITE);
 }
 
 void OpenFile::resize(int64_t bytes) {
   const std::string what = "resize " + path_ + " to " + std::to_string(bytes) + " bytes";
   if (bytes < 0) fail_argument(what + ": expected a size >= 0");
-  const int error = error_of(faults_.get(), Step::kResize, [&] { return ::ftruncate(descriptor_, bytes); });
+  const int error = error_of(faults_.get(), Step::kResize, [&] { return ::ftruncate(descriptor(), bytes); });
   if (error != 0) fail_store(what, error);
 }
 
 void OpenFile::sync() {
-  const int error = error_of(faults_.get(), Step::kSync, [&] { return ::fsync(descriptor_); });
+  const int error = error_of(faults_.get(), Step::kSync, [&] { return ::fsync(descriptor()); });
   if (error != 0) {
     fail_store("sync " + path_, error, " (what was written may not be on the medium: write it again elsewhere)");
   }
@@ -174,7 +251,7 @@ int OpenFile::attempt_lock(int command, int64_t begin, int64_t end) {
   const std::string what = "lock " + path_ + " [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
   if (begin < 0 || begin >= end) fail_argument(what + ": expected 0 <= begin < end");
   const int error =
-      error_of(faults_.get(), Step::kLock, [&] { return set_lock(descriptor_, command, F_WRLCK, begin, end); });
+      error_of(faults_.get(), Step::kLock, [&] { return set_lock(descriptor(), command, F_WRLCK, begin, end); });
   if (command == F_OFD_SETLK && (error == EAGAIN || error == EACCES)) return EAGAIN;
   if (error == EBADF) fail_store(what, error, " (a file opened for reading only cannot be locked for writing)");
   if (error != 0) {

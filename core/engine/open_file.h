@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/fork.h"
 #include "engine/engine.h"
 #include "engine/request.h"
 
@@ -17,6 +19,8 @@ class Faults;
 // The system's own words for an errno value.
 std::string system_message(int error);
 
+// Of all engines that use it, in any thread. A forked child shares no open file description with its parent, whose
+// locks would not exclude it: it opens the file anew when it uses it first, the same one even where its name is gone.
 class OpenFile : public std::enable_shared_from_this<OpenFile> {
  public:
   // `faults` (may be null) breaks chosen steps. Throws Error{kStore}: what the system refuses, and what has no byte
@@ -26,7 +30,11 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  int descriptor() const { return descriptor_; }
+  // Throws Error{kStore} where a forked child is refused the file.
+  int descriptor() const {
+    if (opened_in_.load(std::memory_order_acquire) != fork_generation()) open_again();
+    return descriptor_;
+  }
   const std::string& path() const { return path_; }
   Faults* faults() const { return faults_.get(); }
 
@@ -49,11 +57,14 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
  private:
   // 0, or what the attempt to lock by `command` failed with, where that is EAGAIN; other errors are thrown.
   int attempt_lock(int command, int64_t begin, int64_t end);
+  void open_again() const;
 
-  std::string path_;
-  std::unique_ptr<Faults> faults_;
-  int descriptor_ = -1;
-  bool write_behind_ = false;
+  const std::string path_;
+  const OpenMode mode_;
+  const std::unique_ptr<Faults> faults_;
+  int descriptor_ = -1;  // the same number in a forked child
+  mutable std::atomic<uint64_t> opened_in_{fork_generation()};
+  std::atomic<bool> write_behind_{false};
 };
 
 // What posix and uring share.

@@ -71,38 +71,36 @@ Outcome read_then_agree(const Plan& plan, const std::string& asked, const Note& 
 }
 
 Again::Again(Plan plan, std::string asked, const Note& note, bool sees_cache, LocalMemory memory,
-             std::vector<std::byte> fill, Comm& comm, Engine& engine)
+             std::vector<std::byte> fill)
     : plan_(std::move(plan)),
       asked_(std::move(asked)),
       note_(note),
       sees_cache_(sees_cache),
       fill_(std::move(fill)),
-      memory_(std::move(memory)),
-      comm_(comm),
-      engine_(engine) {
+      memory_(std::move(memory)) {
   if (!sees_cache_) return;
   const FileRange touched = touched_together(*plan_.request.layout, plan_.request.sharing);
   touched_begin_ = touched.begin;
   touched_bytes_ = touched.bytes;
 }
 
-Outcome Again::carry_out(std::byte* address, int64_t own_nanoseconds) {
+Outcome Again::carry_out(std::byte* address, int64_t own_nanoseconds, Comm& comm, Engine& engine) {
   memory_.addresses.front() = address;
   Note note = note_;
   note[kOwnNanoseconds] = own_nanoseconds;
-  if (sees_cache_) note[kCached] = steps_of(engine_, touched_begin_, touched_bytes_);
+  if (sees_cache_) note[kCached] = steps_of(engine, touched_begin_, touched_bytes_);
   note[kPlannedBy] = note[kCached] == note_[kCached] ? kSameOperation : kNothingYet;
   if (note[kPlannedBy] == kSameOperation && reads_without_meeting(plan_)) {
-    return read_then_agree(plan_, asked_, note, memory_, fill_, comm_, engine_);
+    return read_then_agree(plan_, asked_, note, memory_, fill_, comm, engine);
   }
-  return agree_then_run(note);
+  return agree_then_run(note, comm, engine);
 }
 
-Outcome Again::agree_then_run(const Note& note) {
-  Outcome outcome{agree_same(comm_, asked_, std::nullopt, note), std::nullopt};
+Outcome Again::agree_then_run(const Note& note, Comm& comm, Engine& engine) const {
+  Outcome outcome{agree_same(comm, asked_, std::nullopt, note), std::nullopt};
   if (!planned_alike(outcome.notes)) return outcome;
   Progress unwatched;
-  outcome.counters = run(plan_, comm_, engine_, memory_, unwatched);
+  outcome.counters = run(plan_, comm, engine, memory_, unwatched);
   fill_what_is_absent(plan_, memory_, fill_);
   return outcome;
 }

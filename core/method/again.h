@@ -47,19 +47,19 @@ Outcome read_then_agree(const Plan& plan, const std::string& asked, const Note& 
 class Again {
  public:
   // `plan` is what this rank and all others carried out with `note`, in `memory` of one part. `sees_cache`: it is this
-  // rank that tells of the page cache. `comm` and `engine` must outlive this.
+  // rank that tells of the page cache.
   Again(Plan plan, std::string asked, const Note& note, bool sees_cache, LocalMemory memory,
-        std::vector<std::byte> fill, Comm& comm, Engine& engine);
+        std::vector<std::byte> fill);
 
   // Collective, beside ranks that call agree_same() with a note that says otherwise. With memory that is placed as
   // before, at `address`.
   //
   // What ranks read without meeting is read before they agree; all else they agree on before and after, as elsewhere:
   // what one rank should not have written cannot be taken back.
-  Outcome carry_out(std::byte* address, int64_t own_nanoseconds);
+  Outcome carry_out(std::byte* address, int64_t own_nanoseconds, Comm& comm, Engine& engine);
 
  private:
-  Outcome agree_then_run(const Note& note);
+  Outcome agree_then_run(const Note& note, Comm& comm, Engine& engine) const;
 
   const Plan plan_;
   const std::string asked_;
@@ -69,8 +69,6 @@ class Again {
   LocalMemory memory_;
   int64_t touched_begin_ = 0;  // by any rank
   int64_t touched_bytes_ = 0;
-  Comm& comm_;
-  Engine& engine_;
 };
 
 }  // namespace swath

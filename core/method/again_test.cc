@@ -63,11 +63,11 @@ Plan cyclic_plan(Direction direction, Method method, int ranks) {
   return make_plan(std::move(request));
 }
 
-Again again_of(const Plan& plan, const std::string& asked, Share& share, Comm& comm, Engine& engine) {
+Again again_of(const Plan& plan, const std::string& asked, Share& share) {
   LocalMemory memory{plan.request.sharing.parts(share.rank, kElementBytes), {share.memory.data()}};
   Note note{};
   note[kCached] = share.rank == 0 ? kCachedSteps : 0;
-  return Again(plan, asked, note, share.rank == 0, std::move(memory), {}, comm, engine);
+  return Again(plan, asked, note, share.rank == 0, std::move(memory), {});
 }
 
 // Throws nothing itself; what a rank threw is told by its number.
@@ -103,12 +103,12 @@ TEST_P(DoneAgain, ReadsWhatTheFileHoldsNowAndWritesWhatMemoryHolds) {
     const auto errors = on_ranks(ranks, seed, [&, ranks = ranks, method = method](Comm& comm) {
       Share share{comm.rank(), ranks};
       TellingEngine engine(file.path(), cached);
-      Again read = again_of(cyclic_plan(Direction::kRead, method, ranks), "read", share, comm, engine);
-      Again write = again_of(cyclic_plan(Direction::kWrite, method, ranks), "write", share, comm, engine);
+      Again read = again_of(cyclic_plan(Direction::kRead, method, ranks), "read", share);
+      Again write = again_of(cyclic_plan(Direction::kWrite, method, ranks), "write", share);
       for (int turn = 0; turn < 3; ++turn) {
         const Bytes before = file.contents();
         comm.barrier();
-        const auto outcome = read.carry_out(share.memory.data(), 100 * turn + comm.rank());
+        const auto outcome = read.carry_out(share.memory.data(), 100 * turn + comm.rank(), comm, engine);
         ASSERT_TRUE(outcome.counters);
         EXPECT_GE(outcome.counters->read_bytes, method == Method::kTwoPhase ? 0 : std::ssize(share.memory));
         EXPECT_EQ(outcome.slowest_nanoseconds(), 100 * turn + ranks - 1);
@@ -116,7 +116,7 @@ TEST_P(DoneAgain, ReadsWhatTheFileHoldsNowAndWritesWhatMemoryHolds) {
           EXPECT_EQ(byte, before[offset]);
           byte ^= std::byte{0x55};
         });
-        ASSERT_TRUE(write.carry_out(share.memory.data(), 0).counters);
+        ASSERT_TRUE(write.carry_out(share.memory.data(), 0, comm, engine).counters);
         Bytes after = file.contents();
         for (size_t i = kOffset; i < kOffset + kElements * kElementBytes; ++i) after[i] ^= std::byte{0x55};
         EXPECT_EQ(after, before);
@@ -142,17 +142,17 @@ TEST(Again, IsNotDoneWhereTheRankThatSeesTheCacheSeesAnother) {
         Share share{comm.rank(), ranks};
         share.for_each_byte([&](std::byte& byte, size_t offset) { byte = before[offset]; });
         TellingEngine engine(file.path(), cached);
-        Again again = again_of(cyclic_plan(direction, Method::kDirect, ranks), "it", share, comm, engine);
+        Again again = again_of(cyclic_plan(direction, Method::kDirect, ranks), "it", share);
         comm.barrier();
         cached = 50;
         comm.barrier();
-        const auto outcome = again.carry_out(share.memory.data(), 0);
+        const auto outcome = again.carry_out(share.memory.data(), 0, comm, engine);
         EXPECT_FALSE(outcome.counters);
         EXPECT_EQ(outcome.notes[0][kCached], kCachedSteps / 2);
         comm.barrier();
         cached = 98;  // a few pages make no difference
         comm.barrier();
-        EXPECT_TRUE(again.carry_out(share.memory.data(), 0).counters);
+        EXPECT_TRUE(again.carry_out(share.memory.data(), 0, comm, engine).counters);
       });
       for (const Error& error : errors) EXPECT_EQ(error.kind(), ErrorKind::kNone) << error.what();
       EXPECT_EQ(file.contents(), before);
@@ -170,7 +170,7 @@ TEST(Again, IsNotDoneWhereARankPlansAnewAndIsAnErrorWhereOneAsksForAnotherThing)
       const auto errors = on_ranks(3, static_cast<uint64_t>(other), [&](Comm& comm) {
         Share share{comm.rank(), 3};
         TellingEngine engine(file.path(), cached);
-        Again again = again_of(cyclic_plan(direction, Method::kDirect, 3), "it", share, comm, engine);
+        Again again = again_of(cyclic_plan(direction, Method::kDirect, 3), "it", share);
         if (comm.rank() == other) {
           Note note{};
           note[kMemoryBlock] = 8;
@@ -178,10 +178,10 @@ TEST(Again, IsNotDoneWhereARankPlansAnewAndIsAnErrorWhereOneAsksForAnotherThing)
           EXPECT_EQ(notes[static_cast<size_t>((other + 1) % 3)][kPlannedBy], kSameOperation);
           agree_same(comm, "another");
         } else {
-          const auto outcome = again.carry_out(share.memory.data(), 0);
+          const auto outcome = again.carry_out(share.memory.data(), 0, comm, engine);
           EXPECT_FALSE(outcome.counters);
           EXPECT_EQ(outcome.notes[static_cast<size_t>(other)][kMemoryBlock], 8);
-          again.carry_out(share.memory.data(), 0);
+          again.carry_out(share.memory.data(), 0, comm, engine);
         }
       });
       for (const Error& error : errors) EXPECT_EQ(error.kind(), ErrorKind::kDisagreement) << error.what();
@@ -200,8 +200,8 @@ TEST(Again, AnErrorOfOneRankIsThatOfAll) {
         const std::string fault = direction == Direction::kRead ? "fault:read@2=EIO" : "fault:write@2=ENOSPC";
         const auto engine =
             open_engine(file.path(), OpenMode::kReadWrite, {.engine = comm.rank() == culprit ? fault : "posix"});
-        Again again = again_of(cyclic_plan(direction, Method::kDirect, 3), "it", share, comm, *engine);
-        again.carry_out(share.memory.data(), 0);
+        Again again = again_of(cyclic_plan(direction, Method::kDirect, 3), "it", share);
+        again.carry_out(share.memory.data(), 0, comm, *engine);
       });
       for (const Error& error : errors) {
         EXPECT_EQ(error.kind(), ErrorKind::kStore);
@@ -248,9 +248,11 @@ TEST(ReadThenAgree, DoesNotCountBesideARankWhosePlanIsAnother) {
     const auto errors = on_ranks(3, static_cast<uint64_t>(other), [&](Comm& comm) {
       Share share{comm.rank(), 3};
       TellingEngine engine(file.path(), cached);
-      Again again = again_of(cyclic_plan(Direction::kRead, Method::kDirect, 3), "it", share, comm, engine);
+      Again again = again_of(cyclic_plan(Direction::kRead, Method::kDirect, 3), "it", share);
       const bool is_other = comm.rank() == other;
-      EXPECT_FALSE((is_other ? again.carry_out(share.memory.data(), 0) : read_at_once(share, comm, engine)).counters);
+      EXPECT_FALSE(
+          (is_other ? again.carry_out(share.memory.data(), 0, comm, engine) : read_at_once(share, comm, engine))
+              .counters);
       if (is_other) {
         EXPECT_EQ(agree_same(comm, "it")[static_cast<size_t>((other + 1) % 3)][kPlannedBy], kConditionsAgreedLast);
       } else {

@@ -55,9 +55,15 @@ ThrottledEngine::ThrottledEngine(std::unique_ptr<Engine> engine, std::shared_ptr
   tokens_->enter();
 }
 
-ThrottledEngine::~ThrottledEngine() {
+ThrottledEngine::~ThrottledEngine() { rest(); }
+
+void ThrottledEngine::rest() {
   turn_.end();
-  tokens_->leave();
+  if (std::exchange(is_stream_, false)) tokens_->leave();
+}
+
+void ThrottledEngine::go_on() {
+  if (!std::exchange(is_stream_, true)) tokens_->enter();
 }
 
 ThrottledEngine::Extent ThrottledEngine::extent_of(std::span<const Transfer> batch) {
@@ -89,6 +95,7 @@ bool ThrottledEngine::goes_on_in_cache(Direction direction, std::span<const Tran
 }
 
 void ThrottledEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
+  go_on();
   if (goes_on_in_cache(direction, batch)) {
     turn_.end();
     engine_->transfer(direction, batch, counters);
@@ -174,6 +181,7 @@ std::optional<double> ThrottledEngine::cached_before(const Extent& extent) {
 
 void ThrottledEngine::start(Direction direction, std::span<const Transfer> batch) {
   if (started_ != Started::kNothing) fail_already_started(path());
+  go_on();
   const auto limit = limit_of(direction);
   if (!limit) {
     engine_->start(direction, batch);

@@ -74,6 +74,7 @@ class ThrottledEngine final : public Engine {
     return engine_->cached_part(offset, bytes);
   }
   void end_burst() override { turn_.end(); }
+  void rest() override;
   void set_readahead(bool wanted) override { engine_->set_readahead(wanted); }
   void set_write_behind(bool wanted) override { engine_->set_write_behind(wanted); }
   int64_t size() const override { return engine_->size(); }
@@ -94,6 +95,8 @@ class ThrottledEngine final : public Engine {
     std::optional<double> cached;
   };
 
+  // It is a stream again, if it has rested.
+  void go_on();
   std::optional<StreamLimit> limit_of(Direction direction) const;
   static Extent extent_of(std::span<const Transfer> batch);
   bool goes_on_in_cache(Direction direction, std::span<const Transfer> batch);
@@ -114,6 +117,7 @@ class ThrottledEngine final : public Engine {
   Turn turn_;
   Seen seen_;
   bool readahead_ = true;
+  bool is_stream_ = true;
 
   // Of what was started: in the background, or, where time is simulated, when it is waited for.
   enum class Started { kNothing, kInner, kBackground, kDeferred };

@@ -18,6 +18,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/per_process.h"
 
 namespace swath {
 namespace {

@@ -15,6 +15,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/per_process.h"
 #include "base/process.h"
 
 namespace swath {

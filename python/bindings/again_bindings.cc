@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
@@ -10,6 +9,7 @@
 
 #include "bindings.h"
 #include "method/again.h"
+#include "method/shared_engine.h"
 #include "plan/operation_times.h"
 
 namespace nb = nanobind;
@@ -18,6 +18,7 @@ using swath::Comm;
 using swath::Counters;
 using swath::OperationTimes;
 using swath::Outcome;
+using swath::SharedEngine;
 
 namespace {
 
@@ -30,20 +31,21 @@ std::vector<std::byte> bytes_of(const nb::bytes& bytes) {
 class Again {
  public:
   Again(const swath::Plan& plan, int64_t plan_number, const std::string& asked, const swath::Note& note,
-        bool sees_cache, const nb::handle& array, const nb::bytes& fill, Comm& comm, swath::Engine& engine,
+        bool sees_cache, const nb::handle& array, const nb::bytes& fill, Comm& comm, SharedEngine& engine,
         OperationTimes& times)
       : place_(array),
         is_read_(plan.request.direction == swath::Direction::kRead),
         plan_number_(plan_number),
+        comm_(comm),
+        engine_(engine),
         times_(times),
-        core_(plan, asked, note, sees_cache, memory_of(plan, comm.rank(), array), bytes_of(fill), comm, engine) {}
+        core_(plan, asked, note, sees_cache, memory_of(plan, comm.rank(), array), bytes_of(fill)) {}
 
   // Nothing where the memory is placed otherwise than before: then nothing was done, nor agreed on.
   std::optional<bool> carry_out(const nb::handle& array) {
     const Place place(array);
     if (!place.is(place_.shape, place_.strides) || (is_read_ && !place.is_writable())) return std::nullopt;
-    const nb::gil_scoped_release release;
-    Outcome outcome = core_.carry_out(place.address(), times_.own_nanoseconds());
+    Outcome outcome = carry_out_unlocked(place.address(), times_.own_nanoseconds());
     if (!outcome.counters) {
       notes_ = std::move(outcome.notes);
       return false;
@@ -65,6 +67,13 @@ class Again {
     std::vector<int64_t> strides;
   };
 
+  // Other threads look at what was measured, and at the counters, while they have the interpreter's lock.
+  Outcome carry_out_unlocked(std::byte* address, int64_t own_nanoseconds) {
+    const nb::gil_scoped_release release;
+    const auto engine = engine_.lease();
+    return core_.carry_out(address, own_nanoseconds, engine.ranks(comm_), *engine);
+  }
+
   static swath::LocalMemory memory_of(const swath::Plan& plan, int rank, const nb::handle& array) {
     nb::list arrays;
     arrays.append(array);
@@ -74,6 +83,8 @@ class Again {
   const Placed place_;
   const bool is_read_;
   const int64_t plan_number_;
+  Comm& comm_;
+  SharedEngine& engine_;
   OperationTimes& times_;
   swath::Again core_;
   Counters counters_;
@@ -100,18 +111,19 @@ void bind_again(nb::module_& m) {
   m.def(
       "read_then_agree",
       [](const swath::Plan& plan, const std::string& asked, const swath::Note& note, const nb::list& arrays,
-         const nb::bytes& fill, Comm& comm, swath::Engine& engine) {
+         const nb::bytes& fill, Comm& comm, SharedEngine& shared) {
         const auto memory = memory_of(plan.request.sharing, comm.rank(), plan.request.layout->element_bytes(), arrays);
         const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
         nb::gil_scoped_release release;
-        return swath::read_then_agree(plan, asked, note, memory, element, comm, engine);
+        const auto engine = shared.lease();
+        return swath::read_then_agree(plan, asked, note, memory, element, comm, *engine);
       },
       "plan"_a, "asked"_a, "note"_a, "arrays"_a, "fill"_a, "comm"_a, "engine"_a,
       "Collective, beside ranks that agree with a note that says otherwise. By a plan in which no ranks meet.");
 
   nb::class_<Again>(m, "Again", "A short operation as it was carried out, to be carried out again.")
       .def(nb::init<const swath::Plan&, int64_t, const std::string&, const swath::Note&, bool, const nb::handle&,
-                    const nb::bytes&, Comm&, swath::Engine&, OperationTimes&>(),
+                    const nb::bytes&, Comm&, SharedEngine&, OperationTimes&>(),
            "plan"_a, "plan_number"_a, "asked"_a, "note"_a, "sees_cache"_a, "array"_a, "fill"_a, "comm"_a, "engine"_a,
            "times"_a, nb::keep_alive<1, 9>(), nb::keep_alive<1, 10>(), nb::keep_alive<1, 11>())
       .def("carry_out", &Again::carry_out, "array"_a,

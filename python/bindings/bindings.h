@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "method/run.h"
+#include "text.h"
 
 void bind_again(nanobind::module_& m);
 void bind_calibrate(nanobind::module_& m);

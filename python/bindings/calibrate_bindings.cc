@@ -3,7 +3,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
@@ -14,6 +13,7 @@
 #include "calibrate/meetings.h"
 #include "calibrate/requests.h"
 #include "calibrate/small_reads.h"
+#include "method/shared_engine.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -26,15 +26,25 @@ swath::Direction direction_of(bool write) { return write ? swath::Direction::kWr
 
 std::pair<double, int64_t> pair_of(const swath::TimedRequests& timed) { return {timed.seconds, timed.requests}; }
 
+// What measures one engine, of a file that threads share.
+template <typename Result, typename... Arguments>
+auto leased(Result (*measure)(swath::Engine&, Arguments...)) {
+  return [measure](swath::SharedEngine& shared, Arguments... arguments) {
+    const auto engine = shared.lease();
+    return measure(*engine, arguments...);
+  };
+}
+
 }  // namespace
 
 void bind_calibrate(nb::module_& m) {
   m.def(
       "time_requests",
-      [](swath::Engine& engine, bool write, int64_t bytes, int64_t first, int64_t stride, int64_t count, int64_t batch,
-         bool shuffled, bool sync, int64_t memory_bytes, double seconds_max) {
+      [](swath::SharedEngine& shared, bool write, int64_t bytes, int64_t first, int64_t stride, int64_t count,
+         int64_t batch, bool shuffled, bool sync, int64_t memory_bytes, double seconds_max) {
+        const auto engine = shared.lease();
         return pair_of(swath::time_requests(
-            engine, {direction_of(write), bytes, first, stride, count, batch, shuffled, sync, memory_bytes},
+            *engine, {direction_of(write), bytes, first, stride, count, batch, shuffled, sync, memory_bytes},
             seconds_max));
       },
       "engine"_a, "write"_a, "bytes"_a, "first"_a, "stride"_a, "count"_a, "batch"_a = 1, "shuffled"_a = false,
@@ -48,9 +58,9 @@ void bind_calibrate(nb::module_& m) {
       },
       "path"_a, "write"_a, "bytes"_a, "count"_a, "sync"_a, "streams"_a, "distance"_a, "seconds_max"_a, Unlocked(),
       "(seconds of one stream, requests of all)");
-  m.def("time_looks", &swath::time_looks, "engine"_a, "bytes"_a, "first"_a, "count"_a, "step"_a, Unlocked(),
+  m.def("time_looks", leased(&swath::time_looks), "engine"_a, "bytes"_a, "first"_a, "count"_a, "step"_a, Unlocked(),
         "Seconds of looking at one byte a step of one window in the page cache; None where it cannot be.");
-  m.def("time_locks", &swath::time_locks, "engine"_a, "window_bytes"_a, "count"_a, Unlocked());
+  m.def("time_locks", leased(&swath::time_locks), "engine"_a, "window_bytes"_a, "count"_a, Unlocked());
   m.def(
       "time_copies",
       [](bool gather, bool exchange, int64_t block_bytes, int64_t window_bytes, int64_t memory_bytes,

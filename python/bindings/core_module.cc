@@ -7,7 +7,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -17,6 +16,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/fork.h"
+#include "base/gate.h"
 #include "bindings.h"
 #include "comm/agreement.h"
 #include "comm/comm.h"
@@ -25,6 +26,7 @@
 #include "layout/copy.h"
 #include "method/again.h"
 #include "method/run.h"
+#include "method/shared_engine.h"
 #include "plan/explain.h"
 #include "plan/make_plan.h"
 #include "throttle/throttled_engine.h"
@@ -38,14 +40,17 @@ using swath::Comm;
 using swath::Counters;
 using swath::Error;
 using swath::ErrorKind;
+using swath::Gate;
+using swath::SharedEngine;
 
 // swath.errors.from_core(kind, message, errno) makes the Python exception.
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    nb::object exception = nb::module_::import_("swath.errors")
-                               .attr("from_core")(static_cast<int>(error.kind()), error.what(), error.os_error());
+    nb::object exception =
+        nb::module_::import_("swath.errors")
+            .attr("from_core")(static_cast<int>(error.kind()), std::string(error.what()), error.os_error());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   }
 }
@@ -235,6 +240,27 @@ void set_tuning(swath::Request& request, const TuningPairs& values) {
   }
 }
 
+void bind_gate(nb::module_& m) {
+  nb::enum_<Gate::Use>(m, "Use", "How a thread uses what a gate leads to.")
+      .value("BESIDE", Gate::Use::kBeside, "disturbs nobody; only closing waits for it")
+      .value("SHARED", Gate::Use::kShared)
+      .value("ALONE", Gate::Use::kAlone);
+  nb::class_<Gate>(m, "Gate", "Who may use something now: any number of threads together, or one alone.")
+      .def(nb::init<>())
+      .def(
+          "enter",
+          [](Gate& gate, Gate::Use use) {
+            if (gate.try_enter(use)) return true;
+            const nb::gil_scoped_release release;
+            return gate.enter(use);
+          },
+          "use"_a, "Waits for those that came before; False: it is closed.")
+      .def("leave", &Gate::leave, "use"_a)
+      .def("close", &Gate::close, nb::call_guard<nb::gil_scoped_release>(),
+           "Waits until all have left. False: it was closed before.")
+      .def_prop_ro("is_closed", &Gate::is_closed);
+}
+
 swath::Method method_named(const std::string& name) { return swath::parse_method(name); }
 
 }  // namespace
@@ -250,7 +276,10 @@ NB_MODULE(_core, m) {
   bind_calibrate(m);
   bind_throttle(m);
 
-  nb::class_<Comm>(m, "Comm", "The ranks of an operation.")
+  m.def("fork_generation", &swath::fork_generation, "Another number in every forked child.");
+  bind_gate(m);
+
+  nb::class_<Comm>(m, "Comm", "The ranks of an operation.", nb::is_weak_referenceable())
       .def_prop_ro("name", &Comm::name)
       .def_prop_ro("rank", &Comm::rank)
       .def_prop_ro("size", &Comm::size)
@@ -429,27 +458,34 @@ NB_MODULE(_core, m) {
       },
       "layout"_a, "sharing"_a, "rank"_a, "arrays"_a,
       "Bytes of the smallest piece of memory that is contiguous in the order of the file; 0 of an empty share.");
-  nb::class_<swath::Engine>(m, "Engine", "One open file and one way of moving its bytes.")
-      .def_prop_ro("name", &swath::Engine::name)
-      .def_prop_ro("path", &swath::Engine::path)
-      .def_prop_ro("size", &swath::Engine::size)
+  nb::class_<SharedEngine>(m, "Engine", "One open file and one way of moving its bytes, for any number of threads.")
+      .def_prop_ro("name", [](SharedEngine& shared) { return shared.lease()->name(); })
+      .def_prop_ro("path", [](SharedEngine& shared) { return shared.lease()->path(); })
+      .def_prop_ro("size", [](SharedEngine& shared) { return shared.lease()->size(); })
       .def_prop_ro(
-          "shows_cache", [](swath::Engine& engine) { return engine.cached_view() != nullptr; },
+          "shows_cache", [](SharedEngine& shared) { return shared.lease()->cached_view() != nullptr; },
           "Whether what is in the page cache can be looked at instead of copied.")
       .def(
           "cached_steps",
-          [](const swath::Engine& engine, const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing) {
-            return swath::cached_steps(engine, *layout, sharing);
+          [](SharedEngine& shared, const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing) {
+            return swath::cached_steps(*shared.lease(), *layout, sharing);
           },
           "layout"_a, "sharing"_a,
           "How many of CACHED_STEPS are in the page cache, between the first byte that any rank touches and the last; "
           "all where that is not known.")
-      .def("cached_range", &swath::Engine::cached_part, "offset"_a, "bytes"_a,
-           "What part of so many bytes is in the page cache; None where that is not known.")
-      .def("resize", &swath::Engine::resize, "bytes"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("set_write_behind", &swath::Engine::set_write_behind, "wanted"_a,
-           "Whether the device begins at once with what is written; for files that will be synced.")
-      .def("sync", &swath::Engine::sync, nb::call_guard<nb::gil_scoped_release>());
+      .def(
+          "cached_range",
+          [](SharedEngine& shared, int64_t offset, int64_t bytes) {
+            return shared.lease()->cached_part(offset, bytes);
+          },
+          "offset"_a, "bytes"_a, "What part of so many bytes is in the page cache; None where that is not known.")
+      .def(
+          "resize", [](SharedEngine& shared, int64_t bytes) { shared.lease()->resize(bytes); }, "bytes"_a,
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "set_write_behind", [](SharedEngine& shared, bool wanted) { shared.lease()->set_write_behind(wanted); },
+          "wanted"_a, "Whether the device begins at once with what is written; for files that will be synced.")
+      .def("sync", [](SharedEngine& shared) { shared.lease()->sync(); }, nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "open_engine",
       [](const std::string& path, const std::string& mode, const std::string& engine,
@@ -458,18 +494,20 @@ NB_MODULE(_core, m) {
         const auto open_mode = mode == "r"    ? swath::OpenMode::kRead
                                : mode == "r+" ? swath::OpenMode::kReadWrite
                                               : swath::OpenMode::kCreateNew;
-        std::string reason;
         swath::EngineOptions options;
         options.engine = engine;
-        auto opened = swath::open_engine(path, open_mode, options, &reason);
-        if (tokens != nullptr) {
-          swath::ThrottleOptions throttle;
-          throttle.reads = reads ? std::optional(swath::StreamLimit{*reads}) : std::nullopt;
-          throttle.writes = writes ? std::optional(swath::StreamLimit{*writes}) : std::nullopt;
-          throttle.burst_bytes = burst_bytes;
-          opened = std::make_unique<swath::ThrottledEngine>(std::move(opened), tokens, throttle);
-        }
-        return std::make_pair(std::move(opened), reason);
+        swath::ThrottleOptions throttle;
+        throttle.reads = reads ? std::optional(swath::StreamLimit{*reads}) : std::nullopt;
+        throttle.writes = writes ? std::optional(swath::StreamLimit{*writes}) : std::nullopt;
+        throttle.burst_bytes = burst_bytes;
+        const auto reason = std::make_shared<std::string>();
+        auto shared = std::make_unique<SharedEngine>(
+            [=, make = swath::open_for_engines(path, open_mode, options)]() -> std::unique_ptr<swath::Engine> {
+              auto made = make(reason.get());
+              if (tokens == nullptr) return made;
+              return std::make_unique<swath::ThrottledEngine>(std::move(made), tokens->for_this_process(), throttle);
+            });
+        return std::make_pair(std::move(shared), *reason);
       },
       "path"_a, "mode"_a, "engine"_a = "auto", "tokens"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
       "writes"_a.none() = nb::none(), "burst_bytes"_a = int64_t{4} << 20,
@@ -478,10 +516,10 @@ NB_MODULE(_core, m) {
 
   m.def(
       "fill_range",
-      [](swath::Engine& engine, int64_t begin, int64_t end, const nb::bytes& fill) {
+      [](SharedEngine& shared, int64_t begin, int64_t end, const nb::bytes& fill) {
         const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
         nb::gil_scoped_release release;
-        swath::fill_range(engine, begin, end, element);
+        swath::fill_range(*shared.lease(), begin, end, element);
       },
       "engine"_a, "begin"_a, "end"_a, "fill"_a);
 
@@ -527,7 +565,7 @@ NB_MODULE(_core, m) {
 
   m.def(
       "run",
-      [](const swath::Plan& plan, Comm& comm, swath::Engine& engine, const nb::list& arrays, const nb::bytes& fill,
+      [](const swath::Plan& plan, Comm& comm, SharedEngine& shared, const nb::list& arrays, const nb::bytes& fill,
          swath::Progress* watched) {
         const swath::Layout& layout = *plan.request.layout;
         const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), arrays);
@@ -535,7 +573,8 @@ NB_MODULE(_core, m) {
         swath::Progress unwatched;
         nb::gil_scoped_release release;
         swath::Progress& progress = watched == nullptr ? unwatched : *watched;
-        const Counters counters = swath::run(plan, comm, engine, memory, progress);
+        const auto engine = shared.lease();
+        const Counters counters = swath::run(plan, engine.ranks(comm), *engine, memory, progress);
         if (plan.request.direction == swath::Direction::kRead && layout.has_absent_chunks()) {
           swath::fill_absent(layout, memory, fill_element);
         }

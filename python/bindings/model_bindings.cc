@@ -1,7 +1,6 @@
 // Modelled disks as Python sees them: which there are, what one did, and another in its place.
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 

@@ -14,7 +14,6 @@
 #include <mpi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <sched.h>
 
@@ -38,6 +37,7 @@
 #include "comm/comm.h"
 #include "comm/messages.h"
 #include "comm/node_shared.h"
+#include "text.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import math
 import os
+import weakref
 from collections.abc import Callable, Mapping
 from types import NoneType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from swath import _core, coded_access, filling, formats, library_access, profile, throttle
+from swath import asked as asked_words
 from swath.aside import Aside
+from swath.asked import effective_engine
 from swath.counters import Counters
 from swath.errors import ArgumentError, Error
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout
@@ -26,19 +29,28 @@ from swath.ranks import Ranks
 from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 from swath.stream_settings import Streams
 
+T = TypeVar("T")
+
 
 class FoundOfStore(NamedTuple):
     """What rank 0 has found out about the store, for all ranks: its profile, and who serves its targets' tokens."""
 
     profile: profile.StoredProfile | None = None
     coordinator: throttle.Coordinator | None = None
+    number: int = 0
+    """Of the array, among those that rank 0 has opened."""
 
 
 class Array:
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
-    same arguments, in the same order. `a[...]` and `explain` of a distribution are local.
+    same arguments, on the same array, in the same order; else there is a DisagreementError on all. `a[...]` and
+    `explain` of a distribution are local.
+
+    Any number of threads may read at once, by `a[...]` and, without a communicator, by `read`. A write waits for the
+    operations that were called before it, and those that are called after it wait for it. Collective calls are of one
+    thread at a time: a second one is refused. See docs/threads-forks-signals.md, for forked processes too.
 
     Attributes:
         path: the file.
@@ -65,7 +77,9 @@ class Array:
         self._done: Done | None = None  # the last operation
         self._unplanned = "library"  # what carried out an operation without a plan
         self._aside = aside
-        self._closed = False
+        self._gate = _core.Gate()
+        self._made_in = _core.fork_generation()
+        self._never_closed: weakref.finalize[..., Any] | None = None
         # A new file is all zero bytes; another fill value is written when it turns out to be needed.
         # Chunks that are not stored are no zero bytes: they read as the fill value.
         self._unfilled = aside is not None and isinstance(description.layout, StridedLayout) and any(description.fill)
@@ -74,8 +88,10 @@ class Array:
         self.shape: Shape = description.shape
         self.dtype: np.dtype[Any] = description.dtype
         self.attributes = description.attributes
+        # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
+        self._compared = "" if ranks.size == 1 else asked_words.identity(description, self.path, found.number)
         self._engine: Any
-        mover = engine or os.environ.get("SWATH_ENGINE") or "auto"
+        mover = effective_engine(engine)
         on_first_node = ranks.comm.node_of(ranks.rank) == 0
         self._throttle = throttle.throttle_for(
             description.path, mover, streams, None if on_first_node else found.coordinator
@@ -88,12 +104,12 @@ class Array:
         self._set_description(description)
         # Pure: what was asked before has the same answer. It does not hold the array, which would hold itself.
         self._checked = functools.lru_cache(PLANS_KEPT)(
-            functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size)
+            functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size, identity=self._compared)
         )
 
     @property
     def counters(self) -> Counters:
-        """What the last operation did on this rank."""
+        """What the last operation did on this rank; of several threads' operations, the one that ended last."""
         if self._done is None:
             return Counters()
         plan, counted = self._done
@@ -247,11 +263,23 @@ class Array:
         """
         asked = Asked("write" if write else "read", distribution, selection, method, rank, tuning)
         if analyze:
-            return self._analyze(asked)
+            with self._ranks.in_turn(f"explain {self.path}"):
+                return self._analyze(asked)
         if isinstance(distribution, Boxes):
-            operation, boxes = self._gather_boxes(asked, distribution)
-            self._ranks.together(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
-            return self._explained(operation, cached)
+            return self._in_turn(
+                self._ranks, "explain", _core.Use.BESIDE, lambda: self._explain_boxes(asked, distribution, cached)
+            )
+        return self._in_turn(
+            self._alone, "explain", _core.Use.BESIDE, lambda: self._explain_distribution(asked, cached)
+        )
+
+    def _explain_boxes(self, asked: Asked, boxes_of_rank: Boxes, cached: float | None) -> Plan:
+        operation, boxes = self._gather_boxes(asked, boxes_of_rank, explain=True, cached=cached)
+        self._ranks.together(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
+        return self._explained(operation, cached)
+
+    def _explain_distribution(self, asked: Asked, cached: float | None) -> Plan:
+        distribution, rank = asked.distribution, asked.rank
         ranks = self._ranks.size
         if ranks == 1 and rank is None and isinstance(distribution, Distribution):
             # Planning needs no ranks: explain what so many would do.
@@ -285,19 +313,32 @@ class Array:
         One rank of each node syncs the file, after all ranks have finished writing. What is written from then on is
         taken to be synced too, and on its way to the device as soon as it is written.
         """
+        self._in_turn(self._ranks, "sync", _core.Use.BESIDE, self._sync)
+
+    def _sync(self) -> None:
+        """Collective."""
 
         def work() -> None:
-            self._refuse_closed("sync")
             if self._ranks.is_first_of_node:
                 self._engine.sync()
 
         # Every write ended with an agreement: nothing that any rank wrote is on its way still.
-        self._ranks.together(f"sync {self.path}", work)
+        self._ranks.together(f"sync {self._compared}", work)
         if self._planned is not None:
             self._planned.expect_sync()
 
+    def expect_close(self) -> None:
+        """Of a created array: from now on, who lets go of it without closing it is told (ResourceWarning)."""
+        if self._aside is not None:
+            self._never_closed = weakref.finalize(
+                self, self._aside.never_closed, os.getpid(), is_first=self._ranks.rank == 0
+            )
+
     def close(self) -> None:
         """Collective. A created file becomes complete under its name; nothing can be read or written afterwards.
+
+        Waits for what other threads do with the array. In a process that was forked from the one that opened it, it
+        lets go of the file and does nothing else: what the parent creates is the parent's to complete.
 
         Raises StoreError where it cannot be completed: the old file, if there was one, is then still there.
         """
@@ -316,39 +357,81 @@ class Array:
                 raise
 
     def __repr__(self) -> str:
-        state = "closed, " if self._closed else ""
+        state = "closed, " if self._gate.is_closed else ""
         return f"<swath.Array {self._title()}: {state}{self.layout}>"
 
     def _close(self, error: BaseException | None) -> None:
-        if self._closed:
+        if self._gate.is_closed:
             return
+        if self._made_in != _core.fork_generation():
+            self._gate.close()
+            self._let_go()
+            return
+        with self._ranks.in_turn(f"close {self.path}"):
+            if self._gate.close():
+                self._close_together(error)
+
+    def _close_together(self, error: BaseException | None) -> None:
+        """Collective. Nobody uses the array any more."""
         try:
             if error is not None and self._ranks.all_raise(error):
                 raise error  # every rank is leaving with it: nobody waits
             # An error goes before what the other ranks are at: without words.
-            self._ranks.agree(f"close {self.path}" if error is None else "", error)
+            self._ranks.agree(f"close {self._compared}" if error is None else "", error)
             if self._aside is not None:
                 if self._unfilled:
                     self._fill()
-                self.sync()
-                self._ranks.on_first(f"close {self.path}: complete", self._aside.complete)
+                self._sync()
+                self._ranks.on_first(f"close {self._compared}: complete", self._aside.complete)
         except BaseException:
             if self._aside is not None and self._ranks.rank == 0:
                 self._aside.remove()
             raise
         finally:
-            self._closed = True
-            if self._planned is not None:
-                self._planned.close()
-            self._engine = None
+            self._let_go()
             if self._ranks.rank == 0:
                 self._learning.keep()
                 if self._throttle is not None:
                     self._throttle.keep()
 
-    def _refuse_closed(self, doing: str) -> None:
-        if self._closed:
-            raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
+    def _let_go(self) -> None:
+        """Of the file."""
+        if self._never_closed is not None:
+            self._never_closed.detach()
+        if self._planned is not None:
+            self._planned.close()
+        self._engine = None
+
+    def refuse_closed(self, doing: str) -> None:
+        """Raise ArgumentError where the array is closed."""
+        if self._gate.is_closed:
+            raise self._closed_error(doing)
+
+    def _closed_error(self, doing: str) -> ArgumentError:
+        return ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
+
+    def _in_turn(self, ranks: Ranks, doing: str, use: _core.Use, work: Callable[[], T]) -> T:
+        """Collective over `ranks`. `work`, while no other thread does what cannot go along with it.
+
+        Raises ArgumentError where the array is closed, on all ranks, and where another thread's turn it is.
+        """
+        if ranks.turn is not None:
+            ranks.turn.begin(f"{doing} {self.path}")
+        try:
+            if not self._gate.enter(use):
+                ranks.agree("", self._closed_error(doing))
+            try:
+                return work()
+            finally:
+                self._gate.leave(use)
+        finally:
+            if ranks.turn is not None:
+                ranks.turn.end()
+
+    @property
+    def _identity(self) -> str:
+        """Which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
+        return asked_words.identity(self._description, self.path)
 
     def _title(self) -> str:
         name = self.path if self.variable is None else f"{self.path}:{self.variable}"
@@ -370,7 +453,6 @@ class Array:
     def _operation(self, asked: Asked, ranks: int) -> Operation:
         """The operation, checked; of a distribution the same one again where the same is asked again."""
         direction, distribution, selection, method, rank, tuning = asked
-        self._refuse_closed(direction)
         sizes = checked_tuning(tuning)
         chosen = normalise_selection(selection, self.shape)
         if isinstance(distribution, Boxes) and selection is not ...:
@@ -384,11 +466,14 @@ class Array:
         if can_be_compared and rank is None and ranks == self._ranks.size:
             return self._checked(direction, distribution, chosen, method, sizes)
         own = self._ranks.rank
-        return Operation(self.path, self.shape, own, ranks, direction, distribution, chosen, method, sizes, rank)
+        return Operation(
+            self.path, self.shape, own, ranks, direction, distribution, chosen, method, sizes, rank, self._compared
+        )
 
-    def _gather_boxes(self, asked: Asked, boxes: Boxes) -> tuple[Operation, list[Any]]:
-        """Collective. The operation, which knows of no boxes yet, and the boxes of all ranks."""
-        words = f"{asked.direction} {self.path} distribution=boxes method={asked.method} tuning={asked.tuning}"
+    def _gather_boxes(self, asked: Asked, boxes: Boxes, **more: Any) -> tuple[Operation, list[Any]]:
+        """Collective. The operation, which knows of no boxes yet, and the boxes of all ranks; `more` is compared."""
+        arguments = {**asked._asdict(), **more}
+        words = asked_words.words(asked.direction, self._compared, arguments, own=("direction", "rank"))
         operation = self._ranks.together(words, lambda: self._operation(asked, self._ranks.size))
         return operation, self._ranks.gather_objects(boxes.boxes)
 
@@ -423,6 +508,9 @@ class Array:
 
     def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         """Collective. This rank's parts, in `out` or in new memory."""
+        return self._in_turn(ranks, "read", _core.Use.SHARED, lambda: self._read_now(ranks, asked, out))
+
+    def _read_now(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         prepared = None if self._planned is None else self._planned.carry_out_again(ranks, asked, out)
         if prepared is None:
             prepared = self._prepare(ranks, asked, functools.partial(self._memory_to_read, out))
@@ -444,6 +532,9 @@ class Array:
 
     def _write(self, asked: Asked, values: Any) -> Prepared:
         """Collective."""
+        return self._in_turn(self._ranks, "write", _core.Use.ALONE, lambda: self._write_now(asked, values))
+
+    def _write_now(self, asked: Asked, values: Any) -> Prepared:
         prepared = None if self._planned is None else self._planned.carry_out_again(self._ranks, asked, values)
         if prepared is None:
             prepared = self._prepare(self._ranks, asked, functools.partial(self._memory_to_write, values))
@@ -465,6 +556,7 @@ class Array:
 
     def _analyze(self, asked: Asked) -> Plan:
         """Collective. Carries the operation out, and sets what was measured beside its plan."""
+        self._ranks.agree(f"explain, with analyze, {asked.direction} {self._compared}")
         if asked.direction == "read":
             prepared = self._read(self._ranks, asked, None)
         else:
@@ -516,7 +608,7 @@ class Array:
         library_access.carry_out(operation, parts, self._description, ranks)
         if self._coded is not None:  # chunks of another size are written elsewhere
             there = self._description
-            self._set_description(ranks.on_first(f"describe {self.path}", lambda: formats.describe_again(there)))
+            self._set_description(ranks.on_first(f"describe {self._compared}", lambda: formats.describe_again(there)))
         return _core.Counters()
 
     def _allocate_in_file(self) -> None:
@@ -525,11 +617,11 @@ class Array:
         if not isinstance(layout, ChunkedLayout) or (layout.offsets >= 0).all():
             return
         self._set_description(
-            self._ranks.on_first(f"allocate {self.path}", lambda: formats.allocate(self._description))
+            self._ranks.on_first(f"allocate {self._compared}", lambda: formats.allocate(self._description))
         )
 
     def _fill(self) -> None:
         """Collective. Writes the fill value everywhere."""
         work = functools.partial(filling.fill_part, self._engine, self._description, self._ranks.rank, self._ranks.size)
-        self._ranks.together(f"fill {self.path}", work)
+        self._ranks.together(f"fill {self._compared}", work)
         self._unfilled = False

@@ -7,13 +7,19 @@ import errno
 import os
 import secrets
 import shutil
+import stat
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from swath import _core
-from swath.errors import ArgumentError, ExistsError, NotFoundError, StoreError, store_error
+from swath.errors import ExistsError, NotFoundError, StoreError, store_error
 from swath.formats import zarr
+from swath.formats.files import checked_path
+
+_OWN_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""Of a file whose name others can guess: a link there is not followed, and a FIFO does not block."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +44,8 @@ class Aside:
 
         Raises ExistsError where the file exists and may not be replaced, StoreError where it cannot be.
         """
-        if not isinstance(path, (str, os.PathLike)):
-            raise ArgumentError(f"create: path must be a string or a path, not {path!r}")
-        final = os.path.abspath(os.fspath(path))
+        path = checked_path(path)
+        final = os.path.abspath(path)
         if is_folder:
             _refuse_foreign(path, final)
         elif os.path.isdir(final):
@@ -49,13 +54,20 @@ class Aside:
         folder, name = os.path.split(target)
         if not os.path.isdir(folder):
             raise NotFoundError(f"create {path}: there is no folder {folder}", 2)
-        if os.path.lexists(final) and not overwrite:
-            raise ExistsError(f"create {path}: the file exists; give overwrite=True to replace it", 17)
+        aside = Aside(final, os.path.join(folder, f".{name}.swath-{secrets.token_hex(6)}"), overwrite, is_folder)
+        aside.refuse_taken()
         if not atomic:
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(target) if is_folder else os.unlink(target)
             return Aside(final, target, overwrite, is_folder)
-        return Aside(final, os.path.join(folder, f".{name}.swath-{secrets.token_hex(6)}"), overwrite, is_folder)
+        return aside
+
+    def refuse_taken(self) -> None:
+        """Raise ExistsError where the name exists, and may not be replaced."""
+        if os.path.lexists(self.final_path) and not self.overwrite:
+            raise ExistsError(
+                f"create {self.final_path}: the file exists; give overwrite=True to replace it", errno.EEXIST
+            )
 
     @contextlib.contextmanager
     def removed_on_error(self) -> Iterator[None]:
@@ -70,6 +82,27 @@ class Aside:
         """Remove what was written aside; nothing where it is gone."""
         with contextlib.suppress(OSError):
             shutil.rmtree(self.working_path) if self.is_folder else os.unlink(self.working_path)
+
+    def never_closed(self, process: int, *, is_first: bool) -> None:
+        """The array is gone, or the program over, and nobody has closed it: say so, and remove what is not complete.
+
+        Args:
+            process: that made it. A child of its has no business with it.
+            is_first: whether this rank removes it, for all.
+        """
+        if os.getpid() != process:
+            return
+        left = "what was written stays under its name, perhaps not all of it"
+        if self.working_path != os.path.realpath(self.final_path):
+            left = "there is no file of that name, or the old one"
+            if is_first:
+                self.remove()
+        warnings.warn(
+            f"create {self.final_path}: the array was never closed, and so the file was not completed: {left}; "
+            "close it, or use it in a `with` block",
+            ResourceWarning,
+            stacklevel=2,
+        )
 
     def complete(self) -> None:
         """Give the (synced) file its name, and sync the folder so that the name lasts.
@@ -111,6 +144,65 @@ class Aside:
         os.rename(target, old)
         os.rename(self.working_path, target)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def open_own(path: str) -> int:
+    """A descriptor of a file beside a target whose name others can guess, made where there is none, for this user only.
+
+    It is not blocked by, and does not follow, what another user has put there: raises StoreError, saying what to do.
+    """
+    while True:
+        with contextlib.suppress(FileExistsError):
+            return os.open(path, _OWN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            descriptor = os.open(path, _OWN_FLAGS)
+        except FileNotFoundError:
+            continue  # it was removed since
+        except OSError:
+            refuse_planted(path)
+            raise
+        try:
+            _refuse_foreign_status(path, os.fstat(descriptor))
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+
+def refuse_planted(path: str, target: str | None = None) -> None:
+    """Raise StoreError where what has a name beside a target is not this user's own file or folder; it may be absent.
+
+    It may have a second name where that is `target`: it was to be removed next when its process was killed.
+    Nobody else can replace it afterwards where the folder is one in which each user may remove only what is theirs
+    (/tmp); in a folder where others may remove everything, no name is safe.
+    """
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return
+    is_target = False
+    if target is not None:
+        with contextlib.suppress(FileNotFoundError):
+            is_target = os.path.samestat(status, os.lstat(target))
+    _refuse_foreign_status(path, status, names=2 if is_target else 1)
+
+
+def _refuse_foreign_status(path: str, status: os.stat_result, names: int = 1) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        what = "is a symbolic link, which Swath does not follow there"
+    elif not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        what = "is neither a file nor a folder"
+    elif status.st_uid != os.geteuid():
+        what = f"belongs to the user with number {status.st_uid}, not to {os.geteuid()}"
+    elif stat.S_ISREG(status.st_mode) and status.st_nlink > names:
+        what = f"has {status.st_nlink} names: it is some other file, too"
+    else:
+        return
+    raise StoreError(
+        f"{path}: it {what}; Swath writes only files of its own there: look who made it, and remove it, or choose "
+        "another folder",
+        errno.EPERM,
+    )
 
 
 def _refuse_foreign(path: Any, final: str) -> None:

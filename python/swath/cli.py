@@ -7,6 +7,7 @@ module each: `add_parser` says how it is asked for, `run` carries it out and ret
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -98,12 +99,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     It alone does the work, too, but for what all ranks do together (`explain --analyze`, `copy`, `verify`).
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="surrogateescape")  # file names that are not UTF-8 are printed as they are
     wrong = mpi.foreign_launcher()  # on every rank: it may start MPI, which all ranks do together
     if mpi.launched_rank() != 0:
         asked = sys.argv[1:] if arguments is None else arguments
         if wrong is not None or not ("--analyze" in asked or (asked and asked[0] in TOGETHER)):
             return EXIT_OK
-        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stdout = sys.stderr = open(  # noqa: SIM115
+            os.devnull, "w", encoding="utf-8", errors="surrogateescape"
+        )
     if wrong is not None:
         print(f"swath: {wrong}", file=sys.stderr, flush=True)
     options = parser().parse_args(arguments)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError
+from swath.formats.description import differs_in_byte_order_only
 from swath.space import Shape
 
 Part = npt.NDArray[Any]
@@ -75,8 +76,9 @@ def _check_shape(what: str, number: int, boxes: bool, part: Part, shape: Shape) 
 
 
 def _check_dtype(what: str, number: int, boxes: bool, part: Part, dtype: np.dtype[Any]) -> None:
-    if part.dtype != dtype and part.dtype != dtype.newbyteorder():
+    if part.dtype != dtype and not differs_in_byte_order_only(part.dtype, dtype):
+        wanted = repr(str(dtype)) if dtype.names is None else str(dtype)
         raise ArgumentError(
             f"{_where(what, number, boxes)}: dtype {part.dtype}, but the file holds {dtype}; convert with "
-            f"astype({str(dtype)!r}) (Swath stores values as they are)"
+            f"astype({wanted}) (Swath stores values as they are)"
         )

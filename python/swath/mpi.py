@@ -10,8 +10,10 @@ import sys
 import sysconfig
 from typing import Any
 
+from swath import _core
 from swath.errors import UnsupportedError
 
+_made_in = _core.fork_generation()
 _keyval: int | None = None
 """Under which mpi4py communicators keep the comm made for them: it lives and dies with the communicator."""
 
@@ -46,6 +48,8 @@ def comm_of(communicator: Any) -> Any:
 def _let_go(communicator: Any) -> None:
     from mpi4py import MPI
 
+    if _core.fork_generation() != _made_in:
+        return  # MPI is the parent's
     if not MPI.Is_finalized() and communicator != MPI.COMM_NULL and communicator.Get_attr(_keyval) is not None:
         communicator.Delete_attr(_keyval)
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
 
-from swath import formats, profile, throttle
+from swath import asked, formats, profile, throttle
 from swath.array import Array, FoundOfStore
 from swath.aside import Aside
 from swath.errors import ArgumentError
 from swath.formats import Description
-from swath.ranks import Ranks, ranks_of
+from swath.ranks import Ranks, in_turn, ranks_of
 from swath.stream_settings import Streams
 
 
+@in_turn
 def open(  # noqa: A001 - the name that scripts use
     path: Any,
     variable: str | None = None,
@@ -57,20 +59,22 @@ def open(  # noqa: A001 - the name that scripts use
         ArgumentError: a missing variable (the message lists those there are), or arguments that do not go together.
         UnsupportedError: elements that are not plain bytes.
     """
+    words = asked.words("open", path, locals(), own=("path", "comm"))
+    name = asked.path_text(path)
     ranks = ranks_of(comm)
-    asked = f"open {path} variable={variable} mode={mode} shape={shape} dtype={dtype} order={order} offset={offset}"
 
     def describe() -> Description:
         if mode not in ("r", "r+"):
-            raise ArgumentError(f'open {path}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
+            raise ArgumentError(f'open {name}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
-    description, found = ranks.on_first(asked, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
+    description, found = ranks.on_first(words, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
     return ranks.together(
-        f"open {path}: engines", lambda: Array(description, ranks, mode, engine, found, streams=streams)
+        f"open {name}: engines", lambda: Array(description, ranks, mode, engine, found, streams=streams)
     )
 
 
+@in_turn
 def create(
     path: Any,
     shape: int | Sequence[int],
@@ -94,7 +98,8 @@ def create(
     """Create a file with one array. Collective over `comm`; so is closing it, which makes the file complete.
 
     An atomic file is written aside, synced and renamed when it is closed: after a crash at any point there is either
-    the old file or the complete new one. An exception inside the `with` block removes what was written aside.
+    the old file or the complete new one. An exception inside the `with` block removes what was written aside; so does
+    an array that is never closed, with a ResourceWarning.
 
     Args:
         path: the file. Its suffix says the format (.npy, .nc, .h5, .hdf5, .zarr, else raw) where `format` does not.
@@ -122,15 +127,16 @@ def create(
         ArgumentError: a shape, dtype or order that the format cannot store.
         StoreError: the system refuses.
     """
+    words = asked.words("create", path, locals(), own=("path", "comm"))
+    name = asked.path_text(path)
     ranks = ranks_of(comm)
-    asked = f"create {path} shape={shape} dtype={dtype} order={order} format={format} overwrite={overwrite}"
-    asked += f" chunks={chunks} shards={shards} codecs={codecs}"
 
     def prepare() -> Aside:
         is_folder = formats.is_folder(formats.format_for(path, format))
         return Aside.prepare(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
 
-    aside, found = ranks.on_first(asked, lambda: (prepare(), _found_of_store(path, ranks, engine, streams)))
+    ranks.agree(words)  # before anything is removed
+    aside, found = ranks.on_first(f"create {name}", lambda: (prepare(), _found_of_store(path, ranks, engine, streams)))
 
     def make() -> Description:
         with aside.removed_on_error():
@@ -149,11 +155,13 @@ def create(
                 codecs=codecs,
             )
 
-    description = ranks.on_first(f"create {path}: header", make)
+    description = ranks.on_first(f"create {name}: header", make)
     try:
-        return ranks.together(
-            f"create {path}: engines", lambda: Array(description, ranks, "r+", engine, found, aside, streams)
+        array = ranks.together(
+            f"create {name}: engines", lambda: Array(description, ranks, "r+", engine, found, aside, streams)
         )
+        array.expect_close()
+        return array
     except BaseException:
         if ranks.rank == 0:
             aside.remove()
@@ -162,5 +170,9 @@ def create(
 
 def _found_of_store(path: Any, ranks: Ranks, engine: str | None, streams: Streams) -> FoundOfStore:
     several_nodes = ranks.comm.node_count > 1
-    coordinator = throttle.coordinator_for(os.fsdecode(path), engine, streams) if several_nodes else None
-    return FoundOfStore(profile.for_path(path), coordinator)
+    name = os.fsdecode(path)
+    coordinator = throttle.coordinator_for(name, engine, streams) if several_nodes else None
+    return FoundOfStore(profile.for_path(name), coordinator, next(_numbers))
+
+
+_numbers = itertools.count(1)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core
+from swath import _core, asked
 from swath.errors import ArgumentError
 from swath.space import Boxes, Distribution, Selection, Shape, selected_shape, selection_text
 
@@ -46,6 +46,7 @@ class Operation:
         method: see `Array.read`.
         tuning: from `checked_tuning`.
         rank: whose share, where it is not this rank's own; only without a communicator.
+        identity: of the array, for the words that ranks compare.
 
     Attributes:
         rank: whose share.
@@ -68,7 +69,11 @@ class Operation:
         method: str,
         tuning: Tuning,
         rank: int | None = None,
+        identity: str = "",
     ) -> None:
+        # All that decides which bytes move: what is not compared is left out by name.
+        not_compared = ("self", "path", "shape", "own_rank", "ranks", "direction", "rank", "identity")
+        self._compared = {name: value for name, value in locals().items() if name not in not_compared}
         self.direction = direction
         self.distribution = distribution
         self.selection = selection
@@ -76,7 +81,7 @@ class Operation:
         self.tuning = tuning
         self.rank = own_rank if rank is None else rank
         self.sharing: Any = None
-        self._path = path
+        self._identity = identity or path
         self._asked = ""
         self._shape = shape
         where = f"{direction} {path}"
@@ -129,11 +134,8 @@ class Operation:
     def asked(self) -> str:
         """What is asked for, in words that are the same on all ranks where it is the same."""
         if not self._asked:
-            shared = "boxes" if isinstance(self.distribution, Boxes) else repr(self.distribution)
-            self._asked = (
-                f"{self.direction} {self._path} distribution={shared} selection={selection_text(self.selection)} "
-                f"method={self.method} tuning={dict(self.tuning)}"
-            )
+            told = {"selection": asked.Told(selection_text(self.selection)), "tuning": dict(self.tuning)}
+            self._asked = asked.words(self.direction, self._identity, {**self._compared, **told})
         return self._asked
 
     def _local_shapes(self) -> list[Shape]:

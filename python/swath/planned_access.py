@@ -203,15 +203,19 @@ class PlannedAccess:
         """Collective once it does anything. The last short operation, where it is asked for again.
 
         `given` is the caller's memory, to read None for new one. Where some rank plans otherwise than the last time,
-        what is returned is agreed on, but not done. None where it is another operation, or in other memory.
+        what is returned is agreed on, but not done. None where it is another operation, in other memory, or where
+        another thread is at it.
         """
-        again = self._again.get(asked.direction)
-        if (
-            again is None
-            or ranks is not self._ranks
-            or again.profile is not self._learning.profile
-            or not again.is_asked(asked)
-        ):
+        again = self._again.pop(asked.direction, None)
+        if again is None:
+            return None
+        try:
+            return self._do_again(again, ranks, asked, given)
+        finally:
+            self._again.setdefault(asked.direction, again)
+
+    def _do_again(self, again: Again, ranks: Ranks, asked: Asked, given: Any) -> Prepared | None:
+        if ranks is not self._ranks or again.profile is not self._learning.profile or not again.is_asked(asked):
             return None
         part = np.empty(again.shape, self._dtype) if given is None and asked.direction == "read" else given
         if type(part) is not np.ndarray or part.dtype != self._dtype:

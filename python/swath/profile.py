@@ -227,7 +227,7 @@ def folder() -> str:
 def file_of(store: Store) -> str:
     """Where the profile of a store is kept, as seen from this host."""
     name = f"{platform.node()}\0{store.mount_point}"
-    return os.path.join(folder(), hashlib.sha256(name.encode()).hexdigest()[:16] + ".json")
+    return os.path.join(folder(), hashlib.sha256(os.fsencode(name)).hexdigest()[:16] + ".json")
 
 
 def store_of(path: str | os.PathLike[str]) -> Store:

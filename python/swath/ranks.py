@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 import pickle
+import threading
+import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 from swath import _core
 from swath.errors import ArgumentError, Error, to_core
 
 T = TypeVar("T")
+P = ParamSpec("P")
 Note = Sequence[int]
 """What a rank alone knows and planning needs; it travels with an agreement, at no further cost: five integers."""
 NO_NOTE: Note = (0, 0, 0, 0, 0, 0)
+
+
+class Turn:
+    """Whose turn it is to be in collective calls of a communicator: one thread's at a time.
+
+    Calls of two threads would meet those of other ranks' threads in any order. So a second thread is refused, at once:
+    one that waited might wait for a rank that waits for this one.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._made_in = _core.fork_generation()
+
+    def begin(self, doing: str) -> None:
+        """Raises ArgumentError where another thread has the turn, and in a process that was forked from a rank."""
+        if self._made_in != _core.fork_generation():
+            raise ArgumentError(
+                f"{doing}: this process was forked from one of the ranks and is none itself: it can read by a[...]"
+            )
+        if not self._lock.acquire(blocking=False):
+            raise ArgumentError(
+                f"{doing}: another thread of this rank is in a collective call of the same communicator: one thread at "
+                "a time, or give each thread a communicator of its own"
+            )
+
+    def end(self) -> None:
+        """What was begun is over."""
+        self._lock.release()
+
+
+_turns: weakref.WeakKeyDictionary[_core.Comm, Turn] = weakref.WeakKeyDictionary()
 
 
 class Ranks:
@@ -24,6 +60,19 @@ class Ranks:
         self.comm = comm
         self.rank: int = comm.rank
         self.size: int = comm.size
+        self.turn: Turn | None = None if comm.size == 1 else _turns.setdefault(comm, Turn())
+
+    @contextlib.contextmanager
+    def in_turn(self, doing: str) -> Iterator[None]:
+        """Collective calls inside the block are of this thread alone. Raises ArgumentError as `Turn.begin` does."""
+        if self.turn is None:
+            yield
+            return
+        self.turn.begin(doing)
+        try:
+            yield
+        finally:
+            self.turn.end()
 
     @property
     def exchange_messages(self) -> bool:
@@ -92,6 +141,21 @@ class Ranks:
         sizes = [int.from_bytes(size, "little") for size in self.comm.allgather(len(data).to_bytes(8, "little"))]
         padded = self.comm.allgather(data.ljust(max(sizes), b"\0"))
         return [pickle.loads(part[:size]) for part, size in zip(padded, sizes, strict=False)]
+
+
+def in_turn(call: Callable[P, T]) -> Callable[P, T]:
+    """A collective function with an argument `comm`: one thread of a rank at a time, see `Turn`."""
+    signature = inspect.signature(call)
+
+    @functools.wraps(call)
+    def called_in_turn(*args: P.args, **kwargs: P.kwargs) -> T:
+        comm = kwargs["comm"] if "comm" in kwargs else signature.bind(*args, **kwargs).arguments.get("comm")
+        if comm is None:
+            return call(*args, **kwargs)
+        with ranks_of(comm).in_turn(call.__name__):
+            return call(*args, **kwargs)
+
+    return called_in_turn
 
 
 def ranks_of(comm: Any) -> Ranks:

@@ -9,16 +9,17 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core, progress
+from swath import _core, asked, progress
 from swath.errors import ArgumentError, Error
 from swath.local_memory import checked_out
-from swath.ranks import Ranks, ranks_of
+from swath.ranks import Ranks, in_turn, ranks_of
 from swath.space import Boxes, Distribution, Shape, _integers
 
 Part = npt.NDArray[Any]
 
 
 @overload
+@in_turn
 def redistribute(
     values: Any,
     source: Distribution | Boxes,
@@ -75,11 +76,11 @@ def redistribute(
     Raises:
         ArgumentError, DisagreementError: on all ranks, before anything is moved.
     """
+    words = asked.words("redistribute", asked.Told(""), locals(), own=("values", "out", "comm"))
     ranks = ranks_of(comm)
     told: list[_Told] = []
     if isinstance(source, Boxes) or isinstance(target, Boxes):
-        asked = f"redistribute {_in_words(source)} to {_in_words(target)}"
-        own = ranks.together(asked, lambda: _Told.of(values, source, target, shape, ranks.rank))
+        own = ranks.together(words, lambda: _Told.of(values, source, target, shape, ranks.rank))
         told = ranks.gather_objects(own)
     prepared: _Prepared | None = None
     error: Exception | None = None
@@ -87,9 +88,9 @@ def redistribute(
         prepared = _prepare(ranks, told, values, source, target, shape, out)
     except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
         error = raised
-    ranks.agree("" if prepared is None else prepared.asked, error)
+    ranks.agree("" if prepared is None else f"{words}\ndtype={asked.dtype_words(prepared.dtype)}", error)
     assert prepared is not None
-    itemsize, sharings, mine, new = prepared.itemsize, prepared.sharings, prepared.mine, prepared.new
+    itemsize, sharings, mine, new = prepared.dtype.itemsize, prepared.sharings, prepared.mine, prepared.new
     if itemsize > 0:
         with progress.watching("redistribute", ranks.rank) as watched:
             try:
@@ -120,8 +121,7 @@ class _Told:
 
 @dataclass(frozen=True)
 class _Prepared:
-    asked: str
-    itemsize: int
+    dtype: np.dtype[Any]
     sharings: tuple[_core.Sharing, _core.Sharing]
     mine: list[Part]
     new: list[Part]
@@ -154,12 +154,7 @@ def _prepare(
         new = [make(local, dtype=dtype) for local in shapes]
     else:
         new = _checked_out(out, shapes, dtype, mine, boxes=isinstance(target, Boxes))
-    asked = f"redistribute {_in_words(source)} to {_in_words(target)} shape={tuple(extents)} dtype={dtype}"
-    return _Prepared(asked, dtype.itemsize, (before, after), mine, new)
-
-
-def _in_words(d: Distribution | Boxes) -> str:
-    return "boxes" if isinstance(d, Boxes) else repr(d)
+    return _Prepared(dtype, (before, after), mine, new)
 
 
 def _sharing(

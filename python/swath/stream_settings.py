@@ -20,6 +20,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from swath import own_files
 from swath.errors import ArgumentError
 
@@ -152,6 +154,8 @@ def _limit(source: str, value: Any) -> Limit:
             value = int(word)
     if value is None:
         return None
+    if isinstance(value, np.integer):
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 31:
         raise ArgumentError(
             f'{source}: {value!r}; expected "auto", "none" (or None), a number of streams from 1 on, or read=…,write=…'

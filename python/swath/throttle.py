@@ -204,7 +204,7 @@ class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: 
     ) -> None:
         if direction not in ("read", "write"):
             raise ArgumentError(f'stream {path}: direction {direction!r}; expected "read" or "write"')
-        self._path = os.fspath(path)
+        self._path = os.fsdecode(path)
         self._write = direction == "write"
         self._nbytes = nbytes
         self._streams: Streams = streams
@@ -256,7 +256,7 @@ def status_and_reason() -> tuple[list[TargetStatus], str]:
 
 def trace(path: str | os.PathLike[str], engine: str | None = None) -> list[Decision]:
     """What was decided for the target that `path` lies on, by this program (and those that it shares tokens with)."""
-    throttle = throttle_for(os.fspath(path), engine)
+    throttle = throttle_for(os.fsdecode(path), engine)
     return [] if throttle is None else throttle.status.decisions
 
 

@@ -41,7 +41,7 @@ def main() -> None:
                 assert a.read() == b.read(), name
         if name != "b.bin":
             assert swath.verify(source, together, axes=options.get("axes"), memory="1MiB", comm=comm)
-    engine = "fault:write@3=EIO" if comm.rank == comm.size - 1 else None
+    engine = "fault:write@3=EIO" if comm.rank == comm.size - 1 else "posix"
     try:
         swath.copy(source, os.path.join(folder, "c.npy"), order="F", memory=100_000, engine=engine, **shared)
     except swath.StoreError as error:

@@ -100,7 +100,7 @@ def create(folder: Path) -> None:
                 assert isinstance(error, KeyError) == (culprit in (RANK, -1))
                 check_left(folder, old=old)
     remake(path, old=False)
-    error = same_on_all(error_of(lambda: write_new(path, "nonsense" if RANK == SIZE - 1 else "posix")))
+    error = same_on_all(error_of(lambda: write_new(path, "fault:nonsense" if RANK == SIZE - 1 else "posix")))
     assert isinstance(error, swath.ArgumentError)
     check_left(folder, old=False)
     write_new(path, "posix")

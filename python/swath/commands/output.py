@@ -28,8 +28,12 @@ def table(*columns: str, right: tuple[str, ...] = (), unbroken: tuple[str, ...] 
 
 
 def print_json(value: Any) -> None:
-    """`value` as JSON that any parser takes: NaN and infinity, which JSON has not, become their names."""
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    r"""`value` as JSON that any parser takes: NaN and infinity, which JSON has not, become their names.
+
+    Bytes of file names that are not UTF-8 are escaped as Python has them: "\udcff" for the byte 255.
+    """
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    print(text.encode("utf-8", "backslashreplace").decode())
 
 
 def in_bytes(count: int) -> str:

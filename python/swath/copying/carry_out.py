@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -63,6 +62,12 @@ class State:
             self.ranks.together(f"{self.job.request.title}: enter {tiles}", lambda: enter(number, tiles))
             self.entered = (number, tiles)
 
+    def complete(self) -> None:
+        """On rank 0: give the target its name, while no other copy can be at work on it."""
+        if self.journal is not None:
+            self.journal.check_kept()
+        self.job.aside.complete()
+
     def failed(self, error: Exception) -> Exception:
         """The error, saying what is left; what is of no further use is removed."""
         is_kept = not self.is_changed and self.entered > (0, 0)
@@ -88,7 +93,7 @@ def carry_out(state: State) -> float:
             watched.bytes_done = bytes_before(passes, number, first) // workers
             sync_seconds = _OnePass(state, number, watched).run(first)
     state.check_unchanged()
-    ranks.on_first(f"{job.request.title}: complete", job.aside.complete)
+    ranks.on_first(f"{job.request.title}: complete", state.complete)
     if state.journal is not None:
         state.journal.remove(job.request.target_path)
     return sync_seconds
@@ -149,7 +154,7 @@ class _OnePass:
         ahead = ReadAhead(self._plan, job.files[self._number])
         stack.callback(ahead.close)
         pipeline = Pipeline(self._plan, source, target, axes, mine, back, self._watched, ahead)
-        return stack.enter_context(pipeline), back, _syncing(target, engine)
+        return stack.enter_context(pipeline), back, target.sync
 
     def _spans(self, side: Side, description: Description) -> SpanOf:
         """Where in its file the bytes of a band are."""
@@ -174,14 +179,6 @@ class _OnePass:
         """Collective. What was written of the first `tiles` tiles is on the medium, and entered."""
         self._state.ranks.together(f"{self._title}: synced {tiles}", back.wait_synced)
         self._state.enter(self._number, tiles)
-
-
-def _syncing(target: Array, engine: str | None) -> Callable[[], None]:
-    """What syncs the target while another thread goes on writing: an engine belongs to one thread at a time."""
-    if not os.path.isfile(target.path):
-        return target.sync
-    syncs: _core.Engine = _core.open_engine(target.path, "r+", engine or os.environ.get("SWATH_ENGINE") or "auto")[0]
-    return syncs.sync
 
 
 @contextlib.contextmanager

@@ -11,21 +11,26 @@ Beside the target `b.npy`, in the same folder:
     {"pass": 0, "tiles": 32}
 
 A line is written after the data it tells of were synced, and is synced itself. The last line may be torn: it is then
-not counted. The journal is locked (flock) while somebody works on the copy.
+cut off. The journal is locked (flock) while somebody works on the copy; only who holds the lock makes, and removes,
+the files of these names.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
 import shutil
 from typing import Any
 
-from swath.errors import ExistsError, FormatError, store_error
+from swath.aside import open_own
+from swath.errors import Error, ExistsError, FormatError, StoreError, store_error
 
 VERSION = 1
+LOCK_ATTEMPTS = 1000
+"""To lock a journal: as many copies to one target would have to be complete just before, one after the other."""
 
 
 def working_path(target: str) -> str:
@@ -51,33 +56,44 @@ class Journal:
             self.done = (line["pass"], line["tiles"])
 
     @staticmethod
-    def opened(target: str) -> Journal:
-        """The journal of `target`, an empty one where there was none.
+    def opened(target: str, *, anew: bool = False) -> Journal:
+        """The journal of `target`, an empty one where there was none; `anew`: also where it is damaged.
 
         Raises ExistsError where somebody else is at work on it, FormatError where it is damaged, StoreError.
         """
         path = working_path(target) + ".journal"
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            descriptor = _locked(path)
+        except BlockingIOError as error:
+            told = f"copy to {target}: another copy to it is under way: {error.strerror} holds {path}"
+            raise ExistsError(f"{told}; wait for it, or choose another target", errno.EEXIST) from None
         except OSError as error:
+            if isinstance(error, Error):
+                raise
             raise store_error(f"copy to {target}: cannot write {path}: {error.strerror}", error.errno) from None
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with open(os.dup(descriptor), "rb") as file:
-                file.seek(0)
-                text = file.read()
-            return Journal(path, descriptor, _parsed(path, text))
-        except BlockingIOError:
+            return Journal(path, descriptor, _parsed(path, _whole_lines(descriptor)))
+        except FormatError:
+            if anew:
+                return Journal(path, descriptor, [])
             os.close(descriptor)
-            raise ExistsError(f"copy to {target}: another copy to it is under way (it holds {path})", 17) from None
+            raise
         except BaseException:
             os.close(descriptor)
             raise
 
+    def clear(self) -> None:
+        """Forget what it holds, before files that it tells of are made anew: it must never tell of others."""
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.fdatasync(self._descriptor)
+        except OSError as error:
+            raise self._cannot_write(error) from None
+        self.header, self.done = None, (0, 0)
+
     def start(self, header: dict[str, Any]) -> None:
-        """Begin anew: whatever it held is gone."""
-        os.ftruncate(self._descriptor, 0)
-        self.header, self.done = {"swath": VERSION, **header}, (0, 0)
+        """Say what is copied and how, in an empty journal."""
+        self.header = {"swath": VERSION, **header}
         self._append(self.header)
 
     def enter(self, number: int, tiles: int) -> None:
@@ -91,20 +107,92 @@ class Journal:
         if descriptor >= 0:
             os.close(descriptor)
 
-    def remove(self, target: str) -> None:
-        """Remove it and what it tells of, and unlock it."""
-        base = working_path(target)
-        for path in (base, base + ".scratch"):
-            remove(path)
-        remove(self.path)
+    def leave(self) -> None:
+        """Unlock it, and leave everything as it is; one that holds nothing goes."""
+        if self.header is None and _has_name(self._descriptor, self.path):
+            remove(self.path)
         self.close()
 
+    def remove(self, target: str) -> None:
+        """Remove it and what it tells of, and unlock it. Nothing is removed where it has lost its name."""
+        if _has_name(self._descriptor, self.path):
+            base = working_path(target)
+            for path in (base, base + ".scratch"):
+                remove(path)
+            remove(self.path)  # last: from now on others may lock a new one
+        self.close()
+
+    def check_kept(self) -> None:
+        """Raises StoreError where somebody has removed it: others may be at work on the same files by now."""
+        if not _has_name(self._descriptor, self.path):
+            raise StoreError(f"{self.path} was removed while the copy was under way: copy again", errno.ENOENT)
+
     def _append(self, line: dict[str, Any]) -> None:
+        """All of the line, or nothing: what comes later must not be put behind half a line."""
+        text = json.dumps(line).encode() + b"\n"
+        before = os.fstat(self._descriptor).st_size
         try:
-            os.write(self._descriptor, json.dumps(line).encode() + b"\n")
+            if os.write(self._descriptor, text) < len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fdatasync(self._descriptor)
         except OSError as error:
-            raise store_error(f"cannot write the journal {self.path}: {error.strerror}", error.errno) from None
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, before)
+            raise self._cannot_write(error) from None
+
+    def _cannot_write(self, error: OSError) -> StoreError:
+        return store_error(f"cannot write the journal {self.path}: {error.strerror}", error.errno)
+
+
+def _locked(path: str) -> int:
+    """A descriptor of the journal of this name, locked. Raises BlockingIOError, whose text is who has locked it."""
+    for _ in range(LOCK_ATTEMPTS):
+        descriptor = open_own(path)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _has_name(descriptor, path):
+                return descriptor
+        except BlockingIOError as error:
+            holder = _holder(os.fstat(descriptor))
+            os.close(descriptor)
+            raise BlockingIOError(error.errno, holder) from None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # who held it has removed it since it was opened: its lock keeps nobody out
+    raise StoreError(
+        f"{path}: after each of {LOCK_ATTEMPTS} attempts to lock it another file had its name", errno.ESTALE
+    )
+
+
+def _has_name(descriptor: int, path: str) -> bool:
+    """Whether the file of this name is the one that is open."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _holder(status: os.stat_result) -> str:
+    """Which process holds a lock of a file, in words, as far as /proc tells: not of other machines and containers."""
+    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    with contextlib.suppress(OSError):
+        with open("/proc/locks", encoding="ascii") as told:
+            held = [line.split() for line in told]
+        for _, kind, _, _, process, where, *_ in (words for words in held if "->" not in words):
+            if kind == "FLOCK" and where == place and int(process) > 0:
+                with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as name:
+                    return f"process {process} ({name.read().strip()})"
+    return "another process"
+
+
+def _whole_lines(descriptor: int) -> bytes:
+    """What the journal says. A last line that was torn is cut off, so that the next one does not follow it."""
+    text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    whole = text[: text.rfind(b"\n") + 1]
+    if len(whole) < len(text):
+        os.ftruncate(descriptor, len(whole))
+    return whole
 
 
 def remove(path: str) -> None:
@@ -118,7 +206,7 @@ def remove(path: str) -> None:
 
 def _parsed(path: str, text: bytes) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
-    for raw in text.split(b"\n")[:-1]:  # what does not end with a newline was torn
+    for raw in text.split(b"\n")[:-1]:
         try:
             line = json.loads(raw)
             known = line["swath"] == VERSION if not lines else line["pass"] >= 0 and line["tiles"] >= 0
@@ -126,8 +214,8 @@ def _parsed(path: str, text: bytes) -> list[dict[str, Any]]:
                 raise ValueError("another version")
         except (ValueError, KeyError, TypeError) as error:
             raise FormatError(
-                f"{path}: line {len(lines) + 1} is none of this Swath's journal of a copy ({error!r}): remove it, and "
-                "the file of the same name without .journal, to begin anew"
+                f"{path}: line {len(lines) + 1} is none of this Swath's journal of a copy ({error!r}): begin anew with "
+                "resume=False (--restart)"
             ) from None
         lines.append(line)
     return lines

@@ -23,6 +23,7 @@ from swath.copying.ahead import ReadAhead
 from swath.copying.one_pass import SLABS_WRITTEN_BEHIND, TILES_IN_PLACE, TILES_READ_AHEAD, Pass
 from swath.copying.sides import Extents, Side
 from swath.copying.store import WriteBack
+from swath.formats import differs_in_byte_order_only
 
 Box = tuple[slice, ...]
 Buffer = npt.NDArray[np.uint8]
@@ -121,7 +122,7 @@ class Pipeline:
         self._write_back = write_back
         self._progress = progress
         self._source_dtype = source.dtype
-        self._swaps = not plan.converts and source.dtype != target.dtype
+        self._swaps = not plan.converts and differs_in_byte_order_only(source.dtype, target.dtype)
         self._carried_out = 0
         self._stopped = False
         self._free_tiles: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -140,7 +141,8 @@ class Pipeline:
             self._free_tiles.put(np.empty(plan.tile_bytes, np.uint8))
         if not plan.in_place:
             for _ in range(SLABS_WRITTEN_BEHIND):
-                self._free_slabs.put(np.empty(plan.slab_elements * plan.target.itemsize, np.uint8))
+                # Zeros: NumPy converts fields only, and what memory held before must not get into the padding.
+                self._free_slabs.put(np.zeros(plan.slab_elements * plan.target.itemsize, np.uint8))
         both = plan.shuffles and plan.converts
         self._between = np.empty(plan.slab_elements * plan.source.itemsize if both else 0, np.uint8)
         for thread in self._threads:

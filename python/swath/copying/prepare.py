@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from swath import _core, formats, profile
-from swath.aside import Aside
+from swath.aside import Aside, refuse_planted
 from swath.copying.costs import Costs
 from swath.copying.journal import Journal, remove, working_path
 from swath.copying.one_pass import Pass
@@ -91,7 +91,14 @@ def prepare_job(
     working = working_path(target)
     aside = dataclasses.replace(aside, working_path=working)
     identity = Identity.of(request.source.path)
-    journal = Journal.opened(target)
+    journal = Journal.opened(target, anew=resume is False)
+    try:
+        aside.refuse_taken()  # by a copy that was complete just now
+        for path in (working, working + ".scratch"):
+            refuse_planted(path, os.path.realpath(target))
+    except BaseException:
+        journal.leave()
+        raise
     try:
         going_on = _goes_on(journal, request, identity, working, resume)
         if going_on:
@@ -100,6 +107,7 @@ def prepare_job(
             files = _files(request, plan, working)
         else:
             plan = plan_copy(request, ranks, asked_workers, memory)
+            journal.clear()
             remove(working)
             remove(working + ".scratch")
             # How little compressed chunks need shows only when they are written.
@@ -198,7 +206,8 @@ def _new_files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Desc
         described = formats.allocate(described)
         reserve(working)
         if plan.scratch_bytes:
-            with open(working + ".scratch", "xb") as file:
+            descriptor = os.open(working + ".scratch", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with open(descriptor, "wb") as file:
                 file.truncate(plan.scratch_bytes)
             reserve(working + ".scratch")
     except BaseException as error:

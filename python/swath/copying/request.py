@@ -18,8 +18,9 @@ from swath import formats
 from swath.copying.sides import Side
 from swath.copying.store import available_bytes
 from swath.errors import ArgumentError, Error
-from swath.formats import Description, StridedLayout
+from swath.formats import Description, StridedLayout, differs_in_byte_order_only
 from swath.formats.description import Order, checked_dtype, checked_order
+from swath.formats.files import checked_path
 
 MIB = 1 << 20
 DEFAULT_MEMORY_MAX = 1 << 30
@@ -136,7 +137,7 @@ class CopyRequest:
             found = formats.describe(path, shape=self.shape, dtype=self.dtype, order=self.order, format="raw")
         else:
             found = formats.describe(path, self.variable, format=self.format.partition(":")[0])
-        if (found.shape, found.dtype.newbyteorder("=")) != (self.shape, self.dtype.newbyteorder("=")):
+        if found.shape != self.shape or not _same_but_for_byte_order(found.dtype, self.dtype):
             raise ArgumentError(f"{path}: holds {found.dtype} {found.shape}, not {self.dtype} {self.shape}")
         return found
 
@@ -169,7 +170,7 @@ def make_request(
     chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards)
     return CopyRequest(
         source=source,
-        target_path=os.fspath(target),
+        target_path=checked_path(target),
         axes=turned,
         shape=shape,
         dtype=wanted,
@@ -225,7 +226,7 @@ def _check_casting(source: np.dtype[Any], target: np.dtype[Any], casting: str) -
 
 
 def _same_but_for_byte_order(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
-    return a == b or (a.names is None and a.newbyteorder() == b)
+    return a == b or differs_in_byte_order_only(a, b)
 
 
 def _order_of(source: Description, kind: str) -> tuple[int, ...]:

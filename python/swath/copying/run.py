@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from swath import formats
+from swath import asked, formats
 from swath.array import Array
 from swath.copying import explain
 from swath.copying.carry_out import State, bytes_before, carry_out
@@ -21,7 +21,7 @@ from swath.copying.workers import Workers
 from swath.errors import ArgumentError
 from swath.formats import Description
 from swath.formats.description import Order
-from swath.ranks import ranks_of
+from swath.ranks import in_turn, ranks_of
 
 CHECKPOINT_BYTES = 1 << 30
 """After so many bytes what was written is synced, beside the work that goes on, and entered in the journal."""
@@ -52,6 +52,7 @@ class Copied:
         return {**dataclasses.asdict(self), "plan": self.plan.to_dict()}
 
 
+@in_turn
 def copy(
     source: Any,
     target: Any,
@@ -116,6 +117,7 @@ def copy(
         StoreError: the disk is too small, the system refuses, or the source has changed under way. There is no half
             result under the target's name; an old file there is as it was.
     """
+    words = asked.words("copy to", target, locals(), own=("target", "comm"))
     begin = time.perf_counter()
     ranks = ranks_of(comm)
     journal: list[Journal] = []
@@ -140,9 +142,8 @@ def copy(
         budget = memory_bytes(memory)
         return prepare_job(request, ranks, workers, budget, overwrite, resume, checkpoint_bytes, journal)
 
-    asked = f"copy to {target} axes={axes} order={order} chunks={chunks} dtype={dtype} memory={memory}"
-    asked += f" shards={shards} codecs={codecs} workers={workers}"
-    job = ranks.on_first(asked, prepare)
+    ranks.agree(words)  # before anything is written
+    job = ranks.on_first("copy: prepare", prepare)
     state = State(job, ranks, engine, journal[0] if journal else None, job.done)
     try:
         sync_seconds = carry_out(state)
@@ -163,6 +164,7 @@ def copy(
     )
 
 
+@in_turn
 def explain_copy(
     source: Any,
     target: Any,
@@ -189,6 +191,7 @@ def explain_copy(
     Raises:
         ArgumentError, NotFoundError, FormatError, StoreError: as `copy` does before it begins.
     """
+    words = asked.words("explain copy to", target, {**locals(), **how}, own=("target", "comm", "how"))
     ranks = ranks_of(comm)
 
     def work() -> explain.Explained:
@@ -199,7 +202,7 @@ def explain_copy(
         working = Workers.of(ranks, plan.workers_of_node)
         return explain.Explained(plan, request.title, _layout_words(request), len(working.ranks))
 
-    return ranks.on_first(f"explain copy to {target}", work)
+    return ranks.on_first(words, work)
 
 
 def _layout_words(request: CopyRequest) -> tuple[str, str]:
@@ -213,6 +216,6 @@ def _layout_words(request: CopyRequest) -> tuple[str, str]:
 def description_of(source: Any, variable: str | None) -> Description:
     """Of an open array, or of the array in a file. Raises as `swath.open` does."""
     if isinstance(source, Array):
-        source._refuse_closed("copy")
+        source.refuse_closed("copy")
         return source._description
     return formats.describe(source, variable)

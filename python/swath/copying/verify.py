@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core, formats, progress
+from swath import _core, asked, formats, progress
 from swath.array import Array
 from swath.copying.costs import Costs
 from swath.copying.one_pass import Pass
@@ -20,9 +20,11 @@ from swath.copying.plan import make_plan
 from swath.copying.request import checked_axes, memory_bytes
 from swath.copying.sides import Side
 from swath.errors import ArgumentError
-from swath.ranks import Ranks, ranks_of
+from swath.ranks import Ranks, in_turn, ranks_of
 
 NUMBERS = "biufc"
+WITHOUT_VALUE = "fcmM"
+"""Kinds that have a NaN, or a NaT, which is unequal to itself."""
 PIECE_ELEMENTS = 1 << 16
 """Are compared at once: masks and converted values of so many elements stay in a core's cache."""
 
@@ -32,7 +34,7 @@ class Comparison:
     """Whether two arrays are the same.
 
     Attributes:
-        equal: same shape, and every element has the same value (a NaN is equal to a NaN).
+        equal: same shape, and every element has the same value (a NaN is equal to a NaN, also in a field).
         elements: that were compared.
         differing: how many of them differ.
         first_index: of the first that differs, in C order; None where none does.
@@ -64,6 +66,7 @@ class Comparison:
         return dataclasses.asdict(self)
 
 
+@in_turn
 def verify(
     a: Any,
     b: Any,
@@ -77,7 +80,8 @@ def verify(
 ) -> Comparison:
     """Compare two arrays element by element, in bounded memory. Collective over `comm`.
 
-    Their formats, layouts and dtypes may differ: values are compared, as NumPy compares them.
+    Their formats, layouts and dtypes may differ: values are compared, as NumPy compares them, of structures those of
+    fields of the same names. Padding does not count.
 
     Args:
         a: a path, or an array opened by `swath.open`.
@@ -93,6 +97,7 @@ def verify(
         ArgumentError: elements that cannot be compared, axes or a budget that cannot be.
         NotFoundError, FormatError, StoreError: as `swath.open` and `Array.read` do.
     """
+    words = asked.words("verify", asked.Told(""), locals(), own=("comm",))
     ranks = ranks_of(comm)
 
     def describe() -> tuple[Any, Any, int]:
@@ -100,7 +105,7 @@ def verify(
         of_b = b._description if isinstance(b, Array) else formats.describe(b, other_variable)
         return of_a, of_b, memory_bytes(memory) // ranks.most_on_a_node
 
-    first, second, budget = ranks.on_first(f"verify {a} {b}", describe)
+    first, second, budget = ranks.on_first(words, describe)
     _check_comparable(first.dtype, second.dtype)
     turned = checked_axes(axes, len(first.shape))
     shape = tuple(first.shape[d] for d in turned)
@@ -173,19 +178,48 @@ def _compare_piece(a: Elements, b: Elements, begin: list[int], found: _Found) ->
         inside = np.unravel_index(int(np.argmax(differs)), differs.shape) if differs.ndim else ()
         place = tuple(int(p) for p in inside)
         index = tuple(x + p for x, p in zip(begin, place, strict=True))
-        found.add(count, index, (a[place].item(), b[place].item()))
+        found.add(count, index, (_plain(a[place]), _plain(b[place])))
+
+
+def _plain(value: Any) -> Any:
+    """One element as plain Python values, also where a structure holds arrays."""
+    if value.dtype.names is not None:
+        return tuple(_plain(value[name]) for name in value.dtype.names)
+    return value.tolist()
 
 
 def _check_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> None:
-    alike = a.kind == b.kind and a.names == b.names
-    if not (alike or (a.kind in NUMBERS and b.kind in NUMBERS)) or (a.kind == "V" and a.itemsize != b.itemsize):
+    if not _are_comparable(a, b):
         raise ArgumentError(f"elements of dtype {a} and {b} cannot be compared")
 
 
+def _are_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
+    """Structures field by field, wherever their fields lie."""
+    if a.shape != b.shape or a.names != b.names:
+        return False
+    if a.subdtype is not None:
+        return _are_comparable(a.base, b.base)
+    if a.names is not None:
+        return all(_are_comparable(a[name], b[name]) for name in a.names)
+    if a.kind == "V":
+        return a == b
+    return a.kind == b.kind or (a.kind in NUMBERS and b.kind in NUMBERS)
+
+
 def _differs(a: Elements, b: Elements) -> npt.NDArray[np.bool_]:
+    """Where elements differ: in any field, any place of an array in it, real or imaginary part."""
+    if a.dtype.names is not None:
+        differs = np.zeros(a.shape, np.bool_)
+        for name in a.dtype.names:
+            of_field = _differs(a[name], b[name])
+            differs |= of_field.any(axis=tuple(range(a.ndim, of_field.ndim)))
+        return differs
     differs = np.asarray(a != b)
-    if {a.dtype.kind, b.dtype.kind} & set("fc") and differs.any():
-        differs &= ~((a != a) & (b != b))
+    if not differs.any() or not {a.dtype.kind, b.dtype.kind} & set(WITHOUT_VALUE):
+        return differs
+    if "c" in (a.dtype.kind, b.dtype.kind):
+        return _differs(a.real, b.real) | _differs(a.imag, b.imag)
+    differs &= ~((a != a) & (b != b))
     return differs
 
 

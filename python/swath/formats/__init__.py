@@ -14,6 +14,7 @@ import dataclasses
 import errno
 import os
 import pathlib
+import shutil
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, BinaryIO, Protocol
 
@@ -38,8 +39,9 @@ from swath.formats.description import (
     checked_fill,
     checked_order,
     checked_shape,
+    differs_in_byte_order_only,
 )
-from swath.formats.files import opened
+from swath.formats.files import checked_path, opened
 
 __all__ = [
     "ChunkedLayout",
@@ -55,6 +57,7 @@ __all__ = [
     "create",
     "describe",
     "describe_again",
+    "differs_in_byte_order_only",
     "format_for",
     "library_read",
     "library_write",
@@ -62,7 +65,8 @@ __all__ = [
     "variables",
 ]
 
-Path = str | os.PathLike[str]
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+"""As Python's own `open` takes them. A name that is not UTF-8 is bytes, or a str as os.fsdecode makes it."""
 
 
 class Format(Protocol):
@@ -117,7 +121,7 @@ def describe(
     FormatError for an unknown format, a header that cannot be true or a file that is too short, UnsupportedError for
     elements that are not plain bytes, and StoreError, or NotFoundError, where the system refuses.
     """
-    name = _path(path)
+    name = checked_path(path)
     _check_text(variable=variable, format=format)
     known = _known_format(format)
     described_by_caller = [
@@ -141,7 +145,7 @@ def describe(
 
 def variables(path: Path) -> list[Summary]:
     """What an existing file holds, also what Swath cannot read. Raises as `describe` does."""
-    name = _path(path)
+    name = checked_path(path)
     return FORMATS[_detected(name)].variables(name)
 
 
@@ -150,9 +154,10 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
     if format is not None:
         _known_format(format)
         return format
-    suffix = pathlib.Path(_path(path)).suffix.lower()
+    name = checked_path(path)
+    suffix = pathlib.Path(name).suffix.lower()
     if suffix in _NOT_RAW:
-        raise ArgumentError(f"{path}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
+        raise ArgumentError(f"{name}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
     return _SUFFIXES.get(suffix, "raw")
 
 
@@ -190,7 +195,7 @@ def create(
     Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
     where the system refuses. No file is left behind then.
     """
-    name = _path(path)
+    name = checked_path(path)
     _check_text(variable=variable, format=format)
     kind, _, flavour = format_for(name, format).partition(":")
     lengths, stored = checked_shape(shape), checked_dtype(dtype)
@@ -211,9 +216,19 @@ def create(
         codecs=codecs,
     )
     made = raw.create(name, new) if kind == "raw" else FORMATS[kind].create(name, new)
+    if made.dtype != stored and not differs_in_byte_order_only(made.dtype, stored):
+        _remove(name)
+        raise ArgumentError(
+            f"{kind} cannot store dtype {stored} as it is, only {made.dtype}: ask for that, or choose another format"
+        )
     if new.fill is None:
         return made
     return dataclasses.replace(made, fill=new.fill.astype(made.dtype).tobytes())
+
+
+def _remove(path: str) -> None:
+    """What `create` has made."""
+    shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
 def _chunks_of(format: str, chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:  # noqa: A002
@@ -275,13 +290,6 @@ def library_write(description: Description, index: tuple[slice | int, ...], valu
 def _needs_library(description: Description) -> None:
     if description.format != "hdf5":
         raise ArgumentError(f"{description.name}: {description.format} files have no library path; use their layout")
-
-
-def _path(path: Path) -> str:
-    try:
-        return os.fsdecode(path)
-    except TypeError:
-        raise ArgumentError(f"path must be a string or a path, not {path!r}") from None
 
 
 def _check_text(**arguments: Any) -> None:

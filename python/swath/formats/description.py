@@ -259,12 +259,62 @@ def checked_dtype(dtype: Any) -> np.dtype[Any]:
         checked: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError) as error:
         raise ArgumentError(f"not a NumPy dtype: {dtype!r} ({error})") from None
-    if checked.hasobject or checked.itemsize == 0 or checked.subdtype is not None:
+    if checked.hasobject or checked.itemsize == 0 or checked.subdtype is not None or checked.names == ():
         raise ArgumentError(
             f"dtype {checked} has no fixed number of bytes for an element; expected numbers, bool, "
             "fixed-length strings such as 'S8', or a structure of these"
         )
     return checked
+
+
+def differs_in_byte_order_only(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
+    """Whether swapping the bytes of every number, also in every field, makes elements of `a` those of `b`.
+
+    Fields must lie where they lay, padding included, and must not share bytes: these would be swapped twice.
+    """
+    return a != b and a == b.newbyteorder() and not _fields_overlap(a)
+
+
+def _fields_overlap(dtype: np.dtype[Any]) -> bool:
+    if dtype.subdtype is not None:
+        return _fields_overlap(dtype.base)
+    end = 0
+    fields = [dtype.fields[name] for name in dtype.names or () if dtype.fields is not None]
+    for of_field, offset, *_ in sorted(fields, key=lambda f: f[1]):
+        if offset < end or _fields_overlap(of_field):
+            return True
+        end = offset + of_field.itemsize
+    return False
+
+
+def without_metadata(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same elements, without what others (h5py) note in a dtype: NumPy puts it into `dtype.descr`."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return np.dtype((without_metadata(base), shape))
+    if dtype.names is None:
+        return np.dtype(dtype.str)
+    assert dtype.fields is not None
+    fields: list[tuple[Any, ...]] = [dtype.fields[name] for name in dtype.names]
+    structure = {
+        "names": dtype.names,
+        "formats": [without_metadata(field[0]) for field in fields],
+        "offsets": [field[1] for field in fields],
+        "titles": [field[2] if len(field) > 2 else None for field in fields],
+        "itemsize": dtype.itemsize,
+    }
+    return np.dtype(structure, align=dtype.isalignedstruct)  # type: ignore[call-overload, no-any-return]
+
+
+def fields_in_order(dtype: np.dtype[Any], format_name: str) -> list[Any]:
+    """NumPy's list of the fields of a structure, padding as fields ("", "|V4"); ArgumentError where there is none."""
+    try:
+        return list(without_metadata(dtype).descr)
+    except ValueError:
+        raise ArgumentError(
+            f"{format_name} stores the fields of a structure one behind the other; those of {dtype} overlap, or lie "
+            "in another order than they are named in: choose another dtype, or create a raw file"
+        ) from None
 
 
 def checked_order(order: Order | None, ndim: int) -> tuple[int, ...]:

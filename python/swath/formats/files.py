@@ -5,10 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from swath.errors import Error, FormatError, store_error
+from swath.errors import ArgumentError, Error, FormatError, store_error
 from swath.formats.description import Description
+
+
+def checked_path(path: Any) -> str:
+    """The path as text, as os.fsdecode makes it; ArgumentError for what no file can be called."""
+    try:
+        name = os.fsdecode(path)
+        encoded = os.fsencode(name)
+    except TypeError:
+        raise ArgumentError(f"path must be a string or a path, not {path!r}") from None
+    except UnicodeError as error:
+        raise ArgumentError(f"path {path!r} cannot be a file's name: {error}") from None
+    if b"\0" in encoded:
+        raise ArgumentError(f"path {name!r} cannot be a file's name: it holds a zero byte")
+    return name
 
 
 @contextmanager
@@ -37,7 +51,7 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
 def fresh(path: str) -> Iterator[None]:
     """An empty file that was not there before (else ExistsError), removed again if the `with` raises."""
     with store_errors(path, "create"):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR | os.O_CLOEXEC, 0o666))
     try:
         with store_errors(path, "create"):
             yield

@@ -38,10 +38,16 @@ from swath.formats.description import (
     refuse_codecs,
     refuse_objects,
     strides_of,
+    without_metadata,
 )
 from swath.formats.files import extend, fresh, whole
+from swath.formats.undo import UndoableFile
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+VIRTUAL = "virtual dataset: its elements are those of other datasets"
+EXTERNAL = "external storage: its elements lie in other files"
+"""Why the library must be asked, where it opens other files, by their places beside this one."""
 
 _HOUSEKEEPING = {
     *("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"),
@@ -71,13 +77,13 @@ def describe(path: str, variable: str | None = None) -> Description:
     UnsupportedError for variable-length elements and the like; FormatError for a damaged or truncated file;
     StoreError where the system refuses, also because another process has the file open for writing.
     """
-    with _opened(path, "r") as file:
+    with _opened(path) as file:
         return whole(_describe(path, _dataset(path, file, variable)))
 
 
 def variables(path: str) -> list[Summary]:
     """Every dataset of the file and its groups."""
-    with _opened(path, "r") as file:
+    with _opened(path) as file:
         return _summaries(file)
 
 
@@ -114,7 +120,7 @@ def create(path: str, new: NewArray) -> Description:
     links.set_create_intermediate_group(True)
     space = h5py.h5s.create_simple(new.shape) if new.shape else h5py.h5s.create(h5py.h5s.SCALAR)
     with fresh(path):
-        with _opened(path, "w") as file:
+        with _changed(path, "w") as file:
             dataset = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), stored, space, plist, links))
             for i, dimension in enumerate(new.dimensions or ()):
                 dataset.dims[i].label = dimension
@@ -122,7 +128,7 @@ def create(path: str, new: NewArray) -> Description:
                 dataset.attrs.update(new.attributes)
             except (TypeError, ValueError) as error:
                 raise ArgumentError(f"HDF5 cannot store the attributes {new.attributes} ({error})") from None
-        with _opened(path, "r") as file:
+        with _opened(path) as file:
             description = _describe(path, file[name])
         extend(path, description.end)
         return whole(description)
@@ -132,12 +138,13 @@ def allocate(description: Description) -> Description:
     """Give every part of the dataset its place in the file, filled with the fill value; returns where that is.
 
     Call it on one rank before bytes are written, while nobody else has the file open. HDF5 writes the fill value over
-    what it allocates (a contiguous dataset as a whole), which is one sequential pass.
+    what it allocates (a contiguous dataset as a whole), which is one sequential pass. Where that fails, the disk being
+    full, the file is as it was.
     """
     layout = description.layout
     if not isinstance(layout, ChunkedLayout) or not (layout.offsets < 0).any():
         return description
-    with _opened(description.path, "r+") as file:
+    with _changed(description.path, "r+") as file:
         dataset = file[description.variable]
         fill = np.frombuffer(description.fill, description.dtype)
         if dataset.chunks is None:
@@ -153,7 +160,7 @@ def allocate(description: Description) -> Description:
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
     """The selected elements through h5py, in the stored dtype. Integers drop their dimension."""
     forward, flips, _ = _forward(index, description)
-    with _opened(description.path, "r") as file:
+    with _opened(description.path) as file:
         values = np.asarray(file[description.variable][forward])
     forwards = values.astype(description.dtype, copy=False)
     return np.ascontiguousarray(forwards[flips]).reshape(values.shape)
@@ -168,7 +175,9 @@ def library_write(description: Description, index: tuple[slice | int, ...], valu
         raise ArgumentError(
             f"{description.name}: values of shape {np.shape(values)} do not fit the selection's {shape}"
         ) from None
-    with _opened(description.path, "r+") as file:
+    layout = description.layout
+    elsewhere = isinstance(layout, LibraryLayout) and layout.reason in (VIRTUAL, EXTERNAL)
+    with _opened(description.path, "r+") if elsewhere else _changed(description.path, "r+") as file:
         dataset = file[description.variable]
         dataset[forward] = np.array(whole_values, dtype=dataset.dtype)
 
@@ -181,14 +190,39 @@ def _h5py() -> Any:
     return h5py
 
 
+_DOING = {"r": "read", "r+": "change", "w": "create"}
+
+
 @contextmanager
-def _opened(path: str, mode: str) -> Iterator[Any]:
+def _opened(path: str, mode: str = "r") -> Iterator[Any]:
     """The file as h5py.File, with h5py's many exceptions turned into ours."""
     h5py = _h5py()
-    doing = {"r": "read", "r+": "change", "w": "create"}[mode]
+    with _translated(path, _DOING[mode]), h5py.File(path, mode, locking="best-effort") as file:
+        yield file
+
+
+@contextmanager
+def _changed(path: str, mode: str) -> Iterator[Any]:
+    """The existing file as h5py.File, for changing it ("r+") or making it anew ("w"): as it was where that fails."""
+    h5py = _h5py()
+    with UndoableFile(path) as stored:
+        try:
+            with _translated(path, _DOING[mode]), h5py.File(stored, mode) as file:
+                yield file
+        except BaseException:
+            if stored.failure is None:
+                stored.undo()
+                raise
+        if stored.failure is not None:
+            stored.undo()
+            reason = f"{stored.failure.strerror}; it is as it was before"
+            raise store_error(f"{path}: HDF5 cannot {_DOING[mode]} it: {reason}", stored.failure.errno) from None
+
+
+@contextmanager
+def _translated(path: str, doing: str) -> Iterator[None]:
     try:
-        with h5py.File(path, mode, locking="best-effort") as file:
-            yield file
+        yield
     except Error:
         raise
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
@@ -197,7 +231,7 @@ def _opened(path: str, mode: str) -> Iterator[Any]:
             raise StoreError(f"{path}: another program has this HDF5 file open: {error}", code) from None
         if code is not None:
             raise store_error(f"{path}: HDF5 cannot {doing} it: {error}", code) from None
-        if mode == "r" and "already open" not in str(error) and "locking" not in str(error):
+        if doing == "read" and "already open" not in str(error) and "locking" not in str(error):
             raise FormatError(f"{path}: not a readable HDF5 file: {error}") from None
         raise StoreError(f"{path}: HDF5 cannot {doing} it: {error}") from None
 
@@ -248,7 +282,7 @@ def _dtype(path: str, dataset: Any) -> np.dtype[Any]:
     except (TypeError, ValueError) as error:
         raise UnsupportedError(f"{name}: its elements have a type that NumPy has not ({error})") from None
     refuse_objects(dtype, name)
-    return dtype if dtype.names else np.dtype(dtype.str)
+    return without_metadata(dtype)
 
 
 def _layout(dataset: Any, dtype: np.dtype[Any]) -> Layout:
@@ -275,11 +309,11 @@ def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
     """Why the bytes of the dataset cannot be moved by offset; None where they can."""
     kind = plist.get_layout()
     if kind == h5py.h5d.VIRTUAL:
-        return "virtual dataset: its elements are those of other datasets"
+        return VIRTUAL
     if kind == h5py.h5d.COMPACT:
         return "compact dataset: its elements lie inside the metadata"
     if plist.get_external_count():
-        return "external storage: its elements lie in other files"
+        return EXTERNAL
     if plist.get_nfilters() and not _codecs(plist):
         codes = [plist.get_filter(i) for i in range(plist.get_nfilters())]
         names = ["gzip" if code == h5py.h5z.FILTER_DEFLATE else name.decode() for code, _, _, name in codes]

@@ -21,10 +21,12 @@ from swath.formats.description import (
     StridedLayout,
     Summary,
     checked_order,
+    fields_in_order,
     refuse_chunks,
     refuse_names,
     refuse_objects,
     strides_of,
+    without_metadata,
 )
 from swath.formats.files import fresh, opened, whole
 
@@ -77,6 +79,8 @@ def create(path: str, new: NewArray) -> Description:
     """A .npy file of the full size: NumPy's header, then holes. ArgumentError for an order other than C or F."""
     refuse_names(new, ".npy")
     refuse_chunks(new, ".npy")
+    if new.dtype.names is not None:
+        fields_in_order(new.dtype, ".npy")
     strides = strides_of(new.shape, new.dtype.itemsize, new.order)
     orders = [o for o in "CF" if strides == strides_of(new.shape, new.dtype.itemsize, checked_order(o, len(new.shape)))]
     if not orders:
@@ -97,7 +101,8 @@ def _new_header(new: NewArray, *, fortran: bool) -> tuple[bytes, int]:
     """
     memory = os.memfd_create("npy")
     try:
-        mapped = npy.open_memmap(f"/proc/self/fd/{memory}", "w+", new.dtype, new.shape, fortran_order=fortran)
+        dtype = without_metadata(new.dtype)
+        mapped = npy.open_memmap(f"/proc/self/fd/{memory}", "w+", dtype, new.shape, fortran_order=fortran)
         return os.pread(memory, mapped.offset, 0), os.fstat(memory).st_size
     finally:
         os.close(memory)

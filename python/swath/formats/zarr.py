@@ -229,11 +229,8 @@ def _v3(metadata: dict[str, Any], folder: str, shape: tuple[int, ...], where: st
         chain = zarr_codecs.chain_of_v3(chain.sharding.get("codecs"), len(shape), dtype.itemsize, where)
         if chain.sharding is not None:
             raise UnsupportedError(f"{where}: shards within shards; Swath reads one level")
-    return _in_order(dtype, chain.endian), CodedLayout(folder, chunks, chain.order, chain.codecs, places)
-
-
-def _in_order(dtype: np.dtype[Any], endian: str) -> np.dtype[Any]:
-    return dtype.newbyteorder("<" if endian == "<" else ">") if dtype.names is None else dtype
+    stored = dtype.newbyteorder("<" if chain.endian == "<" else ">")  # of every field of a structure
+    return stored, CodedLayout(folder, chunks, chain.order, chain.codecs, places)
 
 
 def _refuse_extensions(metadata: dict[str, Any], where: str) -> None:

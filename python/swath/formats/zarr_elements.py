@@ -12,9 +12,10 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import descr_to_dtype
 
 from swath.errors import ArgumentError, FormatError, UnsupportedError
-from swath.formats.description import checked_dtype
+from swath.formats.description import checked_dtype, fields_in_order
 
 _NUMBERS = {
     "bool": "?",
@@ -83,8 +84,8 @@ def dtype_to_v3(dtype: np.dtype[Any]) -> Any:
 def dtype_of_v2(stored: Any, where: str) -> np.dtype[Any]:
     """The dtype with its byte order; UnsupportedError for objects."""
     try:
-        dtype: np.dtype[Any] = np.dtype(_structure(stored) if isinstance(stored, list) else str(stored))
-    except (TypeError, ValueError, SyntaxError) as error:
+        dtype: np.dtype[Any] = descr_to_dtype(_structure(stored)) if isinstance(stored, list) else np.dtype(str(stored))
+    except (IndexError, KeyError, TypeError, ValueError, SyntaxError) as error:
         raise FormatError(f"{where}: dtype {stored!r} cannot be: {error}") from None
     if dtype.hasobject or dtype.itemsize == 0:
         raise UnsupportedError(
@@ -94,7 +95,7 @@ def dtype_of_v2(stored: Any, where: str) -> np.dtype[Any]:
 
 
 def _structure(fields: list[Any]) -> list[Any]:
-    """Fields of a structure, which JSON has as lists, as NumPy takes them."""
+    """Fields of a structure, which JSON has as lists, as NumPy takes them; void fields without a name are padding."""
     return [
         (field[0], _structure(field[1]) if isinstance(field[1], list) else field[1], *map(tuple, field[2:]))
         for field in fields
@@ -102,8 +103,17 @@ def _structure(fields: list[Any]) -> list[Any]:
 
 
 def dtype_to_v2(dtype: np.dtype[Any]) -> Any:
-    """`dtype` of the metadata."""
-    return dtype.descr if dtype.names else dtype.str
+    """`dtype` of the metadata; ArgumentError for a structure that it cannot tell."""
+    if dtype.names is None:
+        return dtype.str
+    fields = fields_in_order(dtype, "Zarr version 2")
+    if _has_titles(fields):
+        raise ArgumentError(f"Zarr version 2 stores no titles of fields; leave them out of dtype {dtype}")
+    return fields
+
+
+def _has_titles(fields: Any) -> bool:
+    return isinstance(fields, list) and any(isinstance(name, tuple) or _has_titles(of) for name, of, *_ in fields)
 
 
 def fill_of(stored: Any, dtype: np.dtype[Any], where: str) -> bytes:
@@ -116,12 +126,17 @@ def fill_of(stored: Any, dtype: np.dtype[Any], where: str) -> bytes:
         return bytes(dtype.itemsize)
     try:
         return _fill_of(stored, dtype)
-    except (TypeError, ValueError, OverflowError, binascii.Error) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
         raise FormatError(f"{where}: fill_value {stored!r} is not a value of dtype {dtype} ({error})") from None
 
 
 def _fill_of(stored: Any, dtype: np.dtype[Any]) -> bytes:
-    if dtype.names is not None or dtype.kind in "SV":
+    if dtype.names is not None and isinstance(stored, dict):
+        element = np.zeros((), dtype)
+        for name in dtype.names:
+            element[name] = np.frombuffer(_fill_of(stored[name], dtype[name]), dtype[name])[0]
+        return element.tobytes()
+    if dtype.kind in "SV":
         if isinstance(stored, list):  # raw bytes, as numbers
             raw = bytes(stored)
         elif stored in (0, ""):

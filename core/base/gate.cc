@@ -1,0 +1,73 @@
+#include "base/gate.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace swath {
+
+bool Gate::Inside::admits(Use use) const {
+  return use == Use::kBeside || (!alone && (use == Use::kShared || sharing == 0));
+}
+
+void Gate::Inside::admit(Use use) {
+  beside += use == Use::kBeside;
+  sharing += use == Use::kShared;
+  alone = alone || use == Use::kAlone;
+}
+
+// Nobody overtakes those that wait, but who disturbs nobody.
+bool Gate::Inside::enters_at_once(Use use) {
+  if (!admits(use) || (use != Use::kBeside && !waiting.empty())) return false;
+  admit(use);
+  return true;
+}
+
+bool Gate::try_enter(Use use) {
+  Inside& inside = inside_.get();
+  const std::lock_guard guard(inside.mutex);
+  return !closed_ && inside.enters_at_once(use);
+}
+
+bool Gate::enter(Use use) {
+  Inside& inside = inside_.get();
+  std::unique_lock guard(inside.mutex);
+  if (closed_) return false;
+  if (inside.enters_at_once(use)) return true;
+  const uint64_t ticket = ++inside.tickets;
+  inside.waiting.push_back(ticket);
+  struct Leave {  // the queue, whether admitted, turned away or interrupted
+    Inside& queue;
+    uint64_t own;
+    ~Leave() {
+      std::erase(queue.waiting, own);
+      queue.changed.notify_all();
+    }
+  } const leave{inside, ticket};
+  while (inside.waiting.front() != ticket || !inside.admits(use)) inside.changed.wait(guard);
+  inside.admit(use);
+  return true;
+}
+
+void Gate::leave(Use use) {
+  Inside& inside = inside_.get();
+  const std::lock_guard guard(inside.mutex);
+  // A child that was forked inside leaves what nobody is in.
+  if (use == Use::kAlone) {
+    inside.alone = false;
+  } else {
+    int64_t& count = use == Use::kShared ? inside.sharing : inside.beside;
+    count = std::max<int64_t>(count - 1, 0);
+  }
+  if (!inside.waiting.empty() || closed_) inside.changed.notify_all();
+}
+
+bool Gate::close() {
+  Inside& inside = inside_.get();
+  std::unique_lock guard(inside.mutex);
+  const bool was_closed = closed_.exchange(true);
+  inside.changed.wait(guard,
+                      [&] { return inside.waiting.empty() && inside.beside == 0 && inside.admits(Use::kAlone); });
+  return !was_closed;
+}
+
+}  // namespace swath

@@ -1,0 +1,49 @@
+// Who may use something now: any number of threads that share it, or one that has it alone, in the order in which they
+// came, and those whom neither disturbs; until it is closed.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+#include "base/per_process.h"
+
+namespace swath {
+
+// Entering takes a mutex and waits only for those who stand in the way. In a forked child nobody is inside: its
+// parent's threads do not exist there.
+class Gate {
+ public:
+  enum class Use { kBeside, kShared, kAlone };
+
+  // Waits for those that came before and cannot be in together with this one. False: it is closed, nobody is in.
+  bool enter(Use use);
+  // The same, only where nobody has to be waited for; false: it is closed, or somebody has.
+  bool try_enter(Use use);
+  void leave(Use use);
+  // From now on nobody enters. Returns when all have left, those that waited to enter too. False: it was closed before.
+  bool close();
+  bool is_closed() const { return closed_; }
+
+ private:
+  struct Inside {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<uint64_t> waiting;  // tickets, the longest first
+    uint64_t tickets = 0;
+    int64_t beside = 0;
+    int64_t sharing = 0;
+    bool alone = false;
+
+    bool admits(Use use) const;
+    void admit(Use use);
+    bool enters_at_once(Use use);
+  };
+
+  std::atomic<bool> closed_{false};
+  PerProcess<Inside> inside_;
+};
+
+}  // namespace swath

@@ -1,0 +1,43 @@
+// Text between Python and the core: UTF-8, with bytes that are none kept, as os.fsencode and os.fsdecode keep them.
+//
+// File names are bytes. Python has one that is not UTF-8 as a str with lone surrogates, which nanobind's own caster
+// refuses, and what the core says of such a file could not be said in Python. Include this instead of
+// <nanobind/stl/string.h>, everywhere: a program may have one caster for std::string only.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<std::string> {
+  NB_TYPE_CASTER(std::string, const_name("str"))
+
+  bool from_python(handle src, uint32_t /*flags*/, cleanup_list* /*cleanup*/) noexcept {
+    if (!PyUnicode_Check(src.ptr())) return false;
+    Py_ssize_t size = 0;
+    if (const char* text = PyUnicode_AsUTF8AndSize(src.ptr(), &size)) {
+      value.assign(text, static_cast<size_t>(size));
+      return true;
+    }
+    PyErr_Clear();
+    // A surrogate that stands for no byte cannot be a file's name; in a message it must not be one error more.
+    for (const char* errors : {"surrogateescape", "surrogatepass"}) {
+      const object encoded = steal(PyUnicode_AsEncodedString(src.ptr(), "utf-8", errors));
+      if (encoded.is_valid()) {
+        value.assign(PyBytes_AS_STRING(encoded.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
+        return true;
+      }
+      PyErr_Clear();
+    }
+    return false;
+  }
+
+  static handle from_cpp(const std::string& text, rv_policy /*policy*/, cleanup_list* /*cleanup*/) noexcept {
+    return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
+  }
+};
+
+}  // namespace nanobind::detail

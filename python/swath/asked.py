@@ -1,0 +1,317 @@
+"""What a call asks for, in words that ranks compare: the same text on all of them where they ask for the same.
+
+    asked.words("open", path, locals(), own=("comm",))
+
+The words are made from all arguments there are. One that ranks need not have in common (their memory, their
+communicator) is left out on purpose, by name, so that a new argument is compared unless somebody says otherwise. The
+first line says what is done to what; each argument has one of its own, and the error names those that differ
+(core/comm/agreement.h).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import numbers
+import operator
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.formats.description import (
+    ChunkedLayout,
+    ChunkTable,
+    CodedLayout,
+    Description,
+    Layout,
+    StridedLayout,
+    TiledLayout,
+)
+from swath.space import Boxes
+from swath.stream_settings import AUTO, settings_for
+
+TEXT_MAX = 4096
+"""Characters of an argument that are compared as they are; of a longer one its begin, and a digest of all of it."""
+DIGEST_BYTES = 8
+ENGINE_VARIABLE = "SWATH_ENGINE"
+_FAULT = "fault"
+
+
+class Told(str):
+    """An argument that is in words already."""
+
+    __slots__ = ()
+
+
+def words(doing: str, what: Any, arguments: Mapping[str, Any], *, own: Collection[str] = ()) -> str:
+    """`arguments` in words, but for those whose names are in `own`. Never raises: what is wrong is told elsewhere.
+
+    Arguments of these names are taken for what they mean: `dtype`, `shape`, `engine`, … (`MEANINGS`).
+    """
+    lines = [" ".join(f"{doing} {path_text(what)}".strip().splitlines())]
+    if arguments.get("comm", ...) is None:
+        return lines[0]  # one rank alone compares nothing
+    for name, value in arguments.items():
+        if name not in own:
+            lines += _lines(name, _meaning(name, value, arguments))
+    return "\n".join(lines)
+
+
+def path_text(path: Any) -> str:
+    """A path, for messages: also of what is none. File names that are not UTF-8 have surrogates for their bytes."""
+    if isinstance(path, (str, bytes, os.PathLike)):
+        try:
+            return os.fsdecode(path)
+        except Exception:  # noqa: BLE001 - any class may have a __fspath__
+            return type(path).__name__
+    return in_words(path)
+
+
+def effective_engine(engine: str | None) -> str:
+    """The engine that is asked for, where nothing is said by the environment's, else "auto"."""
+    return engine or os.environ.get(ENGINE_VARIABLE) or "auto"
+
+
+def identity(description: Description, path: str, number: int | None = None) -> str:
+    """Which array it is, and where its bytes are: everything that decides which bytes an operation on it moves.
+
+        /x.nc:u (>f4 (10, 20), netcdf-classic, from byte 128, layout 3f2a91bc0d5e7f12, opened as number 2)
+
+    Args:
+        description: as rank 0 found it, so that it is the same text on all ranks.
+        path: the file's name when it is complete.
+        number: of the array among those that rank 0 has opened: what is open twice has two states (what is in the page
+            cache, what was learned), and ranks that mix them up would plan differently.
+    """
+    name = path if description.variable is None else f"{path}:{description.variable}"
+    dtype = short(dtype_words(description.dtype), 60)
+    layout = description.layout
+    places = f"layout {digest(f'{_layout_words(layout)} fill {description.fill.hex()}'.encode())}"
+    if isinstance(layout, (StridedLayout, TiledLayout)):
+        places = f"from byte {layout.offset}, {places}"
+    opened = "" if number is None else f", opened as number {number}"
+    return f"{name} ({dtype} {description.shape}, {description.format}, {places}{opened})"
+
+
+def _layout_words(layout: Layout) -> str:
+    if isinstance(layout, ChunkedLayout):
+        return f"chunks {layout.chunk_shape} {in_words(layout.offsets)}"
+    if not isinstance(layout, CodedLayout):
+        return repr(layout)
+    places = layout.places
+    table = [places.offsets, places.nbytes, places.skipped] if isinstance(places, ChunkTable) else repr(places)
+    # Not its path, which a file that is being made has for a while only.
+    return f"chunks {layout.chunk_shape} in {layout.order} by {layout.codecs} {in_words(table)}"
+
+
+def dtype_words(dtype: np.dtype[Any]) -> str:
+    """Equal dtypes, however they were spelled, in equal words."""
+    if dtype.names is not None and dtype.fields is not None:
+        fields = [(name, *dtype.fields[name][:2]) for name in dtype.names]
+        each = ", ".join(f"{name!r}: {dtype_words(kind)} at {offset}" for name, kind, offset in fields)
+        return f"{{{each}; {dtype.itemsize} bytes}}"
+    if dtype.subdtype is not None:
+        return f"{dtype_words(dtype.subdtype[0])}{dtype.subdtype[1]}"
+    return str(dtype)
+
+
+def in_words(value: Any) -> str:
+    """Equal values in equal words: numbers of NumPy as Python's, mappings in order. Never raises."""
+    try:
+        return _in_words(value)
+    except Exception:  # noqa: BLE001 - a __repr__ may raise anything; a list may hold itself
+        return f"<{type(value).__module__}.{type(value).__qualname__}>"
+
+
+def short(text: str, characters_max: int = TEXT_MAX) -> str:
+    """`text`, where it is long its begin and a digest of all of it."""
+    if len(text) <= characters_max:
+        return text
+    told = text[:characters_max]
+    return f"{told}... ({len(text)} characters, digest {digest(text.encode('utf-8', 'surrogatepass'))})"
+
+
+def digest(data: bytes | memoryview) -> str:
+    """The same for the same bytes, and for no others that anybody will meet."""
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _lines(name: str, value: Any) -> list[str]:
+    """An argument; of a mapping a line for each of its items, so that the error says which of them differs."""
+    items = _items(value) if isinstance(value, Mapping) else []
+    if not items:
+        return [f"{name}={_line(in_words(value))}"]
+    return sorted(f"{name}[{_line(in_words(key))}]={_line(in_words(item))}" for key, item in items)
+
+
+def _items(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    try:
+        return list(mapping.items())
+    except Exception:  # noqa: BLE001 - any class may be a mapping
+        return []
+
+
+def _line(text: str) -> str:
+    """On one line: names of fields and reprs of strange objects may have more."""
+    return short(text.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in text else text)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, Told):
+        return str(value)
+    if isinstance(value, np.generic) and value.dtype.names is None:
+        value = value.item()
+    if isinstance(value, Boxes):
+        return "boxes"  # every rank has its own
+    if value is None or value is ... or isinstance(value, (bool, int, float, complex, bytes, slice)):
+        return repr(value)
+    if isinstance(value, str):
+        return repr(str(value))
+    if isinstance(value, np.dtype):
+        return dtype_words(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _array_words(np.asarray(value))
+    if isinstance(value, os.PathLike):
+        return repr(os.fsdecode(value))
+    if isinstance(value, Mapping):
+        items = sorted((_in_words(key), _in_words(item)) for key, item in value.items())
+        return f"{{{', '.join(f'{key}: {item}' for key, item in items)}}}"
+    if isinstance(value, (set, frozenset)):
+        return f"{{{', '.join(sorted(map(_in_words, value)))}}}"
+    if isinstance(value, Sequence) and not isinstance(value, memoryview):
+        return f"({', '.join(map(_in_words, value))})"
+    if isinstance(value, numbers.Number) or type(value).__module__.startswith("swath."):
+        return repr(value)
+    # Of any other kind the repr may be an address, which no two ranks have in common.
+    return f"<{type(value).__module__}.{type(value).__qualname__}>"
+
+
+def _array_words(array: npt.NDArray[Any]) -> str:
+    kind = f"array of {dtype_words(array.dtype)} {array.shape}"
+    if array.dtype.hasobject:
+        return f"{kind} {_in_words(array.tolist())}"
+    told = np.array2string(array.ravel()[:8], separator=", ", threshold=8) if array.dtype.names is None else ""
+    return f"{kind} {told} digest {digest(np.ascontiguousarray(array).tobytes())}"
+
+
+def _meaning(name: str, value: Any, arguments: Mapping[str, Any]) -> Any:
+    """What an argument means, where that can be said before it is checked; else the argument as it is."""
+    meaning = MEANINGS.get(name)
+    if meaning is None:
+        return value
+    try:
+        return meaning(value, arguments)
+    except Exception:  # noqa: BLE001 - it cannot be, which whoever needs it says
+        return value
+
+
+def _path(path: Any, arguments: Mapping[str, Any]) -> Any:
+    """Or an open array."""
+    del arguments
+    array = getattr(path, "_identity", None)
+    return Told(array) if isinstance(array, str) else os.fsdecode(path)
+
+
+def _truth(value: Any, arguments: Mapping[str, Any]) -> bool:
+    del arguments
+    return bool(value)
+
+
+def _lengths(shape: Any, arguments: Mapping[str, Any]) -> Any:
+    del arguments
+    if isinstance(shape, (Sequence, np.ndarray)) and not isinstance(shape, str):
+        return tuple(map(operator.index, shape))
+    return shape if shape is None else (operator.index(shape),)
+
+
+def _order(order: Any, arguments: Mapping[str, Any]) -> Any:
+    """(0, 1, 2) is "C", and (2, 1, 0) "F"."""
+    if order is None or isinstance(order, str):
+        return order
+    turned = _lengths(order, arguments)
+    ascending = tuple(range(len(turned)))
+    return "C" if turned == ascending else "F" if turned == ascending[::-1] else turned
+
+
+def _dtype(dtype: Any, arguments: Mapping[str, Any]) -> Any:
+    del arguments
+    return None if dtype is None else Told(dtype_words(np.dtype(dtype)))
+
+
+def _fill(fill: Any, arguments: Mapping[str, Any]) -> Any:
+    """As it is stored: 0 and 0.0 are the same in an array of floats."""
+    if fill is None:
+        return None
+    stored = np.array(fill, np.dtype(arguments["dtype"]))
+    return fill if stored.shape != () else Told(f"{in_words(stored[()])} ({digest(stored.tobytes())})")
+
+
+def _attributes(attributes: Any, arguments: Mapping[str, Any]) -> Any:
+    """As they are stored: their dtypes count, and not whether they are lists, tuples or arrays."""
+    del arguments
+    if not isinstance(attributes, Mapping):
+        return attributes
+    return {name: _attribute(value) for name, value in attributes.items()} or None
+
+
+def _codecs(codecs: Any, arguments: Mapping[str, Any]) -> Any:
+    """One or several."""
+    del arguments
+    return (codecs,) if isinstance(codecs, (str, Mapping)) else codecs
+
+
+def _memory(memory: Any, arguments: Mapping[str, Any]) -> Any:
+    """In bytes, but where each rank's machine decides."""
+    from swath.copying.request import memory_bytes
+
+    del arguments
+    return None if memory is None else memory_bytes(memory)
+
+
+def _attribute(value: Any) -> Any:
+    if isinstance(value, (str, bytes)):
+        return value
+    array = np.asarray(value)
+    return value if array.dtype.hasobject else Told(f"{in_words(array.tolist())} as {dtype_words(array.dtype)}")
+
+
+def _engine(engine: Any, arguments: Mapping[str, Any]) -> Any:
+    """A rule of faults, by which tests break one rank, is told as the engine that it is around."""
+    del arguments
+    effective = effective_engine(engine)
+    if isinstance(effective, str) and effective.partition(":")[0] == _FAULT:
+        return "uring" if "engine=uring" in effective.partition(":")[2].split(",") else "posix"
+    return effective
+
+
+def _streams(streams: Any, arguments: Mapping[str, Any]) -> Any:
+    """With what the environment and swath.ini say."""
+    del arguments
+    return {name: "auto" if value == AUTO else value for name, value in asdict(settings_for(streams)).items()}
+
+
+MEANINGS: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
+    "path": _path,
+    "source": _path,
+    "target": _path,
+    "a": _path,
+    "b": _path,
+    "dtype": _dtype,
+    "shape": _lengths,
+    "chunks": _lengths,
+    "shards": _lengths,
+    "axes": _lengths,
+    "order": _order,
+    "fill": _fill,
+    "attributes": _attributes,
+    "codecs": _codecs,
+    "memory": _memory,
+    "overwrite": _truth,
+    "atomic": _truth,
+    "engine": _engine,
+    "streams": _streams,
+}
+"""What arguments of these names mean. It may raise, or not know: then an argument is told as it is."""
