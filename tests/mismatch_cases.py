@@ -103,6 +103,7 @@ TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
             "format": ("raw",),
             "engine": ENGINES[1:],
             "streams": STREAMS[1:],
+            "lock_timeout": [5, 0.5],
         },
     ),
     (call_open, {"path": "two.nc", "variable": "u"}, {"variable": ("v",), "format": ("netcdf-classic",)}),
@@ -127,6 +128,7 @@ TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
             "overwrite": (True,),
             "engine": ENGINES[1:3],
             "streams": STREAMS[1:],
+            "lock_timeout": [5, 0.5],
         },
     ),
     (

@@ -47,7 +47,7 @@ inline void expect_well(const std::vector<pid_t>& children) {
 
 // Stands for MPI while the processes do not share a segment yet: slow, and only for a few small calls.
 struct BootstrapBoard {
-  static constexpr int kCallsMax = 8, kRanksMax = 8, kBytesMax = 256;
+  static constexpr int kCallsMax = 8, kRanksMax = 8, kBytesMax = 512;
   std::atomic<int> written[kCallsMax];
   std::byte slots[kCallsMax][kRanksMax][kBytesMax];
 };

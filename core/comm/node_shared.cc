@@ -11,12 +11,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <random>
+#include <memory>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/process.h"
+#include "base/shared_memory.h"
 #include "comm/messages.h"
 
 namespace swath {
@@ -59,60 +62,81 @@ void wake_all(std::atomic<uint32_t>& word) { real_clock().wake_all(word); }
 
 // ---------------------------------------------------------------------------------------------------- segments
 
-struct Descriptor {
-  int fd = -1;
-  explicit Descriptor(int open_fd) : fd(open_fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-};
-
 // What a rank tells the others while a segment is made.
 struct Announcement {
-  char name[40] = {};  // from rank 0
-  char step[40] = {};  // that failed, with its errno
-  int32_t error = 0;
+  char name[128] = {};     // from rank 0
+  char failure[256] = {};  // what could not be had
 };
 
-// Takes the name away when all have attached, and also when one of them throws before.
-struct UnlinkAtEnd {
-  std::string name;
-  ~UnlinkAtEnd() {
-    if (!name.empty()) shm_unlink(name.c_str());
-  }
-};
-
-void note_failure(Announcement& announcement, const char* step, int error) {
-  std::snprintf(announcement.step, sizeof announcement.step, "%s", step);
-  announcement.error = error;
+void note_failure(Announcement& announcement, const std::string& failure) {
+  std::snprintf(announcement.failure, sizeof announcement.failure, "%s", failure.c_str());
 }
 
-int create_segment(int64_t bytes, Announcement& announcement) {
-  std::random_device random;
-  std::snprintf(announcement.name, sizeof announcement.name, "/swath-%d-%08x%08x", getpid(), random(), random());
-  const int fd = shm_open(announcement.name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-  if (fd < 0) {
-    note_failure(announcement, "shm_open", errno);
-  } else if (ftruncate(fd, bytes) != 0) {
+void note_failure(Announcement& announcement, const char* step, int error) {
+  note_failure(announcement, std::string(step) + ": " + std::strerror(error));
+}
+
+std::string name_in(const Announcement& announcement) {
+  return {announcement.name, strnlen(announcement.name, sizeof announcement.name)};
+}
+
+std::string failure_in(const Announcement& announcement) {
+  return {announcement.failure, strnlen(announcement.failure, sizeof announcement.failure)};
+}
+
+// Takes the name away when all have attached, and also when one of them throws before.
+struct RemoveAtEnd {
+  const SharedFolder* folder;
+  std::string name;
+  ~RemoveAtEnd() {
+    if (!name.empty()) folder->remove(name);
+  }
+};
+
+Descriptor create_segment(const SharedFolder& folder, int64_t bytes, Announcement& announcement) {
+  const std::string name = SharedFolder::new_window_name();
+  if (name.empty()) {
+    note_failure(announcement, "getentropy", errno);
+    return {};
+  }
+  std::snprintf(announcement.name, sizeof announcement.name, "%s", name.c_str());
+  Descriptor file = folder.create(name);
+  if (!file.is_open()) {
+    note_failure(announcement, "open", errno);
+  } else if (ftruncate(file.get(), bytes) != 0) {
     note_failure(announcement, "ftruncate", errno);
   }
-  return fd;
+  return file;
+}
+
+// What rank 0 has made, where it is that.
+Descriptor open_announced(const SharedFolder& folder, const std::string& name, int64_t bytes,
+                          Announcement& announcement) {
+  std::string reason;
+  Descriptor file = folder.open_file(name, reason);
+  struct stat status{};
+  if (!file.is_open()) {
+    note_failure(announcement, reason);
+  } else if (fstat(file.get(), &status) != 0 || status.st_size != bytes) {
+    note_failure(announcement, name + " has " + std::to_string(status.st_size) + " bytes");
+    return {};
+  }
+  return file;
 }
 
 // Every rank reserves its own part: in parallel, and on its own NUMA node. Without it a full /dev/shm would be a SIGBUS
 // at the first touch.
-SharedSegment map_segment(int fd, int64_t bytes, int64_t part_begin, int64_t part_bytes, Announcement& announcement) {
+SharedSegment map_segment(const Descriptor& file, int64_t bytes, int64_t part_begin, int64_t part_bytes,
+                          Announcement& announcement) {
   int error = 0;
   do {
-    error = posix_fallocate(fd, part_begin, part_bytes);
+    error = posix_fallocate(file.get(), part_begin, part_bytes);
   } while (error == EINTR);
   if (error != 0) {
     note_failure(announcement, "posix_fallocate", error);
     return {};
   }
-  void* const address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* const address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (address == MAP_FAILED) {
     note_failure(announcement, "mmap", errno);
     return {};
@@ -128,9 +152,10 @@ std::vector<Announcement> gather(int size, const Announcement& mine, const NodeS
 
 std::string refusal_in(const std::vector<Announcement>& all, int64_t bytes) {
   for (size_t r = 0; r < all.size(); ++r) {
-    if (all[r].error == 0) continue;
+    const std::string failure = failure_in(all[r]);
+    if (failure.empty()) continue;
     return "shared memory: rank " + std::to_string(r) + " of this node could not have " + std::to_string(bytes) +
-           " bytes in /dev/shm for all its ranks: " + all[r].step + ": " + std::strerror(all[r].error);
+           " bytes for all its ranks: " + failure;
   }
   return "";
 }
@@ -145,20 +170,22 @@ SharedSegment open_segment(int rank, int size, int64_t part_bytes, const NodeSha
   }
   const int64_t bytes = part_bytes * size;
   Announcement mine;
-  UnlinkAtEnd unlink;
-  Descriptor segment_file(rank == 0 ? create_segment(bytes, mine) : -1);
-  if (segment_file.fd >= 0) unlink.name = mine.name;
+  std::string reason;
+  const std::shared_ptr<const SharedFolder> folder = SharedFolder::open(reason);
+  if (folder == nullptr) note_failure(mine, reason);
+  Descriptor file;
+  if (rank == 0 && folder != nullptr) file = create_segment(*folder, bytes, mine);
+  RemoveAtEnd remove{.folder = folder.get(), .name = file.is_open() ? name_in(mine) : ""};
 
   std::vector<Announcement> all = gather(size, mine, allgather);
   refusal = refusal_in(all, bytes);
   if (!refusal.empty()) return {};
   if (rank != 0) {
-    unlink.name = all[0].name;
-    segment_file.fd = shm_open(all[0].name, O_RDWR, 0);
-    if (segment_file.fd < 0) note_failure(mine, "shm_open", errno);
+    remove.name = name_in(all[0]);
+    file = open_announced(*folder, remove.name, bytes, mine);
   }
   SharedSegment segment;
-  if (mine.error == 0) segment = map_segment(segment_file.fd, bytes, rank * part_bytes, part_bytes, mine);
+  if (file.is_open()) segment = map_segment(file, bytes, rank * part_bytes, part_bytes, mine);
 
   all = gather(size, mine, allgather);
   refusal = refusal_in(all, bytes);
@@ -201,12 +228,12 @@ std::unique_ptr<NodeShared> NodeShared::attach(int rank, int size, const Allgath
 }
 
 NodeShared::NodeShared(int rank, int size, SharedSegment control)
-    : rank_(rank), size_(size), process_(getpid()), control_(std::move(control)) {
+    : rank_(rank), size_(size), generation_(fork_generation()), control_(std::move(control)) {
   seat(rank_).process = this_process();
 }
 
 NodeShared::~NodeShared() {
-  if (getpid() != process_) return;
+  if (generation_ != fork_generation()) return;
   seat(rank_).left.store(1);
   wake_all(seat(0).turn);
 }
@@ -228,7 +255,14 @@ std::vector<std::span<std::byte>> NodeShared::stages() const {
   return all;
 }
 
+void NodeShared::require_own_process(const Call& call) const {
+  if (generation_ == fork_generation()) return;
+  fail_argument(describe(call) +
+                " in a forked child: the communicator is its parent's; open the array there anew, alone");
+}
+
 void NodeShared::arrive(const Call& call) {
+  require_own_process(call);
   if (has_arrived_) wait();
   throw_if_one_is_known_gone(call);
   const uint32_t turn = turn_;
@@ -293,7 +327,7 @@ void NodeShared::report_gone(int rank, bool has_left) {
 
 void NodeShared::throw_if_one_is_known_gone(const Call& call) const {
   const uint32_t gone = seat(0).gone.load();
-  if (gone == 0) return;
+  if (gone == 0 || (gone - 1) / 2 >= static_cast<uint32_t>(size_)) return;
   const int rank = static_cast<int>((gone - 1) / 2);
   const bool has_left = (gone - 1) % 2 == 1;
   throw Error(ErrorKind::kDisagreement, "rank " + std::to_string(rank) + " (pid " +
@@ -319,7 +353,10 @@ void NodeShared::barrier() { meet({.kind = Call::Kind::kBarrier}); }
 
 void NodeShared::node_arrive() { arrive({.kind = Call::Kind::kNodeBarrier}); }
 
-void NodeShared::node_wait() { wait(); }
+void NodeShared::node_wait() {
+  require_own_process({.kind = Call::Kind::kNodeBarrier});
+  wait();
+}
 
 void NodeShared::allgather(std::span<const std::byte> mine, std::span<std::byte> all) {
   check_allgather(size_, mine, all);
@@ -367,6 +404,8 @@ Overlap overlap(int64_t first, int64_t first_bytes, int64_t second, int64_t seco
   return {begin - first, begin - second, std::min(first + first_bytes, second + second_bytes) - begin};
 }
 
+constexpr int64_t kMessageBytesMax = int64_t{1} << 48;  // so that sums of sizes are sizes
+
 // sizes[r * 2 * size + to] is what rank r sends, sizes[r * 2 * size + size + from] what it expects.
 class ExchangeSizes {
  public:
@@ -398,7 +437,7 @@ class ExchangeSizes {
   void check() const {
     for (int from = 0; from < size_; ++from) {
       for (int to = 0; to < size_; ++to) {
-        if (sent(from, to) == expected(from, to)) continue;
+        if (sent(from, to) == expected(from, to) && sent(from, to) >= 0 && sent(from, to) <= kMessageBytesMax) continue;
         throw Error(ErrorKind::kInternal, "exchange: rank " + std::to_string(from) + " sends " +
                                               std::to_string(sent(from, to)) + " bytes to rank " + std::to_string(to) +
                                               ", which expects " + std::to_string(expected(from, to)));

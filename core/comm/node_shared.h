@@ -6,7 +6,8 @@
 // 1, where all had read what was staged for turn t.
 //
 // A process that dies or closes its comm while others wait for it is an error on all of them within about a second, and
-// so is every later call. Different calls on different ranks are an error on all ranks, which can then go on.
+// so is every later call. Different calls on different ranks are an error on all ranks, which can then go on. A forked
+// child has no part in its parent's comm: its calls are errors.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,8 @@
 
 namespace swath {
 
-// Anonymous once all have attached: its memory goes with the last process that maps it, however that one ends.
+// A window in the user's folder of shared memory (base/shared_memory.h), without a name once all have attached: its
+// memory goes with the last process that maps it, however that one ends.
 class SharedSegment {
  public:
   SharedSegment() = default;
@@ -68,6 +70,7 @@ class NodeShared final : public Comm {
   Seat& seat(int rank) const;
   std::span<std::byte> stage(int rank) const;
   std::vector<std::span<std::byte>> stages() const;
+  void require_own_process(const Call& call) const;
   void arrive(const Call& call);
   void wait();
   void meet(const Call& call);
@@ -80,7 +83,7 @@ class NodeShared final : public Comm {
 
   const int rank_;
   const int size_;
-  const int64_t process_;  // a fork's copy of this object must not speak for it
+  const uint64_t generation_;  // a fork's copy of this object must not speak for it
   SharedSegment control_;
   uint32_t turn_ = 0;  // the next one, or that at which this rank has arrived; all ranks count alike
   bool has_arrived_ = false;

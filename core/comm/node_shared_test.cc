@@ -1,7 +1,7 @@
 #include "comm/node_shared.h"
 
-#include <dirent.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "comm/fork_ranks_for_tests.h"
+#include "testing/shared_folder.h"
 
 namespace swath {
 namespace {
@@ -26,17 +27,6 @@ std::string error_of(const std::function<void()>& call) {
   return "";
 }
 
-// Names in /dev/shm that begin as ours do, and are of this process's children.
-int names_left_in_dev_shm(pid_t child) {
-  const std::string prefix = "swath-" + std::to_string(child) + "-";
-  int count = 0;
-  DIR* const folder = opendir("/dev/shm");
-  while (const dirent* entry = folder ? readdir(folder) : nullptr)
-    count += std::string(entry->d_name).starts_with(prefix);
-  if (folder) closedir(folder);
-  return count;
-}
-
 class GonePeer : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, GonePeer, testing::Values(2, 3, 4));
 
@@ -44,12 +34,11 @@ TEST_P(GonePeer, AKilledPeerIsReportedOnAllSurvivorsWithinSeconds) {
   const int ranks = GetParam();
   const int victim = ranks - 1;
   const auto start = std::chrono::steady_clock::now();
-  SharedByForks<pid_t> victim_pid;
+  const OwnSharedFolder own;
   const std::vector<int> statuses = run_forked(ranks, [&](NodeShared& comm) {
     comm.barrier();
     comm.shared_windows(10'000);
     if (comm.rank() == victim) {
-      *victim_pid = getpid();
       kill(getpid(), SIGKILL);
     }
     const std::string expected = "rank " + std::to_string(victim) + " (pid ";
@@ -64,7 +53,7 @@ TEST_P(GonePeer, AKilledPeerIsReportedOnAllSurvivorsWithinSeconds) {
   for (int r = 0; r < victim; ++r) EXPECT_EQ(statuses[r], 0);
   EXPECT_TRUE(WIFSIGNALED(statuses[victim]));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
-  EXPECT_EQ(names_left_in_dev_shm(*victim_pid), 0);
+  EXPECT_EQ(own.files(), 0);
 }
 
 TEST_P(GonePeer, AWaitForAPeerThatClosesItsCommIsAnError) {
@@ -96,15 +85,16 @@ TEST(NodeShared, APeerThatClosesAfterTheLastCallIsNoError) {
   }
 }
 
-TEST(NodeShared, AForkedCopyDoesNotCloseItsParentsComm) {
+TEST(NodeShared, AForkedCopyNeitherUsesNorClosesItsParentsComm) {
   const std::vector<int> statuses = run_forked(2, [](NodeShared& comm) {
     if (comm.rank() == 1) {
       const pid_t child = fork();
       if (child == 0) {
+        const std::string error = error_of([&] { comm.barrier(); });
         comm.~NodeShared();
-        _exit(0);
+        _exit(error.starts_with("barrier in a forked child: the communicator is its parent's") ? 0 : 1);
       }
-      waitpid(child, nullptr, 0);
+      expect_well({child});
     }
     for (int i = 0; i < 3; ++i) comm.barrier();
   });
@@ -141,6 +131,38 @@ TEST(NodeShared, MessagesOfUnexpectedSizeAreAnErrorOnAllRanksWhichCanGoOn) {
     comm.barrier();
   });
   EXPECT_EQ(statuses, std::vector<int>(3, 0));
+}
+
+// Between rank 0's making it and the others' attaching.
+TEST(NodeShared, ASegmentThatIsNotAsItWasMadeIsRefusedOnAllRanks) {
+  const OwnSharedFolder own;
+  const std::vector<std::function<void()>> changes = {
+      [&] { chmod(own.only_file().c_str(), 0666); },
+      [&] { EXPECT_EQ(truncate(own.only_file().c_str(), 100), 0); },
+      [&] { EXPECT_EQ(link(own.only_file().c_str(), (own.path() + ".link").c_str()), 0); },
+      [&] { EXPECT_EQ(rename(own.only_file().c_str(), (own.path() + ".renamed").c_str()), 0); },
+  };
+  const std::vector<std::string> refusals = {"other users may use it", "has 100 bytes", "it has several names",
+                                             "No such file or directory"};
+  for (size_t i = 0; i < changes.size(); ++i) {
+    SharedByForks<BootstrapBoard> board;
+    std::vector<pid_t> children;
+    for (int rank = 0; rank < 2; ++rank) {
+      children.push_back(fork());
+      if (children.back() != 0) continue;
+      int calls = 0;
+      const auto bootstrap = [&, allgather = bootstrap_over(*board, rank, 2)](auto mine, auto all) {
+        allgather(mine, all);
+        if (rank == 1 && calls++ == 0) changes[i]();
+      };
+      std::string refusal;
+      const bool attached = NodeShared::attach(rank, 2, bootstrap, refusal) != nullptr;
+      EXPECT_FALSE(attached);
+      EXPECT_NE(refusal.find(refusals[i]), std::string::npos) << refusal;
+      _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    expect_well(children);
+  }
 }
 
 TEST(NodeShared, WindowsThatDevShmCannotHoldAreRefusedOnAllRanksAndSmallerOnesStillWork) {

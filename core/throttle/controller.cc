@@ -68,6 +68,16 @@ std::string to_string(Reason reason) {
 
 int32_t Controller::limit() const { return streams_of(rung_); }
 
+bool Controller::is_sound() const {
+  const auto is_rung = [](int rung) { return rung >= 0 && rung < kRungs; };
+  const auto is_count = [](int64_t count) { return count >= 0 && count < INT32_MAX; };
+  const auto is_evidence = [&](const Evidence& evidence) { return is_count(evidence.count()); };
+  return is_rung(rung_) && is_rung(rung_held_) && phase_ >= Phase::kSearching && phase_ <= Phase::kHolding &&
+         is_count(to_skip_) && is_count(too_few_) && is_count(drifted_) && is_count(held_) && is_count(hold_for_) &&
+         is_evidence(window_) && std::all_of(evidence_.begin(), evidence_.end(), is_evidence) &&
+         (phase_ != Phase::kProbing || evidence_[rung_held_].count() > 0) && std::isfinite(crowd_);
+}
+
 // Among 16 streams 8 is a limit, 16 is none.
 int Controller::top_rung() const {
   int top = -1;

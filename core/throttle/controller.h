@@ -86,6 +86,8 @@ class Controller {
   // Bytes a second at the limit that is held; 0 while that is still looked for.
   double held_rate() const { return phase_ == Phase::kHolding ? reference_ : 0; }
   bool holding() const { return phase_ == Phase::kHolding; }
+  // Whether its fields can be those of a controller: they may lie in memory that others write to.
+  bool is_sound() const;
   // Streams that were served together before there was a limit.
   double crowd() const { return crowd_; }
 

@@ -11,11 +11,15 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
+#include <tuple>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/per_process.h"
 #include "base/thread.h"
 
 namespace swath {
@@ -37,25 +41,16 @@ struct Done {
   int64_t bytes;
   int32_t from_device;
 };
+// What arrives is an index and a limit.
+bool is_sound(const Ask& ask) {
+  return (ask.direction == static_cast<int32_t>(Direction::kRead) ||
+          ask.direction == static_cast<int32_t>(Direction::kWrite)) &&
+         ask.pattern >= 0 && ask.pattern < kPatterns && ask.streams >= 0;
+}
 enum class Sign : int32_t { kWaiting, kGranted };
 struct Answer {
   Sign sign;
   int32_t limit;
-};
-
-class Socket {
- public:
-  explicit Socket(int descriptor) : descriptor_(descriptor) {}
-  ~Socket() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int get() const { return descriptor_; }
-  int release() { return std::exchange(descriptor_, -1); }
-
- private:
-  int descriptor_;
 };
 
 bool send_all(int socket, const void* data, size_t bytes) {
@@ -115,7 +110,7 @@ std::string random_key() {
 
 // A free port of every interface; an IPv6 socket takes IPv4 too. -1 with errno where the system refuses.
 int listen_on_any(int family) {
-  Socket listening(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor listening(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (listening.get() < 0) return -1;
   sockaddr_storage any{};
   any.ss_family = static_cast<sa_family_t>(family);
@@ -126,7 +121,7 @@ int listen_on_any(int family) {
   return listen(listening.get(), SOMAXCONN) == 0 ? listening.release() : -1;
 }
 
-bool can_listen(int family) { return Socket(listen_on_any(family)).get() >= 0; }
+bool can_listen(int family) { return Descriptor(listen_on_any(family)).is_open(); }
 
 [[noreturn]] void fail_network(const std::string& what, int error) {
   throw Error(ErrorKind::kStore, what + ": " + std::strerror(error), error);
@@ -139,9 +134,19 @@ bool has_closed(int socket) {
 
 }  // namespace
 
+// Who listens and who serves. Left to itself in a forked child, which has none of the threads, and in which somebody
+// may seem to hold the mutex for ever.
+struct TokenServer::Serving {
+  Descriptor listening;
+  std::mutex mutex;
+  std::vector<int> connections;  // open ones
+  std::vector<std::thread> threads;
+  std::thread accepting;
+};
+
 TokenServer::TokenServer(std::shared_ptr<Tokens> tokens) : tokens_(std::move(tokens)) {
   const int family = can_listen(AF_INET6) ? AF_INET6 : AF_INET;
-  Socket listening(listen_on_any(family));
+  Descriptor listening(listen_on_any(family));
   char host[256] = {};
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;
@@ -152,34 +157,42 @@ TokenServer::TokenServer(std::shared_ptr<Tokens> tokens) : tokens_(std::move(tok
   const in_port_t port = family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
                                             : reinterpret_cast<sockaddr_in&>(bound).sin_port;
   address_ = {host, ntohs(port), random_key()};
-  listening_ = listening.release();
-  accepting_ = start_thread([this] { accept_clients(); });
+  serving_ = std::make_unique<Serving>();
+  serving_->listening = std::move(listening);
+  serving_->accepting = start_thread([this] { accept_clients(); });
 }
 
 TokenServer::~TokenServer() {
-  closing_ = true;
-  shutdown(listening_, SHUT_RDWR);
-  accepting_.join();
-  close(listening_);
-  {
-    const std::lock_guard lock(mutex_);
-    for (const int connection : connections_) shutdown(connection, SHUT_RDWR);
+  if (generation_ != fork_generation()) {  // closed, not shut down: the connections are the parent's
+    Serving* const parents = serving_.release();
+    parents->listening = {};
+    const std::unique_lock lock(parents->mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    for (const int connection : parents->connections) close(connection);
+    return;
   }
-  for (std::thread& thread : serving_) thread.join();
+  closing_ = true;
+  shutdown(serving_->listening.get(), SHUT_RDWR);
+  serving_->accepting.join();
+  {
+    const std::lock_guard lock(serving_->mutex);
+    for (const int connection : serving_->connections) shutdown(connection, SHUT_RDWR);
+  }
+  for (std::thread& thread : serving_->threads) thread.join();
 }
 
 void TokenServer::accept_clients() {
   while (!closing_) {
-    const int connection = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+    const int connection = accept4(serving_->listening.get(), nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (closing_ || (errno != EMFILE && errno != ENFILE)) return;
       real_clock().sleep_until(real_clock().now() + kSignOfLifeSeconds);
       continue;
     }
-    const std::lock_guard lock(mutex_);
-    connections_.push_back(connection);
-    serving_.push_back(start_thread([this, connection] { serve(connection); }));
+    const std::lock_guard lock(serving_->mutex);
+    serving_->connections.push_back(connection);
+    serving_->threads.push_back(start_thread([this, connection] { serve(connection); }));
   }
 }
 
@@ -192,8 +205,8 @@ void TokenServer::serve(int connection) {
     }
     tokens_->leave();
   }
-  const std::lock_guard lock(mutex_);
-  std::erase(connections_, connection);
+  const std::lock_guard lock(serving_->mutex);
+  std::erase(serving_->connections, connection);
   close(connection);
 }
 
@@ -204,7 +217,7 @@ bool TokenServer::serve_one(int connection) {
   while (!is_ready(connection, kSignOfLifeSeconds)) {
     if (closing_) return false;
   }
-  if (!receive_all(connection, &ask, sizeof ask, kConnectSeconds)) return false;
+  if (!receive_all(connection, &ask, sizeof ask, kConnectSeconds) || !is_sound(ask)) return false;
   if (const double delay = delay_seconds_; delay > 0) clock.sleep_until(clock.now() + delay);
   double told = clock.now();
   const auto client_is_there = [&] {
@@ -225,13 +238,48 @@ bool TokenServer::serve_one(int connection) {
   return is_there;
 }
 
+namespace {
+
+// The remote tokens that this process has open.
+struct Known {
+  std::mutex mutex;
+  std::map<std::tuple<std::string, int, std::string, std::string>, std::weak_ptr<RemoteTokens>> tokens;
+
+  std::weak_ptr<RemoteTokens>& of(const ServerAddress& address, const std::string& target) {
+    return tokens[{address.host, address.port, address.key, target}];
+  }
+};
+PerProcess<Known> known;
+
+}  // namespace
+
 RemoteTokens::RemoteTokens(ServerAddress address, std::string target, double silence_seconds_max)
     : address_(std::move(address)), target_(std::move(target)), silence_seconds_max_(silence_seconds_max), own_() {
   own_.target = target_;
   own_.scope = "coordinator " + address_.host + ":" + std::to_string(address_.port);
-  const int connection = connect_to_server();
-  if (connection < 0) fail_network("tokens of " + target_ + ": cannot reach their " + own_.scope, errno);
-  keep(connection);
+}
+
+std::shared_ptr<RemoteTokens> RemoteTokens::open(const ServerAddress& address, const std::string& target,
+                                                 double silence_seconds_max) {
+  Known& own = known.get();
+  const std::lock_guard lock(own.mutex);
+  if (auto tokens = own.of(address, target).lock()) return tokens;
+  std::shared_ptr<RemoteTokens> tokens(new RemoteTokens(address, target, silence_seconds_max));
+  const int connection = tokens->connect_to_server();
+  if (connection < 0) fail_network("tokens of " + target + ": cannot reach their " + tokens->own_.scope, errno);
+  tokens->keep(connection);
+  own.of(address, target) = tokens;
+  return tokens;
+}
+
+std::shared_ptr<Tokens> RemoteTokens::for_this_process() {
+  if (!is_inherited()) return shared_from_this();
+  Known& own = known.get();
+  const std::lock_guard lock(own.mutex);
+  if (auto tokens = own.of(address_, target_).lock()) return tokens;
+  std::shared_ptr<RemoteTokens> tokens(new RemoteTokens(address_, target_, silence_seconds_max_));
+  own.of(address_, target_) = tokens;
+  return tokens;
 }
 
 RemoteTokens::~RemoteTokens() {
@@ -249,7 +297,7 @@ int RemoteTokens::connect_to_server() const {
   int connection = -1;
   int error = ECONNREFUSED;
   for (const addrinfo* place = found; place != nullptr && connection < 0; place = place->ai_next) {
-    Socket tried(socket(place->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    Descriptor tried(socket(place->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     timeval patience{.tv_sec = static_cast<time_t>(kConnectSeconds), .tv_usec = 0};
     setsockopt(tried.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (tried.get() < 0 || connect(tried.get(), place->ai_addr, place->ai_addrlen) != 0 ||
@@ -286,7 +334,8 @@ void RemoteTokens::keep(int connection) {
 Grant RemoteTokens::acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
                             const Patience& patience) {
   Grant grant{.granted_at = clock.now()};
-  Socket connection(idle_connection());
+  if (is_inherited()) return grant;
+  Descriptor connection(idle_connection());
   const Ask ask{static_cast<int32_t>(direction), static_cast<int32_t>(pattern), limit.streams};
   Answer answer{Sign::kWaiting, 0};
   bool answered = connection.get() >= 0 && send_all(connection.get(), &ask, sizeof ask);
@@ -314,11 +363,14 @@ Grant RemoteTokens::acquire(Direction direction, Pattern pattern, StreamLimit li
 void RemoteTokens::give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& /*clock*/) {
   if (grant.seat < 0) return;
   const Done done{bytes, from_device};
-  Socket connection(grant.seat);
+  Descriptor connection(grant.seat);
+  if (is_inherited() || grant.generation != fork_generation()) return;  // closed here, it is open in the parent
   if (send_all(connection.get(), &done, sizeof done)) keep(connection.release());
 }
 
 TargetStatus RemoteTokens::status() const {
+  if (is_inherited())
+    return {.target = target_, .scope = own_.scope, .streams = 0, .reads = {}, .writes = {}, .decisions = {}};
   const std::lock_guard lock(mutex_);
   return own_;
 }

@@ -24,6 +24,7 @@ struct ServerAddress {
   std::string key;
 };
 
+// In a forked child it is no server: its threads are the parent's, and so is who listens.
 class TokenServer {
  public:
   // Listens on a free port of every interface. Throws Error{kStore} where the system refuses.
@@ -37,33 +38,36 @@ class TokenServer {
   void set_delay_seconds(double seconds) { delay_seconds_ = seconds; }
 
  private:
+  struct Serving;
+
   void accept_clients();
   void serve(int connection);
   bool serve_one(int connection);
 
   const std::shared_ptr<Tokens> tokens_;
   ServerAddress address_;
-  int listening_ = -1;
   std::atomic<bool> closing_{false};
   std::atomic<double> delay_seconds_{0};
-  std::mutex mutex_;
-  std::vector<int> connections_;  // open ones
-  std::vector<std::thread> serving_;
-  std::thread accepting_;
+  const uint64_t generation_ = fork_generation();
+  std::unique_ptr<Serving> serving_;
 };
 
 // Asks a server. Time is the real one's.
 class RemoteTokens final : public Tokens {
  public:
-  // Throws Error{kStore} where the server cannot be reached.
-  RemoteTokens(ServerAddress address, std::string target, double silence_seconds_max = 10);
+  // Of this process' arrays together. Throws Error{kStore} where the server cannot be reached.
+  static std::shared_ptr<RemoteTokens> open(const ServerAddress& address, const std::string& target,
+                                            double silence_seconds_max = 10);
   ~RemoteTokens() override;
   RemoteTokens(const RemoteTokens&) = delete;
   RemoteTokens& operator=(const RemoteTokens&) = delete;
 
+  // Where the server cannot be reached any more, that is found out when a token is asked for.
+  std::shared_ptr<Tokens> for_this_process() override;
   void enter() override {}
   void leave() override {}
-  int32_t streams() const override { return 2; }  // there are others, or there would be no server
+  // There are others, or there would be no server.
+  int32_t streams() const override { return is_inherited() ? 0 : 2; }
   Grant acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
                 const Patience& patience = {}) override;
   void give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) override;
@@ -71,6 +75,9 @@ class RemoteTokens final : public Tokens {
   TargetStatus status() const override;                                   // of this process' own waiting only
 
  private:
+  RemoteTokens(ServerAddress address, std::string target, double silence_seconds_max);
+
+  bool is_inherited() const { return generation_ != fork_generation(); }
   int idle_connection();
   void keep(int connection);
   int connect_to_server() const;
@@ -82,6 +89,7 @@ class RemoteTokens final : public Tokens {
   std::vector<int> idle_;
   double silent_until_ = 0;  // the server did not answer: not asked again before
   TargetStatus own_;
+  const uint64_t generation_ = fork_generation();
 };
 
 }  // namespace swath

@@ -1,12 +1,9 @@
 #include "throttle/tokens.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/per_process.h"
 #include "base/process.h"
 
 namespace swath {
@@ -26,10 +24,14 @@ namespace {
 
 constexpr int32_t kSeats = 1024;
 constexpr int32_t kDecisionsKept = 256;
-constexpr uint64_t kMagic = 0x5357'4154'4854'0001;  // changes with the form of the table
-constexpr double kLookAgainSeconds = 0.25;          // who waits looks for those that died so often
+constexpr int32_t kMembers = 512;
+constexpr int32_t kStreamsMax = 1 << 20;  // of one process
+constexpr uint64_t kForm = 2;             // of the table: another form, another name
+constexpr uint64_t kMagic = 0x5357'4154'4854'0000 + kForm;
+constexpr double kLookAgainSeconds = 0.25;  // who waits looks for those that died so often
 constexpr double kHoldSecondsMax = 60;
-constexpr const char* kFolder = "/dev/shm";
+constexpr double kOpenSecondsMax = 2;  // for others to have made, or removed, a table that is wanted
+constexpr double kOpenAgainSeconds = 1e-3;
 
 enum SeatState : uint32_t { kFree, kWaiting, kHolding };
 
@@ -45,6 +47,12 @@ struct Seat {
   double served_at_grant;  // Lane::served then
   int32_t limit_in_force;  // then; 0: none
   uint32_t epoch;          // of the controller then
+};
+
+// A process and the streams that it has; a place without any is free.
+struct Member {
+  Process process;
+  int32_t streams;
 };
 
 struct Lane {
@@ -64,28 +72,85 @@ struct Lane {
     served += active * std::max(now - served_until, 0.0);
     served_until = now;
   }
+
+  Controller& controller(Pattern pattern) {
+    return controllers[std::clamp(static_cast<int>(pattern), 0, kPatterns - 1)];
+  }
 };
 
 }  // namespace
 
-// In shared memory: no pointers, no constructors that other processes would miss.
+// In shared memory: no pointers, no constructors that other processes would miss. Nothing in it is an index, a count or
+// the length of a text before make_sound().
 struct TokenTable {
   std::atomic<uint64_t> magic;
   pthread_mutex_t mutex;
   char target[256];
   char scope[64];
-  std::atomic<int32_t> streams;
+  std::atomic<int32_t> streams;  // of all members
   uint64_t next_ticket;
   double looked_at;  // when somebody last looked for those that died
   double hold_seconds_max;
-  int32_t seats_used;  // no seat beyond was ever taken
+  int32_t seats_used;    // no seat beyond was ever taken
+  int32_t members_used;  // no member beyond has ever been
   Lane lanes[2];
   int64_t decisions;  // ever made
   Decision decided[kDecisionsKept];
+  Member others;  // those that found no place among the members: they cannot be told apart, nor be missed
+  Member members[kMembers];
   Seat seats[kSeats];
 
   Lane& lane(Direction direction) { return lanes[direction == Direction::kRead ? 0 : 1]; }
+  void make_sound();
+  void count_served();
+  void count_streams();
+  Member* find_member(const Process& process);
+  Member& add_member(const Process& process);
 };
+
+void TokenTable::make_sound() {
+  seats_used = std::clamp(seats_used, 0, kSeats);
+  members_used = std::clamp(members_used, 0, kMembers);
+  decisions = std::clamp<int64_t>(decisions, 0, INT64_MAX / 2);
+  const bool is_time = hold_seconds_max > 0 && hold_seconds_max <= kHoldSecondsMax;
+  if (!is_time) hold_seconds_max = kHoldSecondsMax;
+  for (Lane& lane : lanes) {
+    for (Controller& controller : lane.controllers) {
+      if (!controller.is_sound()) controller = Controller();
+    }
+  }
+}
+
+void TokenTable::count_served() {
+  for (Lane& lane : lanes) lane.active = lane.waiting = 0;
+  for (int32_t i = 0; i < seats_used; ++i) {
+    lane(seats[i].direction).active += seats[i].state == kHolding;
+    lane(seats[i].direction).waiting += seats[i].state == kWaiting;
+  }
+}
+
+void TokenTable::count_streams() {
+  int32_t all = std::clamp(others.streams, 0, kStreamsMax);
+  for (int32_t i = 0; i < members_used; ++i) all += std::clamp(members[i].streams, 0, kStreamsMax);
+  streams = all;
+}
+
+// Null where a process has no streams yet.
+Member* TokenTable::find_member(const Process& process) {
+  Member* const end = members + members_used;
+  Member* const found =
+      std::find_if(members, end, [&](const Member& member) { return member.streams > 0 && member.process == process; });
+  return found == end ? nullptr : found;
+}
+
+Member& TokenTable::add_member(const Process& process) {
+  int32_t free = 0;
+  while (free < members_used && members[free].streams > 0) ++free;
+  if (free == kMembers) return others;
+  members_used = std::max(members_used, free + 1);
+  members[free] = {.process = process, .streams = 0};
+  return members[free];
+}
 
 namespace {
 
@@ -112,93 +177,101 @@ TokenTable* make_table(void* memory, const std::string& scope, const std::string
   return table;
 }
 
-std::string name_prefix() { return "swath-tokens-" + std::to_string(getuid()) + "-"; }
-
-std::string path_of(const std::string& scope, const std::string& target) {
-  char hash[40];
-  std::snprintf(hash, sizeof hash, "%016zx%016zx", std::hash<std::string>()(scope), std::hash<std::string>()(target));
-  return std::string(kFolder) + "/" + name_prefix() + hash;
+std::string name_of(const std::string& scope, const std::string& target) {
+  char hash[48];
+  std::snprintf(hash, sizeof hash, "%d-%016zx%016zx", static_cast<int>(kForm), std::hash<std::string>()(scope),
+                std::hash<std::string>()(target));
+  return SharedFolder::table_name(hash);
 }
 
-void* map_file(int descriptor) {
-  void* memory = mmap(nullptr, sizeof(TokenTable), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
+template <size_t kSize>
+std::string text_of(const char (&text)[kSize]) {
+  return {text, strnlen(text, kSize)};
 }
 
-// Removed unless somebody has it open; the caller's own shared lock gives way to an exclusive one only then.
-bool remove_if_unused(int descriptor, const std::string& path) {
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) return false;
-  unlink(path.c_str());
-  return true;
-}
-
-bool is_named(int descriptor) {
+int64_t size_of(const Descriptor& file) {
   struct stat status{};
-  return fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+  return fstat(file.get(), &status) == 0 ? status.st_size : -1;
 }
 
-// A file of our own that nobody else has locked becomes a table. One that has a size was left behind by the dead: it is
-// removed, for a process between its two locks may have it mapped.
-void* make_in(int descriptor, const std::string& path, const std::string& scope, const std::string& target) {
-  struct stat status{};
-  if (fstat(descriptor, &status) != 0) return nullptr;
-  if (status.st_size != 0) {
-    unlink(path.c_str());
-    return nullptr;
-  }
-  errno = posix_fallocate(descriptor, 0, sizeof(TokenTable));
-  void* memory = errno == 0 ? map_file(descriptor) : nullptr;
-  if (memory != nullptr) make_table(memory, scope, target);
-  return memory;
+TokenTable* map_file(const Descriptor& file) {
+  void* memory = mmap(nullptr, sizeof(TokenTable), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<TokenTable*>(memory);
 }
 
-void* find_in(int descriptor) {
-  struct stat status{};
-  if (fstat(descriptor, &status) != 0 || status.st_size != sizeof(TokenTable)) return nullptr;
-  return map_file(descriptor);
+// A file that the caller holds alone becomes a table, and is held with others. Null, with errno, where there is no
+// room.
+TokenTable* make_in(const Descriptor& file, const std::string& scope, const std::string& target) {
+  errno = posix_fallocate(file.get(), 0, sizeof(TokenTable));
+  TokenTable* table = errno == 0 ? map_file(file) : nullptr;
+  if (table != nullptr) make_table(table, scope, target);
+  const int error = errno;
+  hold_with_others(file);
+  errno = error;
+  return table;
 }
 
-// The file, locked (shared), with a table in it; -1 with errno where that cannot be had. Changing one kind of lock into
-// another lets go for a moment, in which the file may be removed: then it is opened anew.
-int open_file(const std::string& path, const std::string& scope, const std::string& target, void*& memory) {
-  constexpr int kAttempts = 100;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
-    if (descriptor < 0) return -1;
-    errno = 0;
-    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
-      memory = is_named(descriptor) ? make_in(descriptor, path, scope, target) : nullptr;
-      const int error = errno;
-      flock(descriptor, LOCK_SH);
-      errno = error;
-    } else if (flock(descriptor, LOCK_SH) == 0) {
-      errno = 0;
-      memory = find_in(descriptor);
-    }
-    const int error = errno;
-    if (memory != nullptr && is_named(descriptor) && static_cast<TokenTable*>(memory)->magic == kMagic) {
-      return descriptor;
-    }
-    if (memory != nullptr) munmap(memory, sizeof(TokenTable));
-    memory = nullptr;
-    close(descriptor);
-    if (error == ENOSPC || error == ENOMEM || error == EACCES) {
-      errno = error;
-      return -1;
-    }
-  }
+// One attempt to hold a file, with others, that has a table in it. Null, with errno EAGAIN, where others are making or
+// removing it: it is tried again with the file that then has the name.
+TokenTable* find_or_make_in(const SharedFolder& folder, const std::string& name, const Descriptor& file,
+                            const std::string& scope, const std::string& target) {
+  TokenTable* table = nullptr;
   errno = EAGAIN;
-  return -1;
+  if (hold_alone(file)) {
+    // Left by the dead where it has a size, and not used again: a process between its two holds may have it mapped.
+    if (size_of(file) != 0) {
+      folder.remove_if_unheld(file, name);
+      errno = EAGAIN;
+    } else if (has_name(file)) {
+      table = make_in(file, scope, target);
+      if (table == nullptr) return nullptr;
+    }
+  } else if (hold_with_others(file) && size_of(file) == sizeof(TokenTable)) {
+    table = map_file(file);
+  }
+  if (table == nullptr) return nullptr;
+  if (has_name(file) && table->magic == kMagic) return table;
+  munmap(table, sizeof(TokenTable));
+  errno = EAGAIN;
+  return nullptr;
 }
 
-// This process; found out once, and again after a fork.
+TokenTable* open_table(const SharedFolder& folder, const std::string& name, const std::string& scope,
+                       const std::string& target, Descriptor& file, std::string& reason) {
+  Clock& clock = real_clock();
+  int error = EAGAIN;
+  for (const double deadline = clock.now() + kOpenSecondsMax; error == EAGAIN && clock.now() < deadline;) {
+    file = folder.open_or_create(name, reason);
+    if (!file.is_open()) return nullptr;
+    if (TokenTable* table = find_or_make_in(folder, name, file, scope, target); table != nullptr) return table;
+    error = errno;
+    file = {};
+    if (error == EAGAIN) clock.sleep_until(clock.now() + kOpenAgainSeconds);
+  }
+  reason = folder.path() + "/" + name + ": " +
+           (error == EAGAIN ? "another process is making or removing it, and does not go on" : std::strerror(error));
+  return nullptr;
+}
+
+// This process, for each of its threads found out once, and again after a fork.
 const Process& own_process() {
-  static std::mutex mutex;
-  static Process process;
-  const std::lock_guard lock(mutex);
-  if (process.id != getpid()) process = this_process();
+  thread_local Process process;
+  thread_local uint64_t generation = UINT64_MAX;
+  if (generation != fork_generation()) {
+    process = this_process();
+    generation = fork_generation();
+  }
   return process;
 }
+
+bool is_dead(const Process& process) { return process != own_process() && has_died(process, own_process()); }
+
+// The tokens that this process has open.
+struct Known {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, std::weak_ptr<NodeTokens>> tokens;
+};
+PerProcess<Known> known;
 
 LaneStatus status_of(const Lane& lane) {
   LaneStatus status{lane.active,       lane.waiting,          lane.grants,     lane.waits,
@@ -228,90 +301,101 @@ Pattern pattern_of(int64_t request_bytes) {
 class NodeTokens::Locked {
  public:
   explicit Locked(TokenTable& table) : table_(table) {
-    if (pthread_mutex_lock(&table.mutex) == EOWNERDEAD) {
-      pthread_mutex_consistent(&table.mutex);
-      for (const Direction direction : {Direction::kRead, Direction::kWrite}) count_again(direction);
-    }
+    const bool holder_died = pthread_mutex_lock(&table.mutex) == EOWNERDEAD;
+    table.make_sound();
+    if (!holder_died) return;
+    pthread_mutex_consistent(&table.mutex);
+    table.count_served();
+    table.count_streams();
   }
   ~Locked() { pthread_mutex_unlock(&table_.mutex); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
  private:
-  void count_again(Direction direction) {
-    Lane& lane = table_.lane(direction);
-    lane.active = lane.waiting = 0;
-    for (const Seat& seat : table_.seats) {
-      if (seat.direction != direction) continue;
-      lane.active += seat.state == kHolding;
-      lane.waiting += seat.state == kWaiting;
-    }
-  }
-
   TokenTable& table_;
 };
 
-NodeTokens::NodeTokens(TokenTable* table, int descriptor, std::string path)
-    : table_(table), descriptor_(descriptor), path_(std::move(path)) {}
+NodeTokens::NodeTokens(TokenTable* table, Place place) : table_(table), place_(std::move(place)) {}
 
 NodeTokens::~NodeTokens() {
   munmap(table_, sizeof(TokenTable));
-  if (descriptor_ < 0) return;
-  remove_if_unused(descriptor_, path_);
-  close(descriptor_);
+  if (place_.folder == nullptr || is_inherited()) return;
+  place_.folder->remove_if_unheld(place_.file, place_.name);
 }
 
 std::shared_ptr<NodeTokens> NodeTokens::open(const std::string& scope, const std::string& target, std::string* reason) {
-  static std::mutex mutex;
-  static std::map<std::pair<std::string, std::string>, std::weak_ptr<NodeTokens>> known;
-  const std::lock_guard lock(mutex);
-  std::weak_ptr<NodeTokens>& place = known[{scope, target}];
-  if (auto tokens = place.lock()) return tokens;
+  Known& own = known.get();
+  const std::lock_guard lock(own.mutex);
+  std::weak_ptr<NodeTokens>& kept = own.tokens[{scope, target}];
+  if (auto tokens = kept.lock()) return tokens;
 
-  std::string path = path_of(scope, target);
-  void* memory = nullptr;
-  const int descriptor = open_file(path, scope, target, memory);
-  if (descriptor < 0) {
-    if (reason != nullptr) *reason = path + ": " + std::strerror(errno) + "; this process counts its own streams only";
-    path.clear();
-    memory = mmap(nullptr, sizeof(TokenTable), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::string why;
+  Place place{
+      .scope = scope, .target = target, .folder = SharedFolder::open(why), .name = name_of(scope, target), .file = {}};
+  TokenTable* table = nullptr;
+  if (place.folder != nullptr) table = open_table(*place.folder, place.name, scope, target, place.file, why);
+  if (table == nullptr) {
+    if (reason != nullptr) *reason = why + "; this process counts its own streams only";
+    place.folder = nullptr;
+    void* memory = mmap(nullptr, sizeof(TokenTable), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error(ErrorKind::kStore, "no memory for the tokens of " + target, ENOMEM);
-    make_table(memory, scope, target);
+    table = make_table(memory, scope, target);
   }
-  std::shared_ptr<NodeTokens> tokens(new NodeTokens(static_cast<TokenTable*>(memory), descriptor, std::move(path)));
-  place = tokens;
+  std::shared_ptr<NodeTokens> tokens(new NodeTokens(table, std::move(place)));
+  kept = tokens;
   return tokens;
 }
 
-std::vector<TargetStatus> NodeTokens::status_of_all() {
+std::shared_ptr<Tokens> NodeTokens::for_this_process() {
+  if (!is_inherited()) return shared_from_this();
+  return open(place_.scope, place_.target);
+}
+
+std::vector<TargetStatus> NodeTokens::status_of_all(std::string* reason) {
   std::vector<TargetStatus> all;
-  DIR* folder = opendir(kFolder);
-  if (folder == nullptr) return all;
-  const std::string prefix = name_prefix();
-  while (const dirent* entry = readdir(folder)) {
-    if (!std::string(entry->d_name).starts_with(prefix)) continue;
-    const std::string path = std::string(kFolder) + "/" + entry->d_name;
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (descriptor < 0) continue;
-    struct stat status{};
-    const bool used = !remove_if_unused(descriptor, path) && flock(descriptor, LOCK_SH | LOCK_NB) == 0;
-    if (used && fstat(descriptor, &status) == 0 && status.st_size == sizeof(TokenTable)) {
-      if (void* memory = map_file(descriptor); memory != nullptr) {
-        NodeTokens tokens(static_cast<TokenTable*>(memory), descriptor, path);
-        if (tokens.table_->magic == kMagic) all.push_back(tokens.status());
-        continue;  // its destructor closes
-      }
-    }
-    close(descriptor);
+  std::string why;
+  const std::shared_ptr<const SharedFolder> folder = SharedFolder::open(why);
+  for (const std::string& name : folder ? folder->tables() : std::vector<std::string>()) {
+    std::string why_not;
+    Descriptor file = folder->open_file(name, why_not);
+    if (!file.is_open() && errno != ENOENT) why = why_not;
+    if (!file.is_open() || folder->remove_if_unheld(file, name)) continue;
+    if (!hold_with_others(file) || size_of(file) != sizeof(TokenTable)) continue;
+    TokenTable* table = map_file(file);
+    if (table == nullptr) continue;
+    const NodeTokens tokens(table,
+                            {.scope = "", .target = "", .folder = folder, .name = name, .file = std::move(file)});
+    if (table->magic != kMagic) continue;
+    tokens.look_for_lost(Lost::kDead, real_clock(), 0);
+    all.push_back(tokens.status());
   }
-  closedir(folder);
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.target < b.target; });
+  if (reason != nullptr) *reason = why;
   return all;
 }
 
-void NodeTokens::enter() { ++table_->streams; }
-void NodeTokens::leave() { --table_->streams; }
-int32_t NodeTokens::streams() const { return table_->streams; }
+// Time is that of the thread's clock here as in acquire().
+void NodeTokens::enter() {
+  if (is_inherited()) return;
+  look_for_lost(Lost::kDead, clock_of_thread(), kLookAgainSeconds);
+  const Locked locked(*table_);
+  Member* member = table_->find_member(own_process());
+  if (member == nullptr) member = &table_->add_member(own_process());
+  ++member->streams;
+  table_->count_streams();
+}
+
+void NodeTokens::leave() {
+  if (is_inherited()) return;
+  const Locked locked(*table_);
+  Member* member = table_->find_member(own_process());
+  if (member == nullptr) member = &table_->others;
+  member->streams = std::max(member->streams - 1, 0);
+  table_->count_streams();
+}
+
+int32_t NodeTokens::streams() const { return is_inherited() ? 0 : table_->streams.load(); }
 
 void NodeTokens::set_hold_seconds_max(double seconds) {
   const Locked locked(*table_);
@@ -319,16 +403,24 @@ void NodeTokens::set_hold_seconds_max(double seconds) {
 }
 
 void NodeTokens::remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd) {
+  if (is_inherited() || !std::isfinite(rate) || !std::isfinite(crowd)) return;
   const Locked locked(*table_);
-  Controller& controller = table_->lane(direction).controllers[static_cast<int>(pattern)];
+  Controller& controller = table_->lane(direction).controller(pattern);
   if (controller.crowd() > 0 || controller.holding()) return;  // what this run has seen itself goes before
   controller.remember(limit, rate, crowd);
 }
 
 TargetStatus NodeTokens::status() const {
+  if (is_inherited())
+    return {.target = place_.target, .scope = place_.scope, .streams = 0, .reads = {}, .writes = {}, .decisions = {}};
+  look_for_lost(Lost::kDead, clock_of_thread(), kLookAgainSeconds);
   const Locked locked(*table_);
-  TargetStatus status{
-      table_->target, table_->scope, table_->streams, status_of(table_->lanes[0]), status_of(table_->lanes[1]), {}};
+  TargetStatus status{.target = text_of(table_->target),
+                      .scope = text_of(table_->scope),
+                      .streams = table_->streams,
+                      .reads = status_of(table_->lanes[0]),
+                      .writes = status_of(table_->lanes[1]),
+                      .decisions = {}};
   const int64_t kept = std::min<int64_t>(table_->decisions, kDecisionsKept);
   for (int64_t i = table_->decisions - kept; i < table_->decisions; ++i) {
     status.decisions.push_back(table_->decided[i % kDecisionsKept]);
@@ -338,6 +430,7 @@ TargetStatus NodeTokens::status() const {
 
 Grant NodeTokens::acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
                           const Patience& patience) {
+  if (is_inherited()) return {.granted_at = clock.now()};
   std::vector<int32_t> admitted;
   Grant grant;
   Seat* seat = nullptr;
@@ -365,7 +458,7 @@ Grant NodeTokens::acquire(Direction direction, Pattern pattern, StreamLimit limi
   while (seat->state == kWaiting) {
     clock.wait(seat->state, kWaiting, clock.now() + kLookAgainSeconds);
     if (seat->state != kWaiting) break;
-    take_back_lost(clock);
+    look_for_lost(Lost::kDeadOrLate, clock, kLookAgainSeconds);
     bool goes_on = false;
     try {
       check_interrupt();
@@ -386,7 +479,7 @@ Grant NodeTokens::acquire(Direction direction, Pattern pattern, StreamLimit limi
 }
 
 void NodeTokens::give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) {
-  if (grant.seat < 0) return;
+  if (grant.seat < 0 || grant.seat >= kSeats || grant.generation != fork_generation() || is_inherited()) return;
   std::vector<int32_t> admitted;
   {
     const Locked locked(*table_);
@@ -402,7 +495,7 @@ void NodeTokens::give_back(const Grant& grant, int64_t bytes, bool from_device, 
                       .from_device = from_device,
                       .epoch = seat.epoch};
     Decision decision;
-    if (lane.controllers[static_cast<int>(seat.pattern)].completed(burst, decision)) {
+    if (lane.controller(seat.pattern).completed(burst, decision)) {
       decision.time = now;
       decision.direction = static_cast<int32_t>(seat.direction);
       decision.pattern = static_cast<int32_t>(seat.pattern);
@@ -429,36 +522,53 @@ void NodeTokens::give_up(const Grant& grant, Clock& clock) {
   give_back(grant, 0, false, clock);
 }
 
-// From those that have died, and those that have kept theirs for too long.
-void NodeTokens::take_back_lost(Clock& clock) {
+// Everything is counted again, too: a count that is wrong, for whatever reason, is so for no longer.
+void NodeTokens::look_for_lost(Lost lost, Clock& clock, double again_seconds) const {
   std::vector<int32_t> admitted;
   {
     const Locked locked(*table_);
     const double now = clock.now();
-    if (std::abs(now - table_->looked_at) < kLookAgainSeconds) return;
+    if (std::abs(now - table_->looked_at) < again_seconds) return;
     table_->looked_at = now;
-    for (int32_t i = 0; i < table_->seats_used; ++i) {
-      Seat& seat = table_->seats[i];
-      if (seat.state == kFree) continue;
-      const bool too_long = seat.state == kHolding && now - seat.granted_at > table_->hold_seconds_max;
-      if (!too_long && (seat.owner == own_process() || !has_died(seat.owner, own_process()))) continue;
-      Lane& lane = table_->lane(seat.direction);
-      lane.count_until(now);
-      if (seat.state == kHolding) {
-        --lane.active;
-        ++lane.taken_back;
-      } else {
-        --lane.waiting;
-      }
-      seat.state = kFree;
-    }
+    forget_dead(locked);
+    take_back(locked, lost, now);
+    table_->count_served();
     for (const Direction direction : {Direction::kRead, Direction::kWrite}) hand_out(locked, direction, now, admitted);
   }
   wake(admitted, clock);
 }
 
+void NodeTokens::forget_dead(const Locked& /*held*/) const {
+  for (int32_t i = 0; i < table_->members_used; ++i) {
+    Member& member = table_->members[i];
+    if (member.streams > 0 && is_dead(member.process)) member.streams = 0;
+  }
+  table_->count_streams();
+}
+
+void NodeTokens::take_back(const Locked& /*held*/, Lost lost, double now) const {
+  for (int32_t i = 0; i < table_->seats_used; ++i) {
+    Seat& seat = table_->seats[i];
+    if (seat.state > kHolding) seat.state = kFree;  // no state at all
+    if (seat.state == kFree) continue;
+    const bool is_late =
+        lost == Lost::kDeadOrLate && seat.state == kHolding && now - seat.granted_at > table_->hold_seconds_max;
+    if (!is_late && !is_dead(seat.owner)) continue;
+    Lane& lane = table_->lane(seat.direction);
+    lane.count_until(now);
+    if (seat.state == kHolding) {
+      --lane.active;
+      ++lane.taken_back;
+    } else {
+      --lane.waiting;
+    }
+    seat.state = kFree;
+  }
+}
+
 // In the order of the tickets, until the first must wait: nobody overtakes, not even who would be content with less.
-void NodeTokens::hand_out(const Locked& /*held*/, Direction direction, double now, std::vector<int32_t>& admitted) {
+void NodeTokens::hand_out(const Locked& /*held*/, Direction direction, double now,
+                          std::vector<int32_t>& admitted) const {
   Lane& lane = table_->lane(direction);
   while (lane.waiting > 0) {
     Seat* first = nullptr;
@@ -468,7 +578,7 @@ void NodeTokens::hand_out(const Locked& /*held*/, Direction direction, double no
       if (first == nullptr || seat.ticket < first->ticket) first = &seat;
     }
     if (first == nullptr) return;
-    const Controller& controller = lane.controllers[static_cast<int>(first->pattern)];
+    const Controller& controller = lane.controller(first->pattern);
     const int32_t limit = first->limit.streams > 0 ? first->limit.streams : controller.limit();
     if (limit > 0 && lane.active >= limit) return;
     lane.count_until(now);
@@ -488,7 +598,7 @@ void NodeTokens::hand_out(const Locked& /*held*/, Direction direction, double no
   }
 }
 
-void NodeTokens::wake(const std::vector<int32_t>& admitted, Clock& clock) {
+void NodeTokens::wake(const std::vector<int32_t>& admitted, Clock& clock) const {
   for (const int32_t seat : admitted) clock.wake_all(table_->seats[seat].state);
 }
 

@@ -6,6 +6,8 @@
 // found by those that wait, and so is one that keeps its token for longer than hold_seconds_max: a token is advice, and
 // nothing waits for it for ever. Nodes of a job that share a target meet at one of them (token_server.h).
 //
+// A forked child has no part in what its parent holds: to it the parent's tokens do nothing, and it opens its own.
+//
 // The paper's token passing (section 3.1) has one token for N tasks in the application's own code; here it is found by
 // the target that a file lies on.
 #pragma once
@@ -17,6 +19,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/fork.h"
+#include "base/shared_memory.h"
 #include "engine/engine.h"
 #include "throttle/controller.h"
 
@@ -41,7 +46,8 @@ struct Grant {
   uint64_t ticket = 0;
   int32_t limit = 0;  // that was in force; 0: none
   double granted_at = 0;
-  double waited = 0;  // seconds
+  double waited = 0;                        // seconds
+  uint64_t generation = fork_generation();  // of the process that holds it
 };
 
 // What can be seen of a target from outside.
@@ -71,10 +77,15 @@ struct TargetStatus {
   std::vector<Decision> decisions;  // the latest, oldest first
 };
 
-// One process' hold of a target's tokens; for any number of threads.
-class Tokens {
+// One process' hold of a target's tokens; for any number of threads. In a forked child it does nothing: streams neither
+// come nor go, and are admitted without a token; what the parent holds stays as it is.
+class Tokens : public std::enable_shared_from_this<Tokens> {
  public:
   virtual ~Tokens() = default;
+
+  // These in the process that opened them; in a forked child the same target's, opened anew. Never throws for want of
+  // shared memory, or of a coordinator.
+  virtual std::shared_ptr<Tokens> for_this_process() = 0;
 
   // A stream begins and ends: an open file, a block of the program's own. With one stream there is nothing to throttle.
   virtual void enter() = 0;
@@ -104,13 +115,15 @@ class NodeTokens final : public Tokens {
   // shared memory, of this process alone; `reason` (may be null) says so.
   static std::shared_ptr<NodeTokens> open(const std::string& scope, const std::string& target,
                                           std::string* reason = nullptr);
-  // Every target that some process of this user has open on this node. Files that nobody has open are removed.
-  static std::vector<TargetStatus> status_of_all();
+  // Every target that some process of this user has open on this node. Files that nobody has open are removed; what
+  // died is counted no more. `reason` (may be null): why there is nothing to be seen, or not all.
+  static std::vector<TargetStatus> status_of_all(std::string* reason = nullptr);
 
   ~NodeTokens() override;
   NodeTokens(const NodeTokens&) = delete;
   NodeTokens& operator=(const NodeTokens&) = delete;
 
+  std::shared_ptr<Tokens> for_this_process() override;
   void enter() override;
   void leave() override;
   int32_t streams() const override;
@@ -125,16 +138,31 @@ class NodeTokens final : public Tokens {
  private:
   class Locked;
 
-  NodeTokens(TokenTable* table, int descriptor, std::string path);
+  // Of shared memory, or, without a folder, memory of this process alone.
+  struct Place {
+    std::string scope;
+    std::string target;
+    std::shared_ptr<const SharedFolder> folder;
+    std::string name;
+    Descriptor file;  // held (with others) as long as it is in use
+  };
 
-  void take_back_lost(Clock& clock);
+  NodeTokens(TokenTable* table, Place place);
+
+  // Which tokens are taken back: of the dead, or also those that have been kept for too long.
+  enum class Lost { kDead, kDeadOrLate };
+
+  bool is_inherited() const { return generation_ != fork_generation(); }
+  void look_for_lost(Lost lost, Clock& clock, double again_seconds) const;
+  void forget_dead(const Locked& held) const;
+  void take_back(const Locked& held, Lost lost, double now) const;
   void give_up(const Grant& grant, Clock& clock);
-  void hand_out(const Locked& held, Direction direction, double now, std::vector<int32_t>& admitted);
-  void wake(const std::vector<int32_t>& admitted, Clock& clock);
+  void hand_out(const Locked& held, Direction direction, double now, std::vector<int32_t>& admitted) const;
+  void wake(const std::vector<int32_t>& admitted, Clock& clock) const;
 
-  TokenTable* table_;
-  int descriptor_;    // of the file of shared memory, locked (shared) as long as it is in use; -1: memory of our own
-  std::string path_;  // empty: memory of our own
+  TokenTable* const table_;
+  const Place place_;
+  const uint64_t generation_ = fork_generation();
 };
 
 }  // namespace swath

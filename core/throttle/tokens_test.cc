@@ -1,7 +1,9 @@
 #include "throttle/tokens.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,7 +11,9 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <functional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +22,7 @@
 #include "base/interrupt.h"
 #include "comm/fork_ranks_for_tests.h"
 #include "comm/simulated.h"
+#include "testing/shared_folder.h"
 
 namespace swath {
 namespace {
@@ -34,15 +39,6 @@ class TokensTest : public testing::Test {
  private:
   const std::string scope_ = testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(getpid());
 };
-
-int files_of_tokens() {
-  int count = 0;
-  DIR* folder = opendir("/dev/shm");
-  const std::string prefix = "swath-tokens-" + std::to_string(getuid());
-  while (const dirent* entry = readdir(folder)) count += std::string(entry->d_name).starts_with(prefix);
-  closedir(folder);
-  return count;
-}
 
 TEST_F(TokensTest, OneIsServedAfterTheOtherInTheOrderOfAsking) {
   const auto tokens = open();
@@ -279,13 +275,12 @@ TEST_F(TokensTest, TheControllerFindsOneStreamForOneDisk) {
 }
 
 TEST_F(TokensTest, FilesOfSharedMemoryGoWithTheirLastUser) {
-  NodeTokens::status_of_all();  // removes what killed processes have left
-  const int before = files_of_tokens();
+  const OwnSharedFolder own;
   auto one = open("one");
   auto other = open("other");
-  EXPECT_EQ(files_of_tokens(), before + 2);
+  EXPECT_EQ(own.files(), 2);
   other.reset();
-  EXPECT_EQ(files_of_tokens(), before + 1);
+  EXPECT_EQ(own.files(), 1);
   const pid_t child = fork();
   if (child == 0) {
     auto* leaked = new auto(NodeTokens::open("left by a child", "disk"));
@@ -293,9 +288,189 @@ TEST_F(TokensTest, FilesOfSharedMemoryGoWithTheirLastUser) {
     _exit(0);  // nobody tidies up
   }
   waitpid(child, nullptr, 0);
+  EXPECT_EQ(own.files(), 2);
   const auto all = NodeTokens::status_of_all();  // which removes what nobody has open
-  EXPECT_EQ(files_of_tokens(), before + 1);
-  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const TargetStatus& status) { return status.target == "one"; }));
+  EXPECT_EQ(own.files(), 1);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].target, "one");
+  one.reset();
+  EXPECT_EQ(own.files(), 0);
+}
+
+TEST_F(TokensTest, StreamsAreOfProcessesThatLive) {
+  const OwnSharedFolder own;
+  const auto tokens = open();
+  for (int i = 0; i < 3; ++i) tokens->enter();
+  tokens->leave();
+  SharedByForks<std::atomic<int>> entered;
+  std::vector<pid_t> children;
+  for (int i = 0; i < 10; ++i) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    const auto of_child = open();
+    of_child->enter();
+    of_child->enter();
+    ++*entered;
+    pause();
+  }
+  while (*entered < 10) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(tokens->streams(), 22);
+  for (const pid_t child : children) kill(child, SIGKILL);
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  const auto all = NodeTokens::status_of_all();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].streams, 2);
+  EXPECT_EQ(tokens->streams(), 2);
+  tokens->leave();
+  tokens->leave();
+  tokens->leave();  // once too often
+  EXPECT_EQ(tokens->streams(), 0);
+}
+
+TEST_F(TokensTest, ATokenOfADeadProcessIsNotShownAsHeld) {
+  const OwnSharedFolder own;
+  const auto tokens = open();
+  const pid_t child = fork();
+  if (child == 0) {
+    open()->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  const auto all = NodeTokens::status_of_all();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].reads.active, 0);
+  EXPECT_EQ(all[0].reads.taken_back, 1);
+}
+
+// A forked child has everything of its parent's: what it does with it must not reach the parent.
+TEST_F(TokensTest, AForkedChildLeavesWhatItsParentHolds) {
+  const OwnSharedFolder own;
+  auto tokens = open();
+  tokens->enter();
+  tokens->enter();
+  const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+  const pid_t child = fork();
+  if (child == 0) {
+    tokens->give_back(grant, kBurst, true, real_clock());
+    tokens->leave();
+    tokens->enter();
+    tokens->remember(kRead, kLarge, 4, 1e6, 8);
+    if (tokens->streams() != 0 || tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock()).seat != -1)
+      _exit(1);
+    if (tokens->status().target != "disk") _exit(2);
+    {
+      const auto anew = open();
+      anew->give_back(grant, kBurst, true, real_clock());  // still not the child's
+      anew->leave();
+      if (anew->status().reads.active != 1) _exit(3);
+    }
+    tokens.reset();
+    _exit(0);
+  }
+  expect_well({child});
+  EXPECT_EQ(own.files(), 1);
+  const TargetStatus status = tokens->status();
+  EXPECT_EQ(status.streams, 2);
+  EXPECT_EQ(status.reads.active, 1);
+  EXPECT_TRUE(status.reads.patterns.empty());
+  const pid_t other = fork();
+  if (other == 0) {
+    const auto same = open();
+    same->enter();
+    _exit(same->streams() == 3 ? 0 : 1);  // the same table as before
+  }
+  expect_well({other});
+  tokens->give_back(grant, kBurst, true, real_clock());
+  EXPECT_EQ(tokens->status().reads.active, 0);
+}
+
+TEST_F(TokensTest, AForkedChildHasTokensOfItsOwnWhichItSharesWithItsParent) {
+  const OwnSharedFolder own;
+  const auto tokens = open();
+  EXPECT_EQ(tokens->for_this_process(), tokens);
+  tokens->enter();
+  const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+  SharedByForks<std::atomic<double>> waited;
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto own_tokens = tokens->for_this_process();
+    if (own_tokens == tokens || own_tokens != tokens->for_this_process()) _exit(1);
+    own_tokens->enter();
+    if (own_tokens->streams() != 2) _exit(2);
+    const Grant own_grant = own_tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+    *waited = own_grant.waited;
+    if (own_grant.seat < 0) _exit(3);
+    own_tokens->give_back(own_grant, kBurst, true, real_clock());
+    own_tokens->leave();
+    _exit(0);
+  }
+  while (tokens->status().reads.waiting == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  tokens->give_back(grant, kBurst, true, real_clock());
+  expect_well({child});
+  EXPECT_GT(*waited, 0.01);
+  EXPECT_EQ(tokens->streams(), 1);
+}
+
+// Many threads have the tokens in use at every moment, also at that of the fork.
+TEST_F(TokensTest, AChildForkedWhileThreadsUseTheTokensHangsNowhere) {
+  const OwnSharedFolder own;
+  const auto tokens = open();
+  std::atomic<bool> over = false;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] {
+      while (!over) {
+        const auto others = open("disk" + std::to_string(i));
+        const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+        tokens->give_back(grant, kBurst, true, real_clock());
+      }
+    });
+  }
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      open("disk0");  // in the parent somebody is about to, nearly always
+      const auto own_tokens = tokens->for_this_process();
+      const Grant grant = own_tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
+      own_tokens->give_back(grant, kBurst, true, real_clock());
+      _exit(grant.seat >= 0 ? 0 : 1);
+    }
+    expect_well({child});
+  }
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Whatever is written into the table, nobody reads or writes outside it, or waits for ever.
+TEST_F(TokensTest, ATableOfNonsenseIsNoDanger) {
+  constexpr size_t kHead = 64;  // the mark and the mutex, which the system's library owns
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const OwnSharedFolder own;
+    const auto tokens = open("disk" + std::to_string(seed));
+    tokens->enter();
+    const int descriptor = ::open(own.only_file().c_str(), O_RDWR);
+    struct stat status{};
+    fstat(descriptor, &status);
+    auto* table =
+        static_cast<unsigned char*>(mmap(nullptr, status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0));
+    close(descriptor);
+    std::mt19937 random(seed);
+    for (off_t i = kHead; i < status.st_size; ++i) {
+      table[i] = seed == 0 ? 0xFF : seed == 1 ? 0x7E : static_cast<unsigned char>(random());
+    }
+    EXPECT_LE(tokens->status().target.size(), 256U);
+    for (int turn = 0; turn < 60; ++turn) {
+      const StreamLimit limit = turn % 2 == 0 ? StreamLimit::adaptive() : StreamLimit::fixed(1);
+      const Grant grant = tokens->acquire(kRead, static_cast<Pattern>(turn % kPatterns), limit, real_clock());
+      tokens->give_back(grant, kBurst, true, real_clock());
+    }
+    EXPECT_EQ(NodeTokens::status_of_all().size(), 1U);
+    EXPECT_EQ(tokens->status().reads.active, 0);
+    tokens->leave();
+    munmap(table, status.st_size);
+  }
 }
 
 TEST_F(TokensTest, APatternIsOfTheSizeOfRequests) {

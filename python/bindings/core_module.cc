@@ -523,7 +523,7 @@ NB_MODULE(_core, m) {
             [=, make = swath::open_for_engines(path, open_mode, options)]() -> std::unique_ptr<swath::Engine> {
               auto made = make(reason.get());
               if (tokens == nullptr) return made;
-              return std::make_unique<swath::ThrottledEngine>(std::move(made), tokens, throttle);
+              return std::make_unique<swath::ThrottledEngine>(std::move(made), tokens->for_this_process(), throttle);
             });
         return std::make_pair(std::move(shared), *reason);
       },

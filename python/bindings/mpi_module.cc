@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/fork.h"
 #include "comm/comm.h"
 #include "comm/messages.h"
 #include "comm/node_shared.h"
@@ -94,12 +95,15 @@ class OwnedCommunicator {
     check(call(&communicator_), name);
     MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
   }
+  // In a forked child nothing: MPI is the parent's.
   void release() {
-    if (communicator_ != MPI_COMM_NULL && !mpi_is_finalized()) MPI_Comm_free(&communicator_);
+    const bool is_ours = communicator_ != MPI_COMM_NULL && generation_ == swath::fork_generation();
+    if (is_ours && !mpi_is_finalized()) MPI_Comm_free(&communicator_);
     communicator_ = MPI_COMM_NULL;
   }
 
  private:
+  const uint64_t generation_ = swath::fork_generation();
   MPI_Comm communicator_ = MPI_COMM_NULL;
 };
 
@@ -233,6 +237,7 @@ class MpiComm final : public Comm {
   int64_t window_bytes_ = 0;  // that every node has
   std::string refusal_;
   bool is_open_ = true;
+  const uint64_t generation_ = swath::fork_generation();
 };
 
 // Those alive. A script that ends by an exception goes on to wait in MPI_Finalize for ranks that wait for it in a call
@@ -310,6 +315,9 @@ void MpiComm::attach_node() {
 
 void MpiComm::require_open() const {
   if (!is_open_) swath::fail_argument("the communicator has been closed");
+  if (generation_ != swath::fork_generation()) {
+    swath::fail_argument("a forked child cannot use its parent's communicator: open the array there anew, alone");
+  }
 }
 
 void MpiComm::leave() {

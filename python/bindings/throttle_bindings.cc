@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/shared_memory.h"
 #include "bindings.h"
 #include "throttle/token_server.h"
 #include "throttle/tokens.h"
@@ -89,6 +90,7 @@ swath::Pattern pattern_named(const std::string& name) {
 void bind_throttle(nb::module_& m) {
   nb::class_<swath::Grant>(m, "Grant", "A token, held.").def_ro("waited", &swath::Grant::waited);
   nb::class_<Tokens>(m, "Tokens", "Who may be served by a target now.")
+      .def("for_this_process", &Tokens::for_this_process, "These, or in a forked child the same target's, opened anew.")
       .def("enter", &Tokens::enter)
       .def("leave", &Tokens::leave)
       .def_prop_ro("streams", &Tokens::streams)
@@ -126,18 +128,25 @@ void bind_throttle(nb::module_& m) {
       "remote_tokens",
       [](const std::string& host, int port, const std::string& key, const std::string& target) {
         nb::gil_scoped_release release;
-        return std::shared_ptr<Tokens>(
-            std::make_shared<swath::RemoteTokens>(swath::ServerAddress{host, port, key}, target));
+        return std::shared_ptr<Tokens>(swath::RemoteTokens::open({host, port, key}, target));
       },
       "host"_a, "port"_a, "key"_a, "target"_a, "Of a process on another node, which serves them.");
   m.def(
       "status_of_all_tokens",
       [] {
         nb::list all;
-        for (const swath::TargetStatus& status : NodeTokens::status_of_all()) all.append(status_dict(status));
-        return all;
+        std::string reason;
+        for (const swath::TargetStatus& status : NodeTokens::status_of_all(&reason)) all.append(status_dict(status));
+        return nb::make_tuple(all, reason);
       },
-      "Of every target that some process of this user has open on this node.");
+      "Of every target that some process of this user has open on this node, and why not all can be seen.");
+  m.def(
+      "shared_memory_refusal",
+      [] {
+        std::string reason;
+        return swath::SharedFolder::open(reason) ? std::string() : reason;
+      },
+      "Why processes of this user share no memory on this node; empty where they do.");
   nb::class_<swath::TokenServer>(m, "TokenServer", "Serves a target's tokens to other nodes.")
       .def(nb::init<std::shared_ptr<Tokens>>(), "tokens"_a)
       .def_prop_ro("address", [](const swath::TokenServer& server) {

@@ -32,6 +32,7 @@ from swath.formats.description import (
 )
 from swath.space import Boxes
 from swath.stream_settings import AUTO, settings_for
+from swath.waits import lock_seconds
 
 TEXT_MAX = 4096
 """Characters of an argument that are compared as they are; of a longer one its begin, and a digest of all of it."""
@@ -293,6 +294,12 @@ def _streams(streams: Any, arguments: Mapping[str, Any]) -> Any:
     return {name: "auto" if value == AUTO else value for name, value in asdict(settings_for(streams)).items()}
 
 
+def _lock_timeout(lock_timeout: Any, arguments: Mapping[str, Any]) -> Any:
+    """With what the environment says."""
+    del arguments
+    return lock_seconds(lock_timeout)
+
+
 MEANINGS: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     "path": _path,
     "source": _path,
@@ -312,6 +319,7 @@ MEANINGS: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     "overwrite": _truth,
     "atomic": _truth,
     "engine": _engine,
+    "lock_timeout": _lock_timeout,
     "streams": _streams,
 }
 """What arguments of these names mean. It may raise, or not know: then an argument is told as it is."""

@@ -9,49 +9,62 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from swath import _core, profile
+from swath import _core, own_files, profile
 
 if TYPE_CHECKING:
     from swath.throttle import TargetStatus
 
 FORMAT_VERSION = 1
+LIMIT_MAX = 64
+"""The most streams that a controller limits a target to."""
+PLACES = frozenset(f"{direction}/{size}" for direction in ("read", "write") for size in ("large", "medium", "small"))
+
+
+class Held(NamedTuple):
+    """What a controller held: streams at a time (0: all), bytes a second at that, and among how many streams."""
+
+    limit: int
+    rate: float
+    crowd: float
+
+
+Targets = dict[str, dict[str, Held]]
+"""{target: {"read/large": ...}}"""
 
 
 def recall(path: str, target: str, tokens: _core.Tokens) -> None:
     """Let the target's controllers begin with what an earlier run held. Whatever is wrong with the file is no error."""
     if _off():
         return
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        for place, known in _read(_file_of(path))["targets"].get(target, {}).items():
+    with contextlib.suppress(OSError, ValueError):
+        for place, held in _read(_file_of(path)).get(target, {}).items():
             direction, _, requests = place.partition("/")
-            tokens.remember(
-                direction == "write", requests, int(known["limit"]), float(known["rate"]), float(known["crowd"])
-            )
+            tokens.remember(direction == "write", requests, *held)
 
 
 def keep(path: str, status: TargetStatus) -> None:
     """Add what a target's controllers hold, where it is settled and new. Never raises: it is a memory, no result."""
     held = {
-        f"{direction}/{pattern.requests}": {"limit": pattern.limit, "rate": pattern.rate, "crowd": pattern.crowd}
+        f"{direction}/{pattern.requests}": Held(pattern.limit, pattern.rate, pattern.crowd)
         for direction, lane in (("read", status.reads), ("write", status.writes))
         for pattern in lane.patterns
         if pattern.holding and pattern.rate > 0
     }
     if _off() or not held:
         return
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         file = _file_of(path)
         try:
-            plain = _read(file)
-        except (OSError, ValueError, KeyError):
-            plain = {"version": FORMAT_VERSION, "targets": {}}
-        before = plain["targets"].get(status.target, {})
-        if {place: known["limit"] for place, known in before.items()} == {p: k["limit"] for p, k in held.items()}:
+            targets = _read(file)
+        except (OSError, ValueError):
+            targets = {}
+        before = targets.get(status.target, {})
+        if _limits(before) == _limits(held):
             return
-        plain["targets"][status.target] = {**before, **held}
-        profile.replace_file(file, json.dumps(plain, indent=2) + "\n")
+        targets[status.target] = {**before, **held}
+        own_files.replace(file, _as_json(targets))
 
 
 def _off() -> bool:
@@ -63,9 +76,29 @@ def _file_of(path: str) -> str:
     return os.path.join(os.path.dirname(os.path.dirname(kept)), "streams", os.path.basename(kept))
 
 
-def _read(file: str) -> dict[str, Any]:
-    with open(file, encoding="utf-8") as kept:
-        plain = json.load(kept)
-    if plain["version"] != FORMAT_VERSION or not isinstance(plain["targets"], dict):
-        raise ValueError(file)
-    return dict(plain)
+def _limits(places: dict[str, Held]) -> dict[str, int]:
+    return {place: held.limit for place, held in places.items()}
+
+
+def _read(file: str) -> Targets:
+    """What is right in a file. Raises OSError, ValueError where nothing is."""
+    plain = own_files.read_json(file)
+    if not isinstance(plain, dict) or plain.get("version") != FORMAT_VERSION:
+        raise ValueError(f"{file}: not of version {FORMAT_VERSION}")
+    targets = plain.get("targets")
+    return {target: _held(places) for target, places in targets.items()} if isinstance(targets, dict) else {}
+
+
+def _held(places: Any) -> dict[str, Held]:
+    known = {}
+    for place, plain in places.items() if isinstance(places, dict) else ():
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            held = Held(int(plain["limit"]), float(plain["rate"]), float(plain["crowd"]))
+            if place in PLACES and 0 <= held.limit <= LIMIT_MAX and held.rate > 0 and held.crowd >= 0:
+                known[place] = held
+    return known
+
+
+def _as_json(targets: Targets) -> str:
+    plain = {target: {place: held._asdict() for place, held in places.items()} for target, places in targets.items()}
+    return json.dumps({"version": FORMAT_VERSION, "targets": plain}, indent=2, allow_nan=False) + "\n"

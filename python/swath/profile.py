@@ -14,11 +14,10 @@ import json
 import os
 import platform
 import re
-import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from swath import _core
+from swath import _core, own_files
 from swath.errors import ArgumentError, Error, StoreError
 
 FORMAT_VERSION = 1
@@ -121,7 +120,7 @@ class StoredProfile:
         Raises StoreError.
         """
         try:
-            replace_file(self.file, json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
+            own_files.replace(self.file, json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
         except OSError as error:
             raise StoreError(
                 f"cannot keep the profile in {self.file}: {error.strerror}; XDG_CACHE_HOME names another folder",
@@ -141,7 +140,7 @@ class StoredProfile:
             if now.frozen or now.date != self.date:
                 return False
             dataclasses.replace(now, corrections={**now.corrections, **corrections}).save()
-        except (Error, OSError):
+        except (Error, OSError, ValueError):
             return False
         return True
 
@@ -204,10 +203,8 @@ def forget(path: str | os.PathLike[str]) -> str | None:
 
 def load(file: str) -> StoredProfile:
     """The profile in a file. Raises OSError where it cannot be read, ArgumentError where it is damaged."""
-    with open(file, encoding="utf-8", errors="replace") as kept:
-        text = kept.read()
     try:
-        plain = json.loads(text)
+        plain = own_files.read_json(file)
         if not isinstance(plain, dict) or not isinstance(plain.get("version"), int):
             raise ValueError("it is not a profile")
         if plain["version"] != FORMAT_VERSION:
@@ -217,20 +214,6 @@ def load(file: str) -> StoredProfile:
         said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise ArgumentError(f"{file}: {said}") from None
     return profile
-
-
-def replace_file(file: str, text: str) -> None:
-    """Put `text` in place of what a file holds: at any time there is the old one or the new one. Raises OSError."""
-    os.makedirs(os.path.dirname(file), exist_ok=True)
-    handle, aside = tempfile.mkstemp(dir=os.path.dirname(file), prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as written:
-            written.write(text)
-        os.replace(aside, file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(aside)
-        raise
 
 
 def folder() -> str:
@@ -280,6 +263,9 @@ def _from_dict(file: str, plain: dict[str, Any]) -> StoredProfile:
     )
     for key, kind in (("numbers", dict), ("known", dict), ("spread", dict), ("notes", list), ("frozen", bool)):
         if not isinstance(plain[key], kind):
+            raise ValueError(f"{key} is {plain[key]!r}")
+    for key, texts in (("date", [profile.date]), ("known", profile.known.values()), ("notes", profile.notes)):
+        if not all(isinstance(text, str) for text in texts):
             raise ValueError(f"{key} is {plain[key]!r}")
     missing = sorted(set(_core.default_profile().to_dict()) - set(profile.numbers))
     if missing:

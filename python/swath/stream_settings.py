@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from swath import own_files
 from swath.errors import ArgumentError
 
 Streams = int | str | Mapping[str, "int | str | None"] | None
@@ -109,9 +110,13 @@ def _configured() -> tuple[tuple[str, str], ...]:
 
 @functools.lru_cache(maxsize=4)
 def _configuration(file: str, changed: int) -> tuple[tuple[str, str], ...]:
-    parser = configparser.ConfigParser(inline_comment_prefixes=(";", "#"))
+    parser = configparser.ConfigParser(inline_comment_prefixes=(";", "#"), interpolation=None)
     try:
-        parser.read(file, encoding="utf-8")
+        parser.read_string(own_files.read_text(file), source=file)
+    except (FileNotFoundError, PermissionError):
+        return ()
+    except OSError as error:
+        raise ArgumentError(f"{file}: {error.strerror}") from None
     except (configparser.Error, UnicodeDecodeError) as error:
         raise ArgumentError(f"{file}: {' '.join(str(error).split())}") from None
     section = parser["streams"] if parser.has_section("streams") else {}

@@ -138,14 +138,20 @@ class Throttle:
         unreachable = ""
         if coordinator is not None:
             try:
-                self.tokens, self.reason = _remote_tokens(coordinator, target), ""
+                self._tokens, self.reason = _remote_tokens(coordinator, target), ""
                 return
             except StoreError as error:
                 unreachable = f"{error}; this node counts its own streams only"
-        self.tokens, reason = _core.node_tokens(_scope_name(settings.scope), target)
+        self._tokens, reason = _core.node_tokens(_scope_name(settings.scope), target)
         self.reason = unreachable or reason
         if self._is_real:
-            learned_streams.recall(path, target, self.tokens)
+            learned_streams.recall(path, target, self._tokens)
+
+    @property
+    def tokens(self) -> _core.Tokens:
+        """This process' own hold of them: a forked child has another than its parent."""
+        self._tokens = self._tokens.for_this_process()
+        return self._tokens
 
     @property
     def engine_arguments(self) -> dict[str, Any]:
@@ -244,7 +250,13 @@ class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: 
 
 def status() -> list[TargetStatus]:
     """Every target that some process of this user has open on this node."""
-    return [_status_of(plain) for plain in _core.status_of_all_tokens()]
+    return status_and_reason()[0]
+
+
+def status_and_reason() -> tuple[list[TargetStatus], str]:
+    """As `status`, and why not all can be seen; empty where they can."""
+    all_tokens, reason = _core.status_of_all_tokens()
+    return [_status_of(plain) for plain in all_tokens], reason
 
 
 def trace(path: str | os.PathLike[str], engine: str | None = None) -> list[Decision]:
@@ -294,6 +306,10 @@ def _remote_tokens(coordinator: Coordinator, target: str) -> _core.Tokens:
     return _core.remote_tokens(coordinator.host, coordinator.port, coordinator.key, target)
 
 
+os.register_at_fork(after_in_child=_servers.clear)  # the threads that serve are the parent's, and so are the sockets
+os.register_at_fork(after_in_child=_remote_tokens.cache_clear)
+
+
 NETWORK_FILE_SYSTEMS = frozenset((
     "nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "ceph", "afs", "pvfs2", "panfs", "wekafs",
     "fuse.glusterfs", "fuse.sshfs", "fuse.juicefs",
@@ -338,25 +354,28 @@ def _scope_name(scope: str) -> str:
     """Whose streams are counted together.
 
     The ranks of a job on a node are children of the one process that started them there, whatever communicators they
-    use.
+    use. A process and the children that it forks are one job: they read the same disk for the same program.
     """
     if _core.clock_is_simulated():
         return f"simulation {os.getpid()}"
     if scope == "user":
         return "user"
     _, ranks = mpi.launcher()
-    process = os.getppid() if ranks > 1 else os.getpid()
-    return f"{'job' if ranks > 1 else 'process'} {process} {_started(process)}"
+    return f"job {_LAUNCHER}" if ranks > 1 else f"process {_PROCESS}"
 
 
-@functools.lru_cache(maxsize=8)
-def _started(process: int) -> str:
-    """When a process was started, in ticks since boot: a number of a process is used again."""
+def _named(process: int) -> str:
+    """A process by its number and when it was started, in ticks since boot: numbers are used again."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as told:
-            return told.read().rpartition(")")[2].split()[19]
+            return f"{process} {told.read().rpartition(')')[2].split()[19]}"
     except (OSError, IndexError):
-        return "0"
+        return f"{process} 0"
+
+
+# Of the process that imported this: children that it forks have them from it.
+_PROCESS = _named(os.getpid())
+_LAUNCHER = _named(os.getppid())
 
 
 def _cached_part(path: str) -> float | None:

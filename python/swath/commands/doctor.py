@@ -130,12 +130,15 @@ def _io_uring() -> Finding:
 
 
 def _shared_memory() -> Finding:
+    if refusal := _core.shared_memory_refusal():
+        return Finding("shared memory", "without", f"ranks of a node send messages instead: {refusal}")
+    folder = os.environ.get("SWATH_SHM_DIR") or "/dev/shm"
     try:
-        room = os.statvfs("/dev/shm")
+        room = os.statvfs(folder)
     except OSError as error:
-        return Finding("shared memory", "without", f"/dev/shm: {error.strerror}: ranks of a node send messages instead")
+        return Finding("shared memory", "without", f"{folder}: {error.strerror}: ranks of a node send messages instead")
     total, free = room.f_blocks * room.f_frsize, room.f_bavail * room.f_frsize
-    found = f"/dev/shm: {output.in_bytes(free)} free of {output.in_bytes(total)}"
+    found = f"{folder}: {output.in_bytes(free)} free of {output.in_bytes(total)}"
     if free >= SHARED_BYTES_MIN or total == 0:
         return Finding("shared memory", "ok", found)
     return Finding(

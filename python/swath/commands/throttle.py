@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from swath import throttle
@@ -51,11 +52,13 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Print what is throttled now."""
-    targets = throttle.status()
+    targets, reason = throttle.status_and_reason()
+    if reason:
+        print(f"swath: not every program can be seen: {reason}", file=sys.stderr)
     if options.json:
         output.print_json([target.to_dict() for target in targets])
         return 0
-    if not targets:
+    if not targets and not reason:
         print("no program of yours has a file open through Swath on this node")
     for target in targets:
         _print_target(target, options.decisions)

@@ -1,0 +1,35 @@
+// An open file or socket, closed at the end.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace swath {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  // errno stays that of the call before: what failed is often told after what was open is closed.
+  ~Descriptor() {
+    const int error = errno;
+    if (number_ >= 0) close(number_);
+    errno = error;
+  }
+
+  int get() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_ = -1;
+};
+
+}  // namespace swath
