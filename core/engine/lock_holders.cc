@@ -4,15 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <set>
+#include <string_view>
 
 namespace swath {
 namespace {
@@ -28,6 +28,12 @@ struct HeldLock {
   Range range;
 };
 
+int64_t number_in(std::string_view text) {
+  int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 // "1: OFDLCK  ADVISORY  WRITE -1 fe:01:4242 0 99"; a lock that is waited for ("1: -> ...") is none.
 bool parse_lock(const char* line, HeldLock& held) {
   char kind[16];
@@ -39,7 +45,7 @@ bool parse_lock(const char* line, HeldLock& held) {
   if (std::sscanf(line, fields, kind, &process, &inode, &begin, last) != 5) return false;
   if (std::strcmp(kind, "OFDLCK") != 0 && std::strcmp(kind, "POSIX") != 0) return false;
   const bool is_open = std::strcmp(last, "EOF") == 0;
-  held = {process, inode, {begin, is_open ? std::numeric_limits<int64_t>::max() : std::atoll(last) + 1}};
+  held = {process, inode, {begin, is_open ? std::numeric_limits<int64_t>::max() : number_in(last) + 1}};
   return true;
 }
 
@@ -76,7 +82,7 @@ Seen look_at_processes(const struct stat& file, const Range& range) {
       struct stat status = {};
       if (::stat((folder + "/fd/" + number).c_str(), &status) != 0) return;
       if (status.st_ino != file.st_ino || status.st_dev != file.st_dev) return;
-      const int64_t id = std::atoll(process.c_str());
+      const int64_t id = number_in(process);
       if (is_locked_through(folder + "/fdinfo/" + number, range)) {
         seen.lock_it.insert(id);
       } else if (id != ::getpid()) {
