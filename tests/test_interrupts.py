@@ -11,6 +11,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,11 +55,15 @@ class Program:
                 return line
         raise AssertionError(f"it never said {wanted!r}:\n{''.join(self.said)}")
 
-    def interrupt(self) -> float:
-        """Seconds until it says that it was interrupted."""
+    def interrupt(self, *, insists: bool = False) -> float:
+        """Seconds until it says that it was interrupted; `insists`: a second time after 3 seconds."""
         begin = time.monotonic()
+        again = threading.Timer(3, self.process.send_signal, [signal.SIGINT])
         self.process.send_signal(signal.SIGINT)
+        if insists:
+            again.start()
         self.wait_for("interrupted by")
+        again.cancel()
         return time.monotonic() - begin
 
 
@@ -80,7 +85,8 @@ def test_an_interrupt_ends_a_long_operation_and_leaves_nothing_behind(case: str,
     with running(case, tmp_path) as program:
         program.wait_for("ready")
         time.sleep(0.7)
-        seconds = program.interrupt()
+        # Python drops what a handler raises in a callback of a weak reference, of which h5py has many: 1 of 50.
+        seconds = program.interrupt(insists=case == "library")
         expected = "ToldError" if case.startswith("own-handler") else "KeyboardInterrupt"
         assert program.said[-1] == f"interrupted by {expected}\n"
         assert seconds < SOON_SECONDS
