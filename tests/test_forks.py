@@ -16,7 +16,8 @@ from swath.simulated import run_ranks
 
 VALUES = np.random.default_rng(7).random((4000, 1000))
 SELECTION = np.s_[::40, ::331]
-FORKS = 25  # of each of four engines: 100 in all
+FORKS = int(os.environ.get("SWATH_TEST_FORKS", "25"))
+"""Of each of four engines."""
 
 
 @pytest.fixture(scope="module")
