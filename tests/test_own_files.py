@@ -14,6 +14,8 @@ from swath import learned_streams, own_files, profile
 from swath.errors import ArgumentError
 from swath.stream_settings import settings_for
 
+pytestmark = pytest.mark.usefixtures("own_tokens")
+
 
 @pytest.fixture(autouse=True)
 def _ends_in_time(monkeypatch, tmp_path):

@@ -1,6 +1,5 @@
 """How many streams a target serves at a time: settings, tokens of threads, processes and nodes, what is learned."""
 
-import itertools
 import json
 import os
 import subprocess
@@ -18,7 +17,9 @@ from swath import _core, learned_streams, page_cache, profile, simulated, thrott
 from swath.stream_settings import AUTO, Settings, settings_for
 
 ELEMENTS = 1 << 20  # 8 MiB of doubles
-TESTS = itertools.count()
+
+
+pytestmark = pytest.mark.usefixtures("own_tokens")
 
 
 @pytest.fixture(autouse=True)
@@ -27,15 +28,6 @@ def _clean_environment(monkeypatch, tmp_path):
         if name.startswith("SWATH_STREAMS"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
-@pytest.fixture(autouse=True)
-def _own_tokens(monkeypatch):
-    """Tokens of this test alone: what an earlier test left behind, not yet collected, would keep its counts."""
-    number, name = next(TESTS), throttle._scope_name
-    monkeypatch.setattr(
-        throttle, "_scope_name", lambda scope: name(scope) if scope == "user" else f"{name(scope)} {number}"
-    )
 
 
 @pytest.fixture
