@@ -19,7 +19,7 @@ import pytest
 
 from mpi_runs import needs_mpi
 from swath.bench import __main__ as command
-from swath.bench import interleaved, latency, measure, table1
+from swath.bench import interleaved, latency, measure, table1, threads
 from swath.bench.conditions import file_system
 from swath.bench.standalone import page_cache
 from swath.errors import ArgumentError, StoreError
@@ -434,6 +434,17 @@ def test_latency_measures_every_way_alone_and_together(tmp_path: Path) -> None:
     assert recorded["summary"] == latency.summarise(recorded)
     for words in ("One contiguous read of 1.0 KiB", "Swath a[i:j]", "2 ranks, 64 interleaved elements", "10,000 ranks"):
         assert words in printed
+
+
+def test_threads_measures_one_array_beside_an_array_a_thread(tmp_path: Path) -> None:
+    recorded, printed = measured(tmp_path, "threads", "--threads", "3")
+    for case in (threads.CHUNKS, threads.COLUMNS):
+        for contender in (threads.SHARED, threads.OWN, threads.ALONE):
+            own = [m for m in recorded["measurements"] if (m["case"], m["contender"]) == (case, contender)]
+            assert [m["repetition"] for m in own] == [0, 1, 2, 3]
+            assert all(m["seconds"] > 0 for m in own)
+    assert recorded["summary"] == threads.summarise(recorded)
+    assert "3 threads on" in printed
 
 
 @pytest.mark.parametrize("wrong", ["12", "8MiB"])

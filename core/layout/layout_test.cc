@@ -216,7 +216,7 @@ TEST(Layout, TheLastChunkEndsWhereTheLongestArrayDoes) {
   const Regions regions = regions_in(panel, last, 8);
   EXPECT_EQ(regions.offset_of(0), 4092 * 8);
   EXPECT_EQ(regions.offset_of(1), 4094 * 8);
-  EXPECT_EQ(regions.elements_before(4093 * 8), 1);
+  EXPECT_EQ(regions.elements_before(int64_t{4093} * 8), 1);
 }
 
 TEST(Layout, RegionsOfAChunkAreItsElementsWithTheMemoryPlacesOfThePart) {

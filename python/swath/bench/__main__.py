@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from swath.bench import copy, interleaved, latency, launch, madbench, ncio, page, redistribute, table1, zarr
+from swath.bench import copy, interleaved, latency, launch, madbench, ncio, page, redistribute, table1, threads, zarr
 from swath.bench.conditions import conditions, in_words, memory_bytes
 from swath.bench.madbench import report as madbench_report
 from swath.bench.madbench.options import PRESETS
@@ -31,6 +31,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "table1": table1,
     "redistribute": redistribute,
     "latency": latency,
+    "threads": threads,
     "copy": copy,
     "zarr": zarr,
     "ncio": ncio,
@@ -58,6 +59,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 table 1: beside MPI_Alltoallw, mpi4py-fft, and a memcpy of the bytes
   latency       one small read, beside the system call alone, NumPy and h5py; tiny
                 collective reads beside MPI.File; planning for 10,000 ranks
+  threads       four threads that read one open array, beside an array for each, and
+                beside one thread: chunks of Zarr, columns of a .npy file
   copy          a transpose and a tiling of 6 GiB within 256 MiB, from a cold cache: beside
                 one read and one write of the same bytes, and a tuned NumPy loop;
                 --peers adds TensorStore, zarr-python, dask, rechunker and cubed;
@@ -154,6 +157,7 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     made.add_argument_group("table1").add_argument(
         "--fresh", action="store_true", default=None, help="read into new memory each time, not into touched memory"
     )
+    made.add_argument_group("threads").add_argument("--threads", type=_count, metavar="N", help="that read at once (4)")
     _add_zarr_arguments(made.add_argument_group("zarr", "lists are separated by commas; default: all that is named"))
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
     _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))
