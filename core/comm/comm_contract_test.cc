@@ -1,4 +1,4 @@
-// What every Comm does, whatever carries it. `_mpi` runs the same cases in tests/mpi/comm_ranks.py.
+// What every Comm does, whatever carries it. Of swath_core_tests, and of swath_mpi_tests, which mpiexec runs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,46 +11,18 @@
 #include <vector>
 
 #include "comm/comm.h"
-#include "comm/fork_ranks_for_tests.h"
-#include "comm/simulated.h"
+#include "comm/comm_contract_for_tests.h"
 
 namespace swath {
 namespace {
 
-struct Implementation {
-  std::string name;
-  int ranks;
-  std::function<void(const std::function<void(Comm&)>&)> run;
-};
-
-std::vector<Implementation> implementations() {
-  std::vector<Implementation> all;
-  all.push_back({"Solo", 1, [](const auto& body) { body(*make_solo_comm()); }});
-  for (int ranks = 1; ranks <= 5; ++ranks) {
-    for (int nodes : {1, 2, 5}) {
-      if (nodes > ranks) continue;
-      const std::string name = "SimulatedRanks" + std::to_string(ranks) + "Nodes" + std::to_string(nodes);
-      all.push_back({name, ranks, [=](const auto& body) {
-                       for (uint64_t seed = 0; seed < 2; ++seed) run_ranks(ranks, body, seed, nodes);
-                     }});
-    }
-  }
-  for (int ranks = 1; ranks <= 4; ++ranks) {
-    all.push_back({"NodeSharedRanks" + std::to_string(ranks), ranks, [=](const auto& body) {
-                     EXPECT_EQ(run_forked(ranks, body), std::vector<int>(ranks, 0))
-                         << "see the children's output above";
-                   }});
-  }
-  return all;
-}
-
-class CommContract : public testing::TestWithParam<Implementation> {
+class CommContract : public testing::TestWithParam<CommUnderTest> {
  protected:
   void run(const std::function<void(Comm&)>& body) { GetParam().run(body); }
   int ranks() const { return GetParam().ranks; }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, CommContract, testing::ValuesIn(implementations()),
+INSTANTIATE_TEST_SUITE_P(All, CommContract, testing::ValuesIn(comms_under_test()),
                          [](const auto& instance) { return instance.param.name; });
 
 // Bytes that tell who made them, for whom, and where they are in the message.
@@ -74,7 +46,7 @@ TEST_P(CommContract, RanksAndNodesAreNumberedFromZeroInOrder) {
 
 TEST_P(CommContract, NobodyLeavesABarrierBeforeAllHaveCome) {
   // The simulation runs the body once a seed: count the arrivals of one run by its phases.
-  SharedByForks<std::atomic<int>> arrivals;
+  const auto arrivals = shared_by_ranks<std::atomic<int>>();
   run([&](Comm& comm) {
     const int before = comm.rank() == 0 ? arrivals->exchange(0) : 0;
     EXPECT_EQ(before % comm.size(), 0);
@@ -90,7 +62,7 @@ TEST_P(CommContract, NobodyLeavesABarrierBeforeAllHaveCome) {
 }
 
 TEST_P(CommContract, ANodeBarrierWaitsForTheRanksOfItsNodeOnly) {
-  SharedByForks<std::array<std::atomic<int>, 8>> arrivals;
+  const auto arrivals = shared_by_ranks<std::array<std::atomic<int>, 8>>();
   run([&](Comm& comm) {
     const int node = comm.node_of(comm.rank());
     int node_ranks = 0;
@@ -110,7 +82,7 @@ TEST_P(CommContract, ANodeBarrierWaitsForTheRanksOfItsNodeOnly) {
 }
 
 TEST_P(CommContract, ANodeBarrierInTwoHalvesWaitsInTheSecond) {
-  SharedByForks<std::array<std::atomic<int>, 8>> arrivals;
+  const auto arrivals = shared_by_ranks<std::array<std::atomic<int>, 8>>();
   run([&](Comm& comm) {
     const int node = comm.node_of(comm.rank());
     int node_ranks = 0;

@@ -1,4 +1,4 @@
-"""The contract of swath's MPI communicator, as core/comm/comm_contract_test.cc has it for the others.
+"""The contract of comms (core/comm/comm_contract_test.cc) as Python sees it, and what mpi4py's communicators add to it.
 
 Run by `mpiexec -n N python tests/mpi/comm_ranks.py`; exits with 0 when every rank found everything right. With
 SWATH_NODES=k in the environment the ranks behave as k nodes, and the way between nodes is tested.

@@ -1,0 +1,33 @@
+// Tests only: what a test program gives to the contract suite of comms (comm_contract_test.cc).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "comm/comm.h"
+
+namespace swath {
+
+struct CommUnderTest {
+  std::string name;
+  int ranks;
+  // Runs the body with the comm of each rank that this process has.
+  std::function<void(const std::function<void(Comm&)>&)> run;
+};
+
+std::vector<CommUnderTest> comms_under_test();
+
+// Zeroed memory that all ranks share: to be had before the comms are made, by every process that has some of them.
+std::shared_ptr<void> memory_of_all_ranks(size_t bytes);
+
+template <typename T>
+std::shared_ptr<T> shared_by_ranks() {
+  const std::shared_ptr<void> memory = memory_of_all_ranks(sizeof(T));
+  return {memory, new (memory.get()) T()};
+}
+
+}  // namespace swath

@@ -1,0 +1,47 @@
+#include "comm/mpi_communicator.h"
+
+#include <string>
+
+#include "base/error.h"
+
+namespace swath {
+
+void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw Error(ErrorKind::kStore, std::string(call) + " failed: " + text);
+}
+
+bool mpi_is_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+void require_running_mpi() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (!initialized) {
+    fail_argument(
+        "MPI is not initialised in the libmpi that Swath was linked to. From Python, import mpi4py.MPI first, and use "
+        "the mpi4py of that same MPI; elsewhere, call MPI_Init first");
+  }
+  if (mpi_is_finalized()) fail_argument("MPI has been finalised: use a communicator before MPI_Finalize");
+}
+
+RankAndSize rank_and_size(MPI_Comm communicator) {
+  RankAndSize found;
+  check_mpi(MPI_Comm_rank(communicator, &found.rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(communicator, &found.size), "MPI_Comm_size");
+  return found;
+}
+
+void OwnedCommunicator::release() {
+  const bool is_ours = communicator_ != MPI_COMM_NULL && generation_ == fork_generation();
+  if (is_ours && !mpi_is_finalized()) MPI_Comm_free(&communicator_);
+  communicator_ = MPI_COMM_NULL;
+}
+
+}  // namespace swath

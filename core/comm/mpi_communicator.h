@@ -1,0 +1,49 @@
+// MPI's communicators: one that Swath owns, and errors of MPI calls as exceptions.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "base/fork.h"
+
+namespace swath {
+
+// Throws kStore where an MPI call failed: its name, and what MPI says.
+void check_mpi(int code, const char* call);
+
+bool mpi_is_finalized();
+
+// Throws kArgument unless MPI has been initialised and not finalised.
+void require_running_mpi();
+
+struct RankAndSize {
+  int rank = 0;
+  int size = 0;
+};
+RankAndSize rank_and_size(MPI_Comm communicator);
+
+// A communicator that is freed with its owner.
+class OwnedCommunicator {
+ public:
+  OwnedCommunicator() = default;
+  OwnedCommunicator(const OwnedCommunicator&) = delete;
+  OwnedCommunicator& operator=(const OwnedCommunicator&) = delete;
+  ~OwnedCommunicator() { release(); }
+
+  MPI_Comm get() const { return communicator_; }
+  // For the MPI call that makes it. Its errors are returned, not fatal.
+  template <typename MakeCall>
+  void make(const MakeCall& call, const char* name) {
+    check_mpi(call(&communicator_), name);
+    MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+  }
+  // Collective. In a forked child nothing: MPI is the parent's.
+  void release();
+
+ private:
+  const uint64_t generation_ = fork_generation();
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+};
+
+}  // namespace swath
