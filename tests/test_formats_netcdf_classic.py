@@ -249,6 +249,7 @@ def test_a_streaming_file_has_the_records_that_fit(tmp_path, version):
         ({"dimensions": (("", 0), ("x", 3))}, "the name of dimension 0 is empty"),
         ({"version": 5, "dimensions": (("t", 2**63), ("x", 2**63)), "numrecs": 0}, "beyond 64-bit offsets"),
         ({"version": 5, "numrecs": 2**63}, "are too many"),
+        ({"version": 5, "numrecs": 0, "begin": 2**63}, "of v begin .* and end beyond 64-bit offsets"),
     ],
 )
 def test_a_header_that_lies_is_refused_with_its_field(tmp_path, lie, message):

@@ -17,6 +17,7 @@
 void bind_again(nanobind::module_& m);
 void bind_calibrate(nanobind::module_& m);
 void bind_chunks(nanobind::module_& m);
+void bind_formats(nanobind::module_& m);
 void bind_interrupt(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);

@@ -602,6 +602,7 @@ NB_MODULE(_core, m) {
 
   bind_again(m);
   bind_chunks(m);
+  bind_formats(m);
 
   m.def(
       "redistribute",
