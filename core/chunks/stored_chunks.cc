@@ -62,15 +62,6 @@ std::string place_text(const StoredChunk& stored) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
 StoredChunks::StoredChunks(const CodedArray& array) : array_(array) {
   if (!std::holds_alternative<ChunkTable>(array.places)) {
     folder_ = Descriptor(::open(array.path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));

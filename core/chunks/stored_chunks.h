@@ -10,28 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "chunks/coded_array.h"
 #include "chunks/workers.h"
 
 namespace swath {
-
-// A descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return descriptor_; }
-  bool is_open() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_ = -1;
-};
 
 // A file open for reading, and its length.
 struct StoredFile {
