@@ -30,6 +30,7 @@ from swath.space import Boxes, Distribution, Shape, normalise_selection, selecte
 from swath.stream_settings import Streams
 
 T = TypeVar("T")
+BESIDE, SHARED, ALONE = _core.Use.BESIDE, _core.Use.SHARED, _core.Use.ALONE
 FILLED_LAYOUTS = (StridedLayout, ChunkedLayout)
 """Of which a new file has all bytes from the beginning, and they are zero."""
 
@@ -272,11 +273,9 @@ class Array:
                 return self._analyze(asked)
         if isinstance(distribution, Boxes):
             return self._in_turn(
-                self._ranks, "explain", _core.Use.BESIDE, lambda: self._explain_boxes(asked, distribution, cached)
+                self._ranks, "explain", BESIDE, lambda: self._explain_boxes(asked, distribution, cached)
             )
-        return self._in_turn(
-            self._alone, "explain", _core.Use.BESIDE, lambda: self._explain_distribution(asked, cached)
-        )
+        return self._in_turn(self._alone, "explain", BESIDE, lambda: self._explain_distribution(asked, cached))
 
     def _explain_boxes(self, asked: Asked, boxes_of_rank: Boxes, cached: float | None) -> Plan:
         operation, boxes = self._gather_boxes(asked, boxes_of_rank, explain=True, cached=cached)
@@ -323,7 +322,7 @@ class Array:
         One rank of each node syncs the file, after all ranks have finished writing. What is written from then on is
         taken to be synced too, and on its way to the device as soon as it is written.
         """
-        self._in_turn(self._ranks, "sync", _core.Use.BESIDE, self._sync)
+        self._in_turn(self._ranks, "sync", BESIDE, self._sync)
 
     def _sync(self) -> None:
         """Collective."""
@@ -420,18 +419,18 @@ class Array:
     def _closed_error(self, doing: str) -> ArgumentError:
         return ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
 
-    def _in_turn(self, ranks: Ranks, doing: str, use: _core.Use, work: Callable[[], T]) -> T:
-        """Collective over `ranks`. `work`, while no other thread does what cannot go along with it.
+    def _in_turn(self, ranks: Ranks, doing: str, use: _core.Use, work: Callable[..., T], *arguments: Any) -> T:
+        """Collective over `ranks`. `work(*arguments)`, while no other thread does what cannot go along with it.
 
         Raises ArgumentError where the array is closed, on all ranks, and where another thread's turn it is.
         """
         if ranks.turn is not None:
-            ranks.turn.begin(f"{doing} {self.path}")
+            ranks.turn.begin(doing, self.path)
         try:
             if not self._gate.enter(use, ranks.size == 1):
                 ranks.agree("", self._closed_error(doing))
             try:
-                return work()
+                return work(*arguments)
             finally:
                 self._gate.leave(use)
         finally:
@@ -518,7 +517,7 @@ class Array:
 
     def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         """Collective. This rank's parts, in `out` or in new memory."""
-        return self._in_turn(ranks, "read", _core.Use.SHARED, lambda: self._read_now(ranks, asked, out))
+        return self._in_turn(ranks, "read", SHARED, self._read_now, ranks, asked, out)
 
     def _read_now(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
         prepared = None if self._planned is None else self._planned.carry_out_again(ranks, asked, out)
@@ -545,7 +544,7 @@ class Array:
 
     def _write(self, asked: Asked, values: Any) -> Prepared:
         """Collective."""
-        return self._in_turn(self._ranks, "write", _core.Use.ALONE, lambda: self._write_now(asked, values))
+        return self._in_turn(self._ranks, "write", ALONE, self._write_now, asked, values)
 
     def _write_now(self, asked: Asked, values: Any) -> Prepared:
         prepared = None if self._planned is None else self._planned.carry_out_again(self._ranks, asked, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -30,6 +31,18 @@ class Conditions(NamedTuple):
     memory_block_bytes: int = 0
     memory_span_bytes: int = 0
     shows_cache: bool = False
+
+
+_SELECTION = "\0"
+"""Stands in a template for the words of the selection; no file name, and no other word, has it."""
+
+
+@functools.lru_cache(maxsize=256)
+def _template(direction: str, identity: str, names: tuple[str, ...], values: tuple[Any, ...]) -> str:
+    """What ranks compare of an operation, but for the selection: new ones come at every step of a program."""
+    compared = dict(zip(names, values, strict=True))
+    told = {"selection": asked.Told(_SELECTION), "tuning": dict(compared["tuning"])}
+    return asked.words(direction, identity, {**compared, **told})
 
 
 class Operation:
@@ -74,6 +87,8 @@ class Operation:
         # All that decides which bytes move: what is not compared is left out by name.
         not_compared = ("self", "path", "shape", "own_rank", "ranks", "direction", "rank", "identity")
         self._compared = {name: value for name, value in locals().items() if name not in not_compared}
+        self._compared["selection"] = None  # every one is in words of its own
+        self._is_kept = isinstance(distribution, Distribution) and isinstance(method, str)
         self.direction = direction
         self.distribution = distribution
         self.selection = selection
@@ -134,8 +149,12 @@ class Operation:
     def asked(self) -> str:
         """What is asked for, in words that are the same on all ranks where it is the same."""
         if not self._asked:
-            told = {"selection": asked.Told(selection_text(self.selection)), "tuning": dict(self.tuning)}
-            self._asked = asked.words(self.direction, self._identity, {**self._compared, **told})
+            names, values = tuple(self._compared), tuple(self._compared.values())
+            template = (_template if self._is_kept else _template.__wrapped__)(
+                self.direction, self._identity, names, values
+            )
+            selection = asked.short(selection_text(self.selection))
+            self._asked = template.replace(_SELECTION, selection, 1)
         return self._asked
 
     def _local_shapes(self) -> list[Shape]:

@@ -33,16 +33,17 @@ class Turn:
         self._lock = threading.RLock()
         self._made_in = _core.fork_generation()
 
-    def begin(self, doing: str) -> None:
+    def begin(self, doing: str, what: str = "") -> None:
         """Raises ArgumentError where another thread has the turn, and in a process that was forked from a rank."""
         if self._made_in != _core.fork_generation():
             raise ArgumentError(
-                f"{doing}: this process was forked from one of the ranks and is none itself: it can read by a[...]"
+                f"{doing} {what}: this process was forked from one of the ranks and is none itself: it can read by "
+                "a[...]"
             )
         if not self._lock.acquire(blocking=False):
             raise ArgumentError(
-                f"{doing}: another thread of this rank is in a collective call of the same communicator: one thread at "
-                "a time, or give each thread a communicator of its own"
+                f"{doing} {what}: another thread of this rank is in a collective call of the same communicator: one "
+                "thread at a time, or give each thread a communicator of its own"
             )
 
     def end(self) -> None:
