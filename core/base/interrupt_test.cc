@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "engine/background.h"
-#include "engine/engine_test_file.h"
+#include "store/background.h"
+#include "store/engine_test_file.h"
 
 namespace swath {
 namespace {

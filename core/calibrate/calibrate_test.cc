@@ -9,7 +9,7 @@
 #include "calibrate/meetings.h"
 #include "calibrate/requests.h"
 #include "calibrate/small_reads.h"
-#include "engine/engine_test_file.h"
+#include "store/engine_test_file.h"
 
 namespace swath {
 namespace {

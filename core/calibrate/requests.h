@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/engine.h"
+#include "store/engine.h"
 
 namespace swath {
 

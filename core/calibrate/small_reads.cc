@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "comm/comm.h"
-#include "engine/fault.h"  // of which an OpenFile has none here
-#include "engine/open_file.h"
 #include "method/run.h"
 #include "plan/make_plan.h"
+#include "store/fault.h"  // of which an OpenFile has none here
+#include "store/open_file.h"
 
 namespace swath {
 namespace {
@@ -46,9 +46,9 @@ SmallReads time_small_reads(const std::string& path, int64_t bytes, int calls, i
   const auto by_core = [&](int call) {
     Request request;
     request.layout = layout;
-    request.sharing = Sharing::alone({{offset_of(call), 1, bytes, false}});
+    request.decomposition = Decomposition::alone({{offset_of(call), 1, bytes, false}});
     const Plan plan = make_plan(std::move(request));
-    run(plan, *comm, *engine, {plan.request.sharing.parts(0, 1), {memory.get()}}, progress);
+    run(plan, *comm, *engine, {plan.request.decomposition.parts(0, 1), {memory.get()}}, progress);
   };
 
   SmallReads seconds;

@@ -40,7 +40,7 @@ struct TouchedUnits {
   std::vector<int64_t> own;
   std::vector<int64_t> shared;
 };
-TouchedUnits touched_units(const CodedArray& array, const Sharing& sharing, int rank);
+TouchedUnits touched_units(const CodedArray& array, const Decomposition& decomposition, int rank);
 
 // Writes the elements that lie in `units`, each of which is replaced as a whole: a reader finds the old or the new one.
 // Elements of a unit that no part holds keep their value. Not for chunks of a table.

@@ -124,10 +124,10 @@ std::vector<uint32_t> read(const CodedArray& array, const Selection& selection) 
 }
 
 void write(const CodedArray& array, const Selection& selection, std::vector<uint32_t>& values) {
-  const Sharing sharing = Sharing::alone(selection);
-  const std::vector<Part> parts = sharing.parts(0, 4);
+  const Decomposition decomposition = Decomposition::alone(selection);
+  const std::vector<Part> parts = decomposition.parts(0, 4);
   const std::vector<std::byte*> addresses{reinterpret_cast<std::byte*>(values.data())};
-  const TouchedUnits units = touched_units(array, sharing, 0);
+  const TouchedUnits units = touched_units(array, decomposition, 0);
   EXPECT_TRUE(units.shared.empty());
   write_chunks(array, {parts, addresses}, units.own, {});
 }
@@ -291,9 +291,10 @@ TEST(Chunks, AreSharedWhereSeveralRanksHoldElements) {
   array.fill.assign(4, std::byte{0});
   array.places = ChunkFiles{"c/", "/", "c"};
   const std::vector<DimensionRule> rules{{DimensionRule::Kind::kBlock, 0}, {DimensionRule::Kind::kWhole, 0}};
-  const Sharing sharing = Sharing::distributed(Distribution(rules, {2, 1}), select_all(array.shape), 2);
-  const TouchedUnits first = touched_units(array, sharing, 0);   // rows 0 to 4
-  const TouchedUnits second = touched_units(array, sharing, 1);  // rows 5 to 9
+  const Decomposition decomposition =
+      Decomposition::distributed(Distribution(rules, {2, 1}), select_all(array.shape), 2);
+  const TouchedUnits first = touched_units(array, decomposition, 0);   // rows 0 to 4
+  const TouchedUnits second = touched_units(array, decomposition, 1);  // rows 5 to 9
   EXPECT_EQ(first.own, std::vector<int64_t>{0});
   EXPECT_EQ(first.shared, std::vector<int64_t>{1});
   EXPECT_EQ(second.own, std::vector<int64_t>{2});

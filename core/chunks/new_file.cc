@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "engine/open_file.h"
+#include "store/open_file.h"
 
 namespace swath {
 namespace {

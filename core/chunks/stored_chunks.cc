@@ -15,7 +15,7 @@
 #include "base/interrupt.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
-#include "engine/open_file.h"
+#include "store/open_file.h"
 
 namespace swath {
 namespace {

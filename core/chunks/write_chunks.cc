@@ -12,8 +12,8 @@
 #include "chunks/new_file.h"
 #include "chunks/stored_chunks.h"
 #include "chunks/touched.h"
-#include "engine/open_file.h"
 #include "layout/copy.h"
+#include "store/open_file.h"
 
 namespace swath {
 namespace {
@@ -158,8 +158,8 @@ class ChunkWrite {
 
 }  // namespace
 
-TouchedUnits touched_units(const CodedArray& array, const Sharing& sharing, int rank) {
-  const std::vector<Part> mine = sharing.parts(rank, array.element_bytes);
+TouchedUnits touched_units(const CodedArray& array, const Decomposition& decomposition, int rank) {
+  const std::vector<Part> mine = decomposition.parts(rank, array.element_bytes);
   const TouchedChunks touched(array, mine);
   TouchedUnits units;
   std::vector<std::vector<Part>> others;  // made when they are needed
@@ -171,8 +171,9 @@ TouchedUnits touched_units(const CodedArray& array, const Sharing& sharing, int 
     bool is_shared = false;
     // What is mine as a whole is nobody else's: no element is written twice.
     if (elements_in(box, mine) < elements_of(box)) {
-      for (int other = 0; other < sharing.ranks() && others.size() < static_cast<size_t>(sharing.ranks()); ++other) {
-        others.push_back(other == rank ? std::vector<Part>{} : sharing.parts(other, array.element_bytes));
+      for (int other = 0; other < decomposition.ranks() && others.size() < static_cast<size_t>(decomposition.ranks());
+           ++other) {
+        others.push_back(other == rank ? std::vector<Part>{} : decomposition.parts(other, array.element_bytes));
       }
       is_shared =
           std::any_of(others.begin(), others.end(), [&](const auto& parts) { return elements_in(box, parts) > 0; });

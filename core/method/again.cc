@@ -12,8 +12,8 @@ struct FileRange {
   int64_t bytes = 0;
 };
 
-FileRange touched_together(const Layout& layout, const Sharing& sharing) {
-  const Access together(layout, sharing.together(layout.element_bytes()));
+FileRange touched_together(const Layout& layout, const Decomposition& decomposition) {
+  const Access together(layout, decomposition.together(layout.element_bytes()));
   if (together.empty()) return {};
   const int64_t begin = *together.next_start(0);
   return {begin, *together.last_end(INT64_MAX) - begin};
@@ -41,8 +41,8 @@ void fill_what_is_absent(const Plan& plan, const LocalMemory& memory, std::span<
 
 }  // namespace
 
-int64_t cached_steps(const Engine& engine, const Layout& layout, const Sharing& sharing) {
-  const FileRange touched = touched_together(layout, sharing);
+int64_t cached_steps(const Engine& engine, const Layout& layout, const Decomposition& decomposition) {
+  const FileRange touched = touched_together(layout, decomposition);
   return steps_of(engine, touched.begin, touched.bytes);
 }
 
@@ -79,7 +79,7 @@ Again::Again(Plan plan, std::string asked, const Note& note, bool sees_cache, Lo
       fill_(std::move(fill)),
       memory_(std::move(memory)) {
   if (!sees_cache_) return;
-  const FileRange touched = touched_together(*plan_.request.layout, plan_.request.sharing);
+  const FileRange touched = touched_together(*plan_.request.layout, plan_.request.decomposition);
   touched_begin_ = touched.begin;
   touched_bytes_ = touched.bytes;
 }

@@ -20,7 +20,7 @@ namespace swath {
 constexpr int64_t kCachedSteps = 16;
 
 // What part of all that the ranks touch is in the page cache, in steps; all where the kernel does not tell.
-int64_t cached_steps(const Engine& engine, const Layout& layout, const Sharing& sharing);
+int64_t cached_steps(const Engine& engine, const Layout& layout, const Decomposition& decomposition);
 
 // The numbers of a rank's note (comm/agreement.h) by their place; those before kOwnNanoseconds a plan is made from.
 enum NotePlace : size_t { kMemoryBlock, kMemorySpan, kCached, kShowsCache, kOwnNanoseconds, kPlannedBy };

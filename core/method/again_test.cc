@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "comm/simulated.h"
-#include "engine/engine_test_file.h"
-#include "engine/fault.h"
-#include "engine/open_file.h"
-#include "engine/posix.h"
 #include "plan/make_plan.h"
+#include "store/engine_test_file.h"
+#include "store/fault.h"
+#include "store/open_file.h"
+#include "store/posix.h"
 
 namespace swath {
 namespace {
@@ -57,14 +57,14 @@ Plan cyclic_plan(Direction direction, Method method, int ranks) {
   Request request;
   request.direction = direction;
   request.layout = std::make_shared<Layout>(Layout::strided({kElements}, kElementBytes, kOffset, {kElementBytes}));
-  request.sharing = Sharing::distributed(Distribution({{DimensionRule::Kind::kCyclic, 1}}, {ranks}),
-                                         {{0, 1, kElements, false}}, ranks);
+  request.decomposition = Decomposition::distributed(Distribution({{DimensionRule::Kind::kCyclic, 1}}, {ranks}),
+                                                     {{0, 1, kElements, false}}, ranks);
   request.method = method;
   return make_plan(std::move(request));
 }
 
 Again again_of(const Plan& plan, const std::string& asked, Share& share) {
-  LocalMemory memory{plan.request.sharing.parts(share.rank, kElementBytes), {share.memory.data()}};
+  LocalMemory memory{plan.request.decomposition.parts(share.rank, kElementBytes), {share.memory.data()}};
   Note note{};
   note[kCached] = share.rank == 0 ? kCachedSteps : 0;
   return Again(plan, asked, note, share.rank == 0, std::move(memory), {});
@@ -214,7 +214,7 @@ TEST(Again, AnErrorOfOneRankIsThatOfAll) {
 
 Outcome read_at_once(Share& share, Comm& comm, Engine& engine) {
   const Plan plan = cyclic_plan(Direction::kRead, Method::kList, share.ranks);
-  const LocalMemory memory{plan.request.sharing.parts(share.rank, kElementBytes), {share.memory.data()}};
+  const LocalMemory memory{plan.request.decomposition.parts(share.rank, kElementBytes), {share.memory.data()}};
   Note note{};
   note[kOwnNanoseconds] = share.rank + 7;
   note[kPlannedBy] = kConditionsAgreedLast;

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "comm/simulated.h"
-#include "engine/engine_test_file.h"
-#include "engine/fault.h"
-#include "engine/open_file.h"
-#include "engine/posix.h"
 #include "method/run.h"
 #include "method/sieve.h"
+#include "store/engine_test_file.h"
+#include "store/fault.h"
+#include "store/open_file.h"
+#include "store/posix.h"
 #include "testing/requests.h"
 
 namespace swath {
@@ -210,7 +210,7 @@ std::string counts_text(int64_t reads, int64_t read_bytes, int64_t writes, int64
          ", locks " + std::to_string(locks);
 }
 
-std::string text_of(const Cost& c) {
+std::string text_of(const IoCounts& c) {
   return counts_text(c.read_requests, c.read_bytes, c.write_requests, c.written_bytes, c.exchanged_bytes, c.locks);
 }
 
@@ -237,7 +237,7 @@ void for_random_requests(Direction direction, Method method, uint64_t seed, bool
     const RequestCase given = swath::testing::random_request(
         random, {.strided_memory = strided_memory && random.chance(60),
                  .overlapping_boxes = direction == Direction::kRead && random.chance(40)});
-    const Machine machine = random_machine(random, given.sharing.ranks());
+    const Machine machine = random_machine(random, given.decomposition.ranks());
     Request request = given.request(direction, method, random_tuning(random, method));
     request.messages = machine.needs_messages();
     SCOPED_TRACE(given.text + text_of(direction, method) + machine.text());
@@ -303,7 +303,7 @@ TEST_P(EveryMethod, CountsWhatThePlanSaid) {
                               run_on(machine, plan, memory, engines_by(file.path(), plan.request.tuning));
                           expect_no_errors(outcome.errors);
                           for (size_t rank = 0; rank < memory.size(); ++rank) {
-                            const Cost cost = plan.cost(plan.method, static_cast<int>(rank));
+                            const IoCounts cost = plan.cost(plan.method, static_cast<int>(rank));
                             EXPECT_EQ(text_of(outcome.counters[rank]), text_of(cost)) << "rank " << rank;
                             EXPECT_LE(outcome.counters[rank].buffer_bytes, cost.buffer_bytes) << "rank " << rank;
                           }
@@ -322,7 +322,7 @@ RequestCase interleaved_case() {
   given.layout = std::make_shared<Layout>(given.file.layout());
   const Selection selection = {{0, 2, 30, false}, {0, 1, 10, false}};
   const Distribution distribution({{Kind::kWhole, 0}, {Kind::kCyclic, 2}}, {1, 3});
-  given.sharing = Sharing::distributed(distribution, selection, 3);
+  given.decomposition = Decomposition::distributed(distribution, selection, 3);
   for (int rank = 0; rank < 3; ++rank) {
     given.ranks.push_back({swath::testing::part_case(random, given.file, selection, selection,
                                                      swath::testing::owned(distribution, {30, 10}, rank),
@@ -375,7 +375,7 @@ TEST_P(EveryMethod, ThrowsTheSameErrorOnAllRanksWhicheverRequestFails) {
     for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
       const Plan plan = make_plan(interleaved_request(given, direction, GetParam(), machine));
       for (int broken = 0; broken < 3; ++broken) {
-        const Cost cost = plan.cost(plan.method, broken);
+        const IoCounts cost = plan.cost(plan.method, broken);
         for (const BrokenStep& step : {BrokenStep{"read", "EIO", EIO, cost.read_requests},
                                        BrokenStep{"write", "ENOSPC", ENOSPC, cost.write_requests},
                                        BrokenStep{"lock", "ENOLCK", ENOLCK, cost.locks}}) {
@@ -482,8 +482,8 @@ RequestCase whole_array_case(Random& random, const Shape& shape, int64_t element
   const Selection selection = select_all(shape);
   Distribution distribution = swath::testing::random_distribution(random, shape);
   while (distribution.highest_rank() >= ranks) distribution = swath::testing::random_distribution(random, shape);
-  given.sharing = Sharing::distributed(distribution, selection, ranks);
-  given.text += " " + given.sharing.to_string();
+  given.decomposition = Decomposition::distributed(distribution, selection, ranks);
+  given.text += " " + given.decomposition.to_string();
   for (int rank = 0; rank < ranks; ++rank) {
     given.ranks.push_back({swath::testing::part_case(
         random, given.file, selection, selection, swath::testing::owned(distribution, shape, rank),
@@ -528,8 +528,8 @@ TEST(Redistribute, MovesEveryElementFromOneSharingToAnother) {
     expect_no_errors(on_all_ranks(machine, [&](Comm& comm) {
       const auto rank = static_cast<size_t>(comm.rank());
       Progress progress;
-      redistribute(element_bytes, from.sharing, to.sharing, comm, source[rank].local(), target[rank].local(), tuning,
-                   progress);
+      redistribute(element_bytes, from.decomposition, to.decomposition, comm, source[rank].local(),
+                   target[rank].local(), tuning, progress);
       EXPECT_EQ(progress.bytes_done, progress.bytes_total);
     }));
     for (size_t rank = 0; rank < target.size(); ++rank) {
@@ -543,8 +543,8 @@ TEST(Redistribute, GivesEveryRankAllOfAnArrayThatWasDealtOutElementByElement) {
   const int64_t elements = 10'000;
   const auto ranks = size_t{4};
   const Distribution cyclic({{Kind::kCyclic, 1}}, {static_cast<int64_t>(ranks)});
-  const Sharing from = Sharing::distributed(cyclic, select_all({elements}), static_cast<int>(ranks));
-  const Sharing to = Sharing::boxes(std::vector<std::vector<Box>>(ranks, {{{0}, {elements}}}), {elements});
+  const Decomposition from = Decomposition::distributed(cyclic, select_all({elements}), static_cast<int>(ranks));
+  const Decomposition to = Decomposition::boxes(std::vector<std::vector<Box>>(ranks, {{{0}, {elements}}}), {elements});
   std::vector<std::vector<int64_t>> target(ranks, std::vector<int64_t>(static_cast<size_t>(elements)));
   expect_no_errors(on_all_ranks({static_cast<int>(ranks)}, [&](Comm& comm) {
     std::vector<int64_t> mine;

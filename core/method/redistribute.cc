@@ -1,4 +1,4 @@
-// Memory to memory, from one sharing to another (two-phase-1993, section 4.1: "redistributed at run-time").
+// Memory to memory, from one decomposition to another (two-phase-1993, section 4.1: "redistributed at run-time").
 //
 // Each pair of ranks has its elements in common as products of index sets (intersection.h), which both find for
 // themselves. Each round moves the same part of every pair's elements, so that all ranks are busy in all rounds:
@@ -172,8 +172,9 @@ struct Flow {
 class Redistribution {
  public:
   // Collective.
-  Redistribution(int64_t element_bytes, const Sharing& from, const Sharing& to, Comm& comm, const LocalMemory& source,
-                 const LocalMemory& target, const Tuning& tuning, Counters& counters, Progress& progress)
+  Redistribution(int64_t element_bytes, const Decomposition& from, const Decomposition& to, Comm& comm,
+                 const LocalMemory& source, const LocalMemory& target, const Tuning& tuning, Counters& counters,
+                 Progress& progress)
       : element_bytes_(element_bytes),
         round_bytes_(kWindowsOfStage * tuning.window_bytes),
         grain_bytes_(std::min(kGrainBytes, round_bytes_ / comm.size())),
@@ -194,7 +195,8 @@ class Redistribution {
   }
 
  private:
-  void find_flows(const Sharing& from, const Sharing& to, const LocalMemory& source, const LocalMemory& target) {
+  void find_flows(const Decomposition& from, const Decomposition& to, const LocalMemory& source,
+                  const LocalMemory& target) {
     own_.peer = comm_.rank();
     add_stretches(source, target, own_);
     // Each rank begins with another peer, so that not all read the same stage at once.
@@ -389,7 +391,7 @@ class Redistribution {
 
 }  // namespace
 
-Counters redistribute(int64_t element_bytes, const Sharing& from, const Sharing& to, Comm& comm,
+Counters redistribute(int64_t element_bytes, const Decomposition& from, const Decomposition& to, Comm& comm,
                       const LocalMemory& source, const LocalMemory& target, const Tuning& tuning, Progress& progress) {
   const Stopwatch watch;
   Counters counters;

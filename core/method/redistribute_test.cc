@@ -91,8 +91,8 @@ Counters move(const Distribution& from, const Distribution& to, const Shape& sha
   auto before = numbers_of(from, shape, comm.rank());
   const auto expected = numbers_of(to, shape, comm.rank());
   std::vector<int64_t> after(expected.size(), -1);
-  const Sharing source = Sharing::distributed(from, select_all(shape), comm.size());
-  const Sharing target = Sharing::distributed(to, select_all(shape), comm.size());
+  const Decomposition source = Decomposition::distributed(from, select_all(shape), comm.size());
+  const Decomposition target = Decomposition::distributed(to, select_all(shape), comm.size());
   Progress progress;
   const Counters counters = redistribute(
       8, source, target, comm, {source.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(before.data())}},

@@ -15,7 +15,7 @@
 
 #include "base/per_process.h"
 #include "comm/comm.h"
-#include "engine/engine.h"
+#include "store/engine.h"
 
 namespace swath {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/engine_test_file.h"
 #include "method/run.h"
+#include "store/engine_test_file.h"
 
 namespace swath {
 namespace {
@@ -36,7 +36,7 @@ Plan plan_of(const Selection& selection, Direction direction, Method method) {
   Request request;
   request.direction = direction;
   request.layout = std::make_shared<Layout>(Layout::ordered({kRows, kColumns}, kElementBytes, 0, {0, 1}));
-  request.sharing = Sharing::alone(selection);
+  request.decomposition = Decomposition::alone(selection);
   request.method = method;
   // Windows of a part of the file, so that an operation takes several requests.
   request.tuning.sieve_bytes = request.tuning.window_bytes = 16 << 10;
@@ -50,7 +50,8 @@ Selection column(int64_t c) { return {{0, 3, kRows / 3, false}, {c, 1, 1, false}
 std::vector<int64_t> moved(SharedEngine& file, const Plan& plan, std::vector<int64_t> values = {}) {
   values.resize(static_cast<size_t>(kRows / 3), -1);
   const auto comm = make_solo_comm();
-  const LocalMemory memory{plan.request.sharing.parts(0, kElementBytes), {reinterpret_cast<std::byte*>(values.data())}};
+  const LocalMemory memory{plan.request.decomposition.parts(0, kElementBytes),
+                           {reinterpret_cast<std::byte*>(values.data())}};
   Progress unwatched;
   const auto engine = file.lease();
   run(plan, engine.ranks(*comm), *engine, memory, unwatched);

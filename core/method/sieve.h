@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "base/counters.h"
-#include "engine/engine.h"
 #include "layout/access.h"
+#include "store/engine.h"
 
 namespace swath {
 

@@ -164,11 +164,11 @@ class OwnWindows {
 void run_two_phase(const Job& job) {
   const Request& request = job.plan.request;
   const Layout& layout = *request.layout;
-  const Access together(layout, request.sharing.together(layout.element_bytes()));
+  const Access together(layout, request.decomposition.together(layout.element_bytes()));
   const FileDomains& domains = job.plan.domains;
   if (domains.empty()) return;
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
-  ExchangeSide side(layout, request.sharing, job.mine, job.memory);
+  ExchangeSide side(layout, request.decomposition, job.mine, job.memory);
   WindowExchange exchange(job.comm, domains, capacity, job.plan.staged, job.counters, job.progress);
   WindowRounds rounds(together, domains, request.tuning.window_bytes);
   const int own_domain = exchange.own_domain();

@@ -33,11 +33,12 @@ namespace swath {
 // One side of an exchange: what this rank holds, and who else holds what.
 class ExchangeSide {
  public:
-  ExchangeSide(const Layout& layout, const Sharing& sharing, const Access& own, const LocalMemory& own_memory)
-      : mine(own), memory(own_memory), layout_(layout), sharing_(sharing) {}
+  ExchangeSide(const Layout& layout, const Decomposition& decomposition, const Access& own,
+               const LocalMemory& own_memory)
+      : mine(own), memory(own_memory), layout_(layout), decomposition_(decomposition) {}
 
   // What another rank holds.
-  Access of(int rank) const { return {layout_, sharing_.parts(rank, layout_.element_bytes())}; }
+  Access of(int rank) const { return {layout_, decomposition_.parts(rank, layout_.element_bytes())}; }
   // The same, kept.
   const Access& kept(int rank);
 
@@ -46,7 +47,7 @@ class ExchangeSide {
 
  private:
   const Layout& layout_;
-  const Sharing& sharing_;
+  const Decomposition& decomposition_;
   std::vector<std::optional<Access>> kept_;
 };
 

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
+#include "base/direction.h"
 
 namespace swath {
 

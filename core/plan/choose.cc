@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "plan/cost.h"
+#include "plan/io_counts.h"
 
 namespace swath {
 namespace {
@@ -47,7 +47,7 @@ std::vector<Tuning> two_phase_sizes(const Request& request, bool has_holes) {
   }
   windows.push_back([](Tuning& t) { t.window_bytes = 2048 * kKiB; });
   vary(request.asked_tuning.window_bytes, windows);
-  if (request.sharing.ranks() > 1) {
+  if (request.decomposition.ranks() > 1) {
     vary(request.asked_tuning.aggregators, std::vector<Variant>{[](Tuning&) {}, [](Tuning& t) { t.aggregators = 1; }});
   }
   vary(request.asked_tuning.runs_bytes_min || !has_holes,
@@ -61,7 +61,7 @@ Option best_of(const Request& request, Method method, std::vector<Tuning> sizes,
   Option best{method, request.tuning, {}};
   for (size_t i = 0; i < sizes.size(); ++i) {
     varied.tuning = sizes[i];
-    const Price price = price_of(varied, method, work_of(varied, method, together, busiest, staged));
+    const CostEstimate price = estimate_cost(varied, method, work_of(varied, method, together, busiest, staged));
     if (i == 0 || price.until_synced() < best.price.until_synced()) best = {method, sizes[i], price};
   }
   return best;
@@ -76,7 +76,7 @@ std::string times(double ratio) {
 
 std::vector<Option> priced_options(const Request& request, bool staged, Method only) {
   const Access together = access_together(request);
-  const Access busiest = access_of(request, request.sharing.busiest_rank());
+  const Access busiest = access_of(request, request.decomposition.busiest_rank());
   const bool has_holes =
       !together.empty() && *together.last_end(INT64_MAX) - *together.next_start(0) > together.bytes();
   std::vector<Option> options;
@@ -99,7 +99,7 @@ const Option& cheapest(const std::vector<Option>& options) {
 
 std::string why_chosen(const std::vector<Option>& options) {
   const Option& best = cheapest(options);
-  const auto predicted = [](const Price& price) {
+  const auto predicted = [](const CostEstimate& price) {
     return in_seconds(price.seconds()) + (price.sync > 0 ? " and " + in_seconds(price.sync) + " of a sync" : "");
   };
   std::string text = "predicted " + predicted(best.price);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/price.h"
+#include "plan/cost_estimate.h"
 #include "plan/request.h"
 
 namespace swath {
@@ -13,7 +13,7 @@ namespace swath {
 struct Option {
   Method method;
   Tuning tuning;
-  Price price;
+  CostEstimate price;
 };
 
 // Every method at its best, in the order of the enumeration; of `only` alone where it is not kAuto. Sizes that were

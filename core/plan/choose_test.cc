@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "base/write_behind.h"
 #include "plan/make_plan.h"
 
 namespace swath {
@@ -16,21 +17,21 @@ namespace {
 
 using Kind = DimensionRule::Kind;
 
-Sharing of_all(const Distribution& distribution, const Shape& shape, int ranks) {
-  return Sharing::distributed(distribution, select_all(shape), ranks);
+Decomposition of_all(const Distribution& distribution, const Shape& shape, int ranks) {
+  return Decomposition::distributed(distribution, select_all(shape), ranks);
 }
 
-Request in_c_order(const Shape& shape, Sharing sharing, Direction direction = Direction::kRead) {
+Request in_c_order(const Shape& shape, Decomposition decomposition, Direction direction = Direction::kRead) {
   std::vector<int> order;
   for (size_t d = 0; d < shape.size(); ++d) order.push_back(static_cast<int>(d));
   Request request;
   request.direction = direction;
   request.layout = std::make_shared<Layout>(Layout::ordered(shape, 8, 0, order));
-  request.sharing = std::move(sharing);
+  request.decomposition = std::move(decomposition);
   return request;
 }
 
-Sharing columns(const Shape& shape, int ranks) {
+Decomposition columns(const Shape& shape, int ranks) {
   return of_all(Distribution({{Kind::kWhole, 0}, {Kind::kBlock, 0}}, {1, ranks}), shape, ranks);
 }
 
@@ -40,7 +41,7 @@ Request ncio(int64_t count, int64_t region, int64_t spacing, int ranks, Directio
   Selection selection = select_all(shape);
   selection[1].count = region;
   const Distribution in_turn({{Kind::kCyclic, 1}, {Kind::kWhole, 0}}, {ranks, 1});
-  return in_c_order(shape, Sharing::distributed(in_turn, selection, ranks), direction);
+  return in_c_order(shape, Decomposition::distributed(in_turn, selection, ranks), direction);
 }
 
 double seconds_of(const Request& request, Method method) {
@@ -69,7 +70,7 @@ Request on_a_disk(Request request) {
 // ---- The choice -----------------------------------------------------------------------------------------------------
 
 TEST(Choice, NothingToMoveIsDirect) {
-  const Plan plan = make_plan(in_c_order({10}, Sharing::alone({{3, 1, 0, false}})));
+  const Plan plan = make_plan(in_c_order({10}, Decomposition::alone({{3, 1, 0, false}})));
   EXPECT_EQ(plan.method, Method::kDirect);
   EXPECT_EQ(plan.reason, "there is nothing to move");
 }
@@ -82,7 +83,7 @@ TEST(Choice, OneRunARankIsDirectHoweverShort) {
 }
 
 TEST(Choice, OneRunARankOfScatteredMemoryIsPriced) {
-  Request request = in_c_order({1'000'000}, Sharing::alone(select_all({1'000'000})));
+  Request request = in_c_order({1'000'000}, Decomposition::alone(select_all({1'000'000})));
   request.memory_block_bytes = 8;
   EXPECT_EQ(make_plan(request).method, Method::kDirect);  // through a buffer: not a million pieces
   EXPECT_GT(seconds_of(request, Method::kList), 2 * seconds_of(request, Method::kDirect));
@@ -94,11 +95,11 @@ TEST(Choice, LongRunsAreDirect) {
 }
 
 TEST(Choice, CloseRunsOfARankAloneAreSieved) {
-  EXPECT_EQ(make_plan(in_c_order({100'000}, Sharing::alone({{0, 2, 50'000, false}}))).method, Method::kSieve);
+  EXPECT_EQ(make_plan(in_c_order({100'000}, Decomposition::alone({{0, 2, 50'000, false}}))).method, Method::kSieve);
 }
 
 TEST(Choice, DistantRunsOfARankAloneAreNotReadThrough) {
-  const Plan plan = make_plan(in_c_order({100'000'000}, Sharing::alone({{0, 100'000, 1000, false}})));
+  const Plan plan = make_plan(in_c_order({100'000'000}, Decomposition::alone({{0, 100'000, 1000, false}})));
   EXPECT_NE(plan.method, Method::kSieve);
   EXPECT_NE(plan.method, Method::kTwoPhase);
 }
@@ -130,7 +131,7 @@ TEST(Choice, WritersThatShareCoresTakeTurnsLessOften) {
 
 TEST(Choice, IsTheCallersWhereOneIsAskedFor) {
   for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
-    Request request = in_c_order({1000}, Sharing::alone(select_all({1000})));
+    Request request = in_c_order({1000}, Decomposition::alone(select_all({1000})));
     request.method = method;
     EXPECT_EQ(make_plan(request).method, method);
     EXPECT_EQ(make_plan(request).reason, "asked for");
@@ -148,7 +149,7 @@ TEST(Choice, SizesThatWereAskedForStay) {
 
 TEST(Choice, FlipsWithTheStore) {
   // 1,000 runs of 16 KiB, 64 KiB apart, of one rank: few bytes that nobody wants, but many requests.
-  const Request request = in_c_order({1000, 8192}, Sharing::alone({{0, 1, 1000, false}, {0, 1, 2048, false}}));
+  const Request request = in_c_order({1000, 8192}, Decomposition::alone({{0, 1, 1000, false}, {0, 1, 2048, false}}));
   EXPECT_EQ(make_plan(request).method, Method::kDirect);
   const Method through = make_plan(on_a_disk(request)).method;
   EXPECT_TRUE(through == Method::kSieve || through == Method::kTwoPhase) << to_string(through);
@@ -168,10 +169,10 @@ TEST(Choice, FlipsWithASyncThatWillFollow) {
   request.synced = true;
   const Plan plan = make_plan(request);
   EXPECT_EQ(plan.method, Method::kTwoPhase);
-  EXPECT_GE(plan.request.tuning.window_bytes, Engine::kWriteBehindBytesMin);
+  EXPECT_GE(plan.request.tuning.window_bytes, kWriteBehindBytesMin);
   EXPECT_NE(plan.reason.find(" of a sync"), std::string::npos) << plan.reason;
   request.method = Method::kSieve;
-  const Price sieved = make_plan(request).price();
+  const CostEstimate sieved = make_plan(request).price();
   EXPECT_GT(sieved.sync, 5 * plan.price().sync);
   EXPECT_GT(sieved.until_synced(), plan.price().until_synced());
   EXPECT_NEAR(sieved.sync, 4096 * 2 * 528 * 8 * 0.2e-9, 0.1 * sieved.sync);

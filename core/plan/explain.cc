@@ -55,7 +55,7 @@ std::string sizes_of(const Option& option) {
   return text;
 }
 
-Row cost_row(const std::string& name, const Cost& cost, const std::string& memory) {
+Row io_counts_row(const std::string& name, const IoCounts& cost, const std::string& memory) {
   const int64_t requests = cost.requests();
   const int64_t moved = cost.read_bytes + cost.written_bytes;
   return {name,
@@ -77,7 +77,7 @@ std::string price_basis(const Request& request) {
 }
 
 // Where the seconds of the method chosen go.
-std::string parts_of(const Price& price) {
+std::string parts_of(const CostEstimate& price) {
   std::string text = "of them " + in_seconds(price.transfer) + " transfer, " + in_seconds(price.copy) + " copying, " +
                      in_seconds(price.exchange) + " exchange, " + in_seconds(price.fixed) + " fixed";
   if (price.hidden > 0) text += ", " + in_seconds(price.hidden) + " behind each other";
@@ -93,9 +93,9 @@ std::string parts_of(const Price& price) {
 
 std::string explain(const Plan& plan, const std::string& title, int ranks_shown) {
   const Request& request = plan.request;
-  const int ranks = request.sharing.ranks();
+  const int ranks = request.decomposition.ranks();
   std::string text = (request.direction == Direction::kRead ? "read " : "write ") + title + "\n";
-  text += "  distribution  " + request.sharing.to_string() + ", " + std::to_string(ranks) +
+  text += "  distribution  " + request.decomposition.to_string() + ", " + std::to_string(ranks) +
           (ranks == 1 ? " rank" : " ranks") + "\n";
   text += "  layout        " + request.layout->to_string() + "\n";
   text += "  data          " + in_bytes(plan.runs.bytes) + ", at most " + in_bytes(plan.runs.bytes_of_rank_max) +
@@ -115,8 +115,8 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
   for (const Candidate& candidate : plan.candidates()) {
     const Option& option = candidate.option;
     const std::string mark = option.method == plan.method ? "> " : "  ";
-    rows.push_back(cost_row(mark + to_string(option.method) + sizes_of(option), candidate.cost.sum,
-                            in_bytes(candidate.cost.buffer_bytes_max)));
+    rows.push_back(io_counts_row(mark + to_string(option.method) + sizes_of(option), candidate.cost.sum,
+                                 in_bytes(candidate.cost.buffer_bytes_max)));
     exact = exact && candidate.cost.sum.exact;
     rows.back().push_back(in_seconds(option.price.seconds()));
     if (is_synced) rows.back().push_back(in_seconds(option.price.sync));
@@ -127,9 +127,9 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
   text += "\nEach rank, by " + to_string(plan.method) + " (direct beside it):\n";
   rows = {{"rank", "requests", "mean size", "read", "written", "exchanged", "buffers", "holds", "direct requests"}};
   for (int rank = 0; rank < std::min(ranks, ranks_shown); ++rank) {
-    const Cost cost = plan.cost(plan.method, rank);
-    const Cost direct = plan.cost(Method::kDirect, rank);
-    Row row = cost_row(std::to_string(rank), cost, in_bytes(cost.buffer_bytes));
+    const IoCounts cost = plan.cost(plan.method, rank);
+    const IoCounts direct = plan.cost(Method::kDirect, rank);
+    Row row = io_counts_row(std::to_string(rank), cost, in_bytes(cost.buffer_bytes));
     row.push_back(in_bytes(plan.local_bytes(rank)));
     row.push_back(approximately(direct.exact, direct.requests()));
     rows.push_back(row);

@@ -8,18 +8,18 @@ namespace {
 using Kind = DimensionRule::Kind;
 
 // 4 x 60 elements of 8 bytes in C order after a header of 128.
-Plan plan_of(Sharing sharing, Direction direction = Direction::kRead, bool synced = false) {
+Plan plan_of(Decomposition decomposition, Direction direction = Direction::kRead, bool synced = false) {
   Request request;
   request.direction = direction;
   request.synced = synced;
   request.layout = std::make_shared<Layout>(Layout::ordered({4, 60}, 8, 128, {0, 1}));
-  request.sharing = std::move(sharing);
+  request.decomposition = std::move(decomposition);
   return make_plan(std::move(request));
 }
 
-Sharing columns(int ranks) {
-  return Sharing::distributed(Distribution({{Kind::kWhole, 0}, {Kind::kBlock, 0}}, {1, ranks}), select_all({4, 60}),
-                              ranks);
+Decomposition columns(int ranks) {
+  return Decomposition::distributed(Distribution({{Kind::kWhole, 0}, {Kind::kBlock, 0}}, {1, ranks}),
+                                    select_all({4, 60}), ranks);
 }
 
 TEST(Explain, SaysWhatIsDoneByWhomAndWhatElseItWouldCost) {
@@ -47,7 +47,7 @@ Each rank, by sieve (direct beside it):
 }
 
 TEST(Explain, OfAWriteCountsWhatIsReadToFillHoles) {
-  EXPECT_EQ(explain(plan_of(Sharing::alone({{0, 1, 4, false}, {0, 2, 30, false}}), Direction::kWrite), "a.raw"),
+  EXPECT_EQ(explain(plan_of(Decomposition::alone({{0, 1, 4, false}, {0, 2, 30, false}}), Direction::kWrite), "a.raw"),
             R"(write a.raw
   distribution  whole, 1 rank
   layout        C order at offset 128
@@ -88,7 +88,7 @@ TEST(Explain, MarksEstimates) {
   Request request;
   const int64_t pages = int64_t{1} << 28;
   request.layout = std::make_shared<Layout>(Layout::ordered({pages}, 4096, 0, {0}));
-  request.sharing = Sharing::alone({{0, 256, pages / 256, false}});
+  request.decomposition = Decomposition::alone({{0, 256, pages / 256, false}});
   request.asked_tuning.sieve_bytes = true;
   const std::string text = explain(make_plan(request), "a.raw");
   EXPECT_NE(text.find("  ~262,144"), std::string::npos) << text;

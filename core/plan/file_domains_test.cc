@@ -22,8 +22,8 @@ void for_random_domains(uint64_t seed, const Check& check) {
     const RequestCase given = testing::random_request(random, {});
     const Tuning tuning = testing::random_tuning(random);
     SCOPED_TRACE(given.text + " window_bytes " + std::to_string(tuning.window_bytes));
-    const Access together(*given.layout, given.sharing.together(given.file.element_bytes));
-    const FileDomains domains(together, given.sharing.ranks(), tuning);
+    const Access together(*given.layout, given.decomposition.together(given.file.element_bytes));
+    const FileDomains domains(together, given.decomposition.ranks(), tuning);
     const auto offsets = testing::sorted_offsets(given.together);
     ASSERT_EQ(domains.empty(), offsets.empty());
     if (!domains.empty()) check(given, together, tuning, domains, offsets);
@@ -57,15 +57,15 @@ TEST(FileDomains, AreDisjointAscendingAndCoverEveryElement) {
 TEST(FileDomains, BelongToDifferentRanksThatExistAndToNoMoreThanAskedFor) {
   for_random_domains(2, [](const auto& given, const Access&, const Tuning& tuning, const auto& domains, const auto&) {
     for (size_t i = 0; i < domains.size(); ++i) {
-      EXPECT_LT(domains[i].rank, given.sharing.ranks());
+      EXPECT_LT(domains[i].rank, given.decomposition.ranks());
       EXPECT_GT(domains[i].rank, i > 0 ? domains[i - 1].rank : -1);
       EXPECT_EQ(domains.rank_of(i), domains[i].rank);
       EXPECT_EQ(domains.place_of(domains[i].rank), i);
     }
     int aggregators = 0;
-    for (int rank = -1; rank <= given.sharing.ranks(); ++rank) aggregators += domains.place_of(rank) >= 0 ? 1 : 0;
+    for (int rank = -1; rank <= given.decomposition.ranks(); ++rank) aggregators += domains.place_of(rank) >= 0 ? 1 : 0;
     EXPECT_EQ(aggregators, domains.size());
-    EXPECT_LE(std::ssize(domains), tuning.aggregators > 0 ? tuning.aggregators : given.sharing.ranks());
+    EXPECT_LE(std::ssize(domains), tuning.aggregators > 0 ? tuning.aggregators : given.decomposition.ranks());
   });
 }
 

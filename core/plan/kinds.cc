@@ -2,13 +2,13 @@
 
 namespace swath {
 
-Kinds kinds_by_form(const Layout& layout, const Sharing& sharing) {
-  if (layout.is_chunked()) return kinds_by_place(sharing);
-  return {sharing.kinds(), true};
+Kinds kinds_by_form(const Layout& layout, const Decomposition& decomposition) {
+  if (layout.is_chunked()) return kinds_by_place(decomposition);
+  return {decomposition.kinds(), true};
 }
 
-Kinds kinds_by_place(const Sharing& sharing) {
-  return {sharing.kinds(kRanksCounted), sharing.is_boxes() || sharing.ranks() <= kRanksCounted};
+Kinds kinds_by_place(const Decomposition& decomposition) {
+  return {decomposition.kinds(kRanksCounted), decomposition.is_boxes() || decomposition.ranks() <= kRanksCounted};
 }
 
 }  // namespace swath

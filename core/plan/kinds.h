@@ -18,8 +18,8 @@ struct Kinds {
 
 // For what depends on the form of a share: bytes, runs, pieces. In a strided layout moving a share changes none of
 // these; in a chunked one the chunks cut it elsewhere.
-Kinds kinds_by_form(const Layout& layout, const Sharing& sharing);
+Kinds kinds_by_form(const Layout& layout, const Decomposition& decomposition);
 // For what depends on where a share lies, too: windows.
-Kinds kinds_by_place(const Sharing& sharing);
+Kinds kinds_by_place(const Decomposition& decomposition);
 
 }  // namespace swath

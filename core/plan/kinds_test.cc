@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/request.h"
-#include "plan/cost.h"
 #include "plan/explain.h"
+#include "plan/io_counts.h"
 #include "plan/make_plan.h"
 #include "plan/steps.h"
+#include "store/request.h"
 #include "testing/requests.h"
 
 // Every allocation of the test program is seen here, so that a test can say how much memory planning takes. A sanitizer
@@ -58,51 +58,52 @@ using Kind = DimensionRule::Kind;
 
 constexpr Method kMethods[] = {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
 
-std::string text_of(const Cost& cost) {
+std::string text_of(const IoCounts& cost) {
   return "reads " + std::to_string(cost.read_requests) + " of " + std::to_string(cost.read_bytes) + " bytes, writes " +
          std::to_string(cost.write_requests) + " of " + std::to_string(cost.written_bytes) + ", exchanged " +
          std::to_string(cost.exchanged_bytes) + ", locks " + std::to_string(cost.locks) + ", buffers " +
          std::to_string(cost.buffer_bytes) + (cost.exact ? "" : ", estimated");
 }
 
-Cost cost_of_rank(const Request& request, Method method, const FileDomains& domains, const Access& together, int rank) {
+IoCounts counts_of_rank(const Request& request, Method method, const FileDomains& domains, const Access& together,
+                        int rank) {
   switch (method) {
     case Method::kDirect:
-      return direct_cost(request, access_of(request, rank));
+      return count_direct(request, access_of(request, rank));
     case Method::kSieve:
-      return sieve_cost(request, access_of(request, rank));
+      return count_sieve(request, access_of(request, rank));
     case Method::kList:
-      return list_cost(request, access_of(request, rank));
+      return count_list(request, access_of(request, rank));
     default:
-      return two_phase_cost(request, domains, true, together, rank);
+      return count_two_phase(request, domains, true, together, rank);
   }
 }
 
 void expect_sums_over_ranks(const Request& request, Method method) {
   const Access together = access_together(request);
-  const FileDomains domains(together, request.sharing.ranks(), request.tuning);
-  Cost sum;
+  const FileDomains domains(together, request.decomposition.ranks(), request.tuning);
+  IoCounts sum;
   int64_t buffer_bytes_max = 0;
-  for (int rank = 0; rank < request.sharing.ranks(); ++rank) {
-    const Cost cost = cost_of_rank(request, method, domains, together, rank);
+  for (int rank = 0; rank < request.decomposition.ranks(); ++rank) {
+    const IoCounts cost = counts_of_rank(request, method, domains, together, rank);
     sum += cost;
     buffer_bytes_max = std::max(buffer_bytes_max, cost.buffer_bytes);
   }
-  const TotalCost total = total_cost(request, method, domains, true, together);
+  const TotalIoCounts total = count_total(request, method, domains, true, together);
   EXPECT_EQ(text_of(total.sum), text_of(sum)) << to_string(method);
   EXPECT_EQ(total.buffer_bytes_max, buffer_bytes_max) << to_string(method);
 }
 
 void expect_runs_of_all_ranks(const Request& request) {
   Runs all;
-  for (int rank = 0; rank < request.sharing.ranks(); ++rank) {
+  for (int rank = 0; rank < request.decomposition.ranks(); ++rank) {
     const Runs runs = runs_of(access_of(request, rank));
     all.count += runs.count;
     all.bytes += runs.bytes;
     all.bytes_max = std::max(all.bytes_max, runs.bytes_max);
     all.bytes_of_rank_max = std::max(all.bytes_of_rank_max, runs.bytes_of_rank_max);
   }
-  const Runs runs = runs_of(*request.layout, request.sharing);
+  const Runs runs = runs_of(*request.layout, request.decomposition);
   EXPECT_TRUE(runs.exact);
   EXPECT_EQ(runs.count, all.count);
   EXPECT_EQ(runs.bytes, all.bytes);
@@ -134,13 +135,13 @@ TEST(Kinds, ListedRequestsAreThoseOfTheBatches) {
     request.tuning.list_pieces = random.one_of<int64_t>({1, 3, 6, 20, 1024});
     request.tuning.request_bytes_max = random.one_of<int64_t>({100, 1 << 30});
     SCOPED_TRACE(given.text + " pieces " + std::to_string(request.tuning.list_pieces));
-    for (int rank = 0; rank < request.sharing.ranks(); ++rank) {
+    for (int rank = 0; rank < request.decomposition.ranks(); ++rank) {
       const Access access = access_of(request, rank);
       int64_t requests = 0;
       for_each_list_batch(access, {}, request.tuning, [&](std::span<const Transfer> batch) {
         requests += count_requests(batch, request.tuning.request_bytes_max);
       });
-      EXPECT_EQ(list_cost(request, access).read_requests, requests) << rank;
+      EXPECT_EQ(count_list(request, access).read_requests, requests) << rank;
     }
   }
 }
@@ -163,7 +164,7 @@ Request of_many_ranks(Random& random) {
   Request request;
   request.direction = random.one_of({Direction::kRead, Direction::kWrite});
   request.layout = std::make_shared<Layout>(testing::random_strided_file(random, shape, 8).layout());
-  request.sharing = Sharing::distributed(distribution, selection, ranks);
+  request.decomposition = Decomposition::distributed(distribution, selection, ranks);
   return request;
 }
 
@@ -172,8 +173,8 @@ TEST(Kinds, OfStridedSharesAreExactForAnyNumberOfRanks) {
   int many = 0;
   for (int i = 0; i < 500 && !HasFailure(); ++i) {
     const Request request = of_many_ranks(random);
-    many += request.sharing.ranks() > kRanksCounted ? 1 : 0;
-    SCOPED_TRACE(request.layout->to_string() + " " + request.sharing.to_string());
+    many += request.decomposition.ranks() > kRanksCounted ? 1 : 0;
+    SCOPED_TRACE(request.layout->to_string() + " " + request.decomposition.to_string());
     expect_runs_of_all_ranks(request);
     expect_sums_over_ranks(request, Method::kDirect);
     expect_sums_over_ranks(request, Method::kList);
@@ -188,19 +189,19 @@ TEST(Kinds, StandForAllRanksAndEstimatesSaySo) {
     return std::accumulate(kinds.all.begin(), kinds.all.end(), int64_t{0},
                            [](int64_t sum, const RankKind& kind) { return sum + kind.ranks; });
   };
-  const Sharing sharing = Sharing::distributed(cyclic, select_all({1000}), 110);
-  const Kinds by_form = kinds_by_form(row, sharing);
+  const Decomposition decomposition = Decomposition::distributed(cyclic, select_all({1000}), 110);
+  const Kinds by_form = kinds_by_form(row, decomposition);
   EXPECT_TRUE(by_form.exact);
   EXPECT_EQ(by_form.all.size(), 4U);  // 12, 10 or 9 elements, or none
   EXPECT_EQ(ranks_of(by_form), 110);
-  const Kinds by_place = kinds_by_place(sharing);
+  const Kinds by_place = kinds_by_place(decomposition);
   EXPECT_FALSE(by_place.exact);
   EXPECT_EQ(ranks_of(by_place), 110);
   EXPECT_GE(by_place.all.size(), 50U);
   EXPECT_LE(by_place.all.size(), 70U);
   std::vector<int64_t> offsets;
   for (int64_t chunk = 0; chunk < 100; ++chunk) offsets.push_back(chunk * 80);
-  EXPECT_FALSE(runs_of(Layout::chunked({1000}, 8, {10}, offsets), sharing).exact);
+  EXPECT_FALSE(runs_of(Layout::chunked({1000}, 8, {10}, offsets), decomposition).exact);
 }
 
 TEST(Kinds, EstimatesOfManyRanksAreNearTheSum) {
@@ -212,16 +213,17 @@ TEST(Kinds, EstimatesOfManyRanksAreNearTheSum) {
     Request request;
     request.direction = random.one_of({Direction::kRead, Direction::kWrite});
     request.layout = std::make_shared<Layout>(Layout::ordered({rows, columns}, 8, 0, {0, 1}));
-    request.sharing = Sharing::distributed(distribution, {{0, 1, rows, false}, {0, 2, columns / 2, false}}, 320);
+    request.decomposition =
+        Decomposition::distributed(distribution, {{0, 1, rows, false}, {0, 2, columns / 2, false}}, 320);
     request.tuning.sieve_bytes = random.one_of<int64_t>({10'000, 1 << 20});
     request.tuning.window_bytes = random.one_of<int64_t>({500, 10'000, 1 << 19});
     request.tuning.domain_bytes_min = 1000;
     const Access together = access_together(request);
     const FileDomains domains(together, 320, request.tuning);
     for (const Method method : {Method::kSieve, Method::kTwoPhase}) {
-      Cost sum;
-      for (int rank = 0; rank < 320; ++rank) sum += cost_of_rank(request, method, domains, together, rank);
-      const Cost total = total_cost(request, method, domains, true, together).sum;
+      IoCounts sum;
+      for (int rank = 0; rank < 320; ++rank) sum += counts_of_rank(request, method, domains, together, rank);
+      const IoCounts total = count_total(request, method, domains, true, together).sum;
       EXPECT_FALSE(total.exact);
       const auto near = [&](int64_t estimate, int64_t value) {
         EXPECT_LE(std::abs(estimate - value), value / 5 + 2) << text_of(total) << "\n" << text_of(sum);
@@ -252,7 +254,7 @@ Planning planning_of(const Shape& shape, std::vector<DimensionRule> rules, const
   Request request;
   request.direction = direction;
   request.layout = std::make_shared<Layout>(Layout::ordered(shape, 8, 128, order));
-  request.sharing = Sharing::distributed(Distribution(std::move(rules), grid), select_all(shape), ranks);
+  request.decomposition = Decomposition::distributed(Distribution(std::move(rules), grid), select_all(shape), ranks);
   Planning planning;
   for (int repetition = 0; repetition < 3; ++repetition) {
     const int64_t live_before = live_bytes;

@@ -27,10 +27,10 @@ std::string_view obvious(const Request& request, const Runs& runs) {
   if (runs.bytes == 0) return "there is nothing to move";
   const bool is_measured = request.profile && request.profile->source != default_profile().source;
   const bool can_look = request.direction == Direction::kRead && request.shows_cache && request.cached == 1;
-  const int ranks_of_node = request.ranks_of_node > 0 ? request.ranks_of_node : request.sharing.ranks();
+  const int ranks_of_node = request.ranks_of_node > 0 ? request.ranks_of_node : request.decomposition.ranks();
   const bool leaves_caches = runs.bytes_max >= kLeavesCachesBytes / ranks_of_node;
   if (is_measured && can_look && leaves_caches) return "";
-  const bool one_run_each = runs.count <= request.sharing.ranks();
+  const bool one_run_each = runs.count <= request.decomposition.ranks();
   const bool dense = request.memory_block_bytes == 0 || request.memory_block_bytes >= runs.bytes_max;
   if (one_run_each && dense) return "each rank's share is one contiguous run of the file";
   return "";
@@ -38,17 +38,17 @@ std::string_view obvious(const Request& request, const Runs& runs) {
 
 }  // namespace
 
-Cost Plan::cost(Method of_method, int rank) const {
+IoCounts Plan::cost(Method of_method, int rank) const {
   const Access mine = access_of(request, rank);
   switch (of_method) {
     case Method::kDirect:
-      return direct_cost(request, mine);
+      return count_direct(request, mine);
     case Method::kSieve:
-      return sieve_cost(request, mine);
+      return count_sieve(request, mine);
     case Method::kList:
-      return list_cost(request, mine);
+      return count_list(request, mine);
     case Method::kTwoPhase:
-      return two_phase_cost(request, domains, staged, access_together(request), rank);
+      return count_two_phase(request, domains, staged, access_together(request), rank);
     case Method::kAuto:
       break;
   }
@@ -61,10 +61,10 @@ Plan make_plan(Request request) {
   Plan plan;
   plan.request = std::move(request);
   Request& asked = plan.request;
-  if (asked.direction == Direction::kWrite) asked.sharing.check_written_once();
+  if (asked.direction == Direction::kWrite) asked.decomposition.check_written_once();
   const Access together = access_together(asked);
-  plan.runs = asked.sharing.ranks() == 1 ? runs_of(together) : runs_of(*asked.layout, asked.sharing);
-  plan.staged = exchange_is_staged(*asked.layout, asked.sharing, plan.runs, asked.tuning);
+  plan.runs = asked.decomposition.ranks() == 1 ? runs_of(together) : runs_of(*asked.layout, asked.decomposition);
+  plan.staged = exchange_is_staged(*asked.layout, asked.decomposition, plan.runs, asked.tuning);
   plan.reason = asked.method == Method::kAuto ? obvious(asked, plan.runs) : "asked for";
   if (asked.method == Method::kAuto && !plan.reason.empty()) {
     plan.method = Method::kDirect;
@@ -75,14 +75,14 @@ Plan make_plan(Request request) {
     if (plan.reason.empty()) plan.reason = why_chosen(options);
   }
   asked.asked_tuning = {true, true, true, true};  // the sizes are settled: what the plan is asked later varies none
-  plan.domains = FileDomains(together, asked.sharing.ranks(), asked.tuning);
+  plan.domains = FileDomains(together, asked.decomposition.ranks(), asked.tuning);
   return plan;
 }
 
-Price Plan::price() const {
+CostEstimate Plan::price() const {
   const Access together = access_together(request);
-  const Access busiest = access_of(request, request.sharing.busiest_rank());
-  return price_of(request, method, work_of(request, method, together, busiest, staged));
+  const Access busiest = access_of(request, request.decomposition.busiest_rank());
+  return estimate_cost(request, method, work_of(request, method, together, busiest, staged));
 }
 
 std::vector<Candidate> Plan::candidates() const {
@@ -91,8 +91,8 @@ std::vector<Candidate> Plan::candidates() const {
   for (const Option& option : priced_options(request, staged, Method::kAuto)) {
     Request sized = request;
     take_sizes(sized.tuning, {option});
-    const FileDomains domains_then(together, sized.sharing.ranks(), sized.tuning);
-    all.push_back({option, total_cost(sized, option.method, domains_then, staged, together)});
+    const FileDomains domains_then(together, sized.decomposition.ranks(), sized.tuning);
+    all.push_back({option, count_total(sized, option.method, domains_then, staged, together)});
   }
   return all;
 }

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "plan/choose.h"
-#include "plan/cost.h"
 #include "plan/file_domains.h"
+#include "plan/io_counts.h"
 #include "plan/request.h"
 
 namespace swath {
 
 struct Candidate {
   Option option;
-  TotalCost cost;
+  TotalIoCounts cost;
 };
 
 struct Plan {
@@ -26,10 +26,10 @@ struct Plan {
   Runs runs;
 
   // What `method` costs `rank`, computed when asked: a plan holds nothing that grows with ranks or regions.
-  Cost cost(Method of_method, int rank) const;
+  IoCounts cost(Method of_method, int rank) const;
   int64_t local_bytes(int rank) const;
   // Seconds of the rank that has most to do, by the method chosen. Computed when asked.
-  Price price() const;
+  CostEstimate price() const;
   // All methods, for `explain`: what the choice was made from. Computed when asked.
   std::vector<Candidate> candidates() const;
 };

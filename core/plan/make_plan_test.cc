@@ -24,7 +24,7 @@ using Kind = DimensionRule::Kind;
 
 constexpr Method kMethods[] = {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
 
-std::string text_of(const Cost& cost) {
+std::string text_of(const IoCounts& cost) {
   return "reads " + std::to_string(cost.read_requests) + " of " + std::to_string(cost.read_bytes) + " bytes, writes " +
          std::to_string(cost.write_requests) + " of " + std::to_string(cost.written_bytes) + ", exchanged " +
          std::to_string(cost.exchanged_bytes) + ", locks " + std::to_string(cost.locks) +
@@ -56,19 +56,19 @@ std::vector<std::vector<int64_t>> windows_of(const std::vector<int64_t>& offsets
   return windows;
 }
 
-void add(Cost& cost, Direction direction, int64_t requests, int64_t bytes) {
+void add(IoCounts& cost, Direction direction, int64_t requests, int64_t bytes) {
   (direction == Direction::kRead ? cost.read_requests : cost.write_requests) += requests;
   (direction == Direction::kRead ? cost.read_bytes : cost.written_bytes) += bytes;
 }
 
-void add_sieved_write(Cost& cost, int64_t span, bool has_holes) {
+void add_sieved_write(IoCounts& cost, int64_t span, bool has_holes) {
   if (has_holes) add(cost, Direction::kRead, 1, span);
   add(cost, Direction::kWrite, 1, span);
   ++cost.locks;
 }
 
-Cost plain_sieve(const RequestCase& given, const Request& request, int rank) {
-  Cost cost;
+IoCounts plain_sieve(const RequestCase& given, const Request& request, int rank) {
+  IoCounts cost;
   const int64_t element_bytes = given.file.element_bytes;
   const auto offsets = testing::sorted_offsets(given.ranks[static_cast<size_t>(rank)]);
   for (const auto& window : windows_of(offsets, 0, INT64_MAX, request.tuning.sieve_bytes)) {
@@ -82,8 +82,8 @@ Cost plain_sieve(const RequestCase& given, const Request& request, int rank) {
   return cost;
 }
 
-Cost plain_two_phase(const RequestCase& given, const Plan& plan, int rank) {
-  Cost cost;
+IoCounts plain_two_phase(const RequestCase& given, const Plan& plan, int rank) {
+  IoCounts cost;
   const Tuning& tuning = plan.request.tuning;
   const int64_t element_bytes = given.file.element_bytes;
   const auto mine = testing::sorted_offsets(given.ranks[static_cast<size_t>(rank)]);
@@ -118,12 +118,12 @@ Cost plain_two_phase(const RequestCase& given, const Plan& plan, int rank) {
   return cost;
 }
 
-Cost plain_cost(const RequestCase& given, const Plan& plan, Method method, int rank) {
+IoCounts count_plain(const RequestCase& given, const Plan& plan, Method method, int rank) {
   if (method == Method::kSieve) return plain_sieve(given, plan.request, rank);
   if (method == Method::kTwoPhase) return plain_two_phase(given, plan, rank);
   const auto list = testing::in_visit_order(given.file, given.ranks[static_cast<size_t>(rank)]);
   const int64_t element_bytes = given.file.element_bytes;
-  Cost cost;
+  IoCounts cost;
   add(cost, plan.request.direction, count_runs(list, element_bytes, method == Method::kDirect),
       std::ssize(list) * element_bytes);
   return cost;
@@ -138,9 +138,9 @@ TEST(MakePlan, CostsAreThoseOfThePlainList) {
     const Plan plan = make_plan(given.request(direction, Method::kAuto, testing::random_tuning(random)));
     SCOPED_TRACE(given.text);
     for (const Method method : kMethods) {
-      for (int rank = 0; rank < given.sharing.ranks(); ++rank) {
-        EXPECT_EQ(text_of(plan.cost(method, rank)), text_of(plain_cost(given, plan, method, rank)))
-            << to_string(method) << " of rank " << rank << " of " << given.sharing.ranks()
+      for (int rank = 0; rank < given.decomposition.ranks(); ++rank) {
+        EXPECT_EQ(text_of(plan.cost(method, rank)), text_of(count_plain(given, plan, method, rank)))
+            << to_string(method) << " of rank " << rank << " of " << given.decomposition.ranks()
             << (direction == Direction::kRead ? " reads" : " writes");
       }
     }
@@ -154,7 +154,7 @@ TEST(MakePlan, RunsAndLocalBytesAreThoseOfThePlainList) {
     const Plan plan = make_plan(given.request(Direction::kRead));
     SCOPED_TRACE(given.text);
     int64_t runs = 0, bytes_max = 0;
-    for (int rank = 0; rank < given.sharing.ranks(); ++rank) {
+    for (int rank = 0; rank < given.decomposition.ranks(); ++rank) {
       const auto list = testing::in_visit_order(given.file, given.ranks[static_cast<size_t>(rank)]);
       const int64_t bytes = std::ssize(list) * given.file.element_bytes;
       runs += count_runs(list, given.file.element_bytes, true);
@@ -191,10 +191,10 @@ TEST(MakePlan, CandidatesAreTheSumsOverTheRanks) {
     const auto candidates = plan.candidates();
     ASSERT_EQ(candidates.size(), std::size(kMethods));
     for (size_t m = 0; m < candidates.size(); ++m) {
-      Cost total;
+      IoCounts total;
       int64_t buffer_bytes_max = 0;
-      for (int rank = 0; rank < given.sharing.ranks(); ++rank) {
-        const Cost cost = plan.cost(kMethods[m], rank);
+      for (int rank = 0; rank < given.decomposition.ranks(); ++rank) {
+        const IoCounts cost = plan.cost(kMethods[m], rank);
         total += cost;
         buffer_bytes_max = std::max(buffer_bytes_max, cost.buffer_bytes);
       }
@@ -207,25 +207,26 @@ TEST(MakePlan, CandidatesAreTheSumsOverTheRanks) {
 
 // ---- Cuts, and counts that are too large to be made one by one ------------------------------------------------------
 
-Request of_rows(const Shape& shape, int64_t element_bytes, Sharing sharing, Direction direction = Direction::kRead) {
+Request of_rows(const Shape& shape, int64_t element_bytes, Decomposition decomposition,
+                Direction direction = Direction::kRead) {
   std::vector<int> order(shape.size());
   std::iota(order.begin(), order.end(), 0);
   return {direction,
           std::make_shared<Layout>(Layout::ordered(shape, element_bytes, 0, order)),
-          std::move(sharing),
+          std::move(decomposition),
           Method::kAuto,
           {},
           false};
 }
 
 TEST(MakePlan, LongRunsAreCutAtTheLargestRequestAndBouncedOnesAtTheirBuffer) {
-  Request contiguous = of_rows({1000}, 8, Sharing::alone(select_all({1000})));
+  Request contiguous = of_rows({1000}, 8, Decomposition::alone(select_all({1000})));
   contiguous.tuning.request_bytes_max = 3000;  // 375 elements
   EXPECT_EQ(make_plan(contiguous).cost(Method::kDirect, 0).read_requests, 3);
   EXPECT_EQ(make_plan(contiguous).cost(Method::kDirect, 0).buffer_bytes, 0);
 
   // F order in the file, C order in memory: one run of the file, scattered memory.
-  Request turned = of_rows({100, 10}, 8, Sharing::alone(select_all({100, 10})));
+  Request turned = of_rows({100, 10}, 8, Decomposition::alone(select_all({100, 10})));
   turned.layout = std::make_shared<Layout>(Layout::ordered({100, 10}, 8, 0, {1, 0}));
   turned.tuning.bounce_bytes = 1001;  // 125 elements
   EXPECT_EQ(make_plan(turned).cost(Method::kDirect, 0).read_requests, 8);
@@ -234,9 +235,9 @@ TEST(MakePlan, LongRunsAreCutAtTheLargestRequestAndBouncedOnesAtTheirBuffer) {
 TEST(MakePlan, TooManyWindowsAreEstimatedAndSaySo) {
   // A page of every MiB of a TiB: 262,144 windows of 4 MiB, in each 4 pages, the last ending 1 MiB - 4 KiB before it.
   const int64_t pages = int64_t{1} << 28;
-  Request sparse = of_rows({pages}, 4096, Sharing::alone({{0, 256, pages / 256, false}}));
+  Request sparse = of_rows({pages}, 4096, Decomposition::alone({{0, 256, pages / 256, false}}));
   sparse.asked_tuning.sieve_bytes = true;
-  const Cost cost = sieve_cost(sparse, access_of(sparse, 0));
+  const IoCounts cost = count_sieve(sparse, access_of(sparse, 0));
   EXPECT_FALSE(cost.exact);
   const int64_t windows = int64_t{1} << 18;
   EXPECT_EQ(cost.read_requests, windows);
@@ -255,7 +256,7 @@ TEST(MakePlan, StripesMultiplyTheRequestsByEquationOne) {
 TEST(MakePlan, TenThousandRanksPlan) {
   const Shape shape = {10'000, 10'000};
   const Distribution blocks({{Kind::kBlock, 0}, {Kind::kBlock, 0}}, {100, 100});
-  const Plan plan = make_plan(of_rows(shape, 8, Sharing::distributed(blocks, select_all(shape), 10'000)));
+  const Plan plan = make_plan(of_rows(shape, 8, Decomposition::distributed(blocks, select_all(shape), 10'000)));
   EXPECT_EQ(plan.runs.count, 10'000 * 100);
   EXPECT_EQ(plan.runs.bytes_max, 800);
   EXPECT_EQ(plan.runs.bytes, 800'000'000);
@@ -293,52 +294,52 @@ void expect_refused(const Action& action, const std::string& message) {
   }
 }
 
-TEST(SharingErrors, AGridWithMorePlacesThanRanks) {
+TEST(DecompositionErrors, AGridWithMorePlacesThanRanks) {
   const Distribution blocks({{Kind::kBlock, 0}, {Kind::kBlock, 0}}, {2, 3});
-  expect_refused([&] { Sharing::distributed(blocks, select_all({10, 10}), 4); },
+  expect_refused([&] { Decomposition::distributed(blocks, select_all({10, 10}), 4); },
                  "distribution (block, block) over grid (2, 3) needs 6 ranks, there are 4; give a smaller grid or "
                  "start more ranks");
 }
 
-TEST(SharingErrors, ADistributionOfOtherDimensions) {
+TEST(DecompositionErrors, ADistributionOfOtherDimensions) {
   const Distribution blocks({{Kind::kBlock, 0}}, {2});
-  expect_refused([&] { Sharing::distributed(blocks, select_all({10, 10}), 4); },
+  expect_refused([&] { Decomposition::distributed(blocks, select_all({10, 10}), 4); },
                  "distribution (block) over grid (2) has 1 dimensions, the (selected) array (10, 10) has 2");
 }
 
-TEST(SharingErrors, ABoxThatReachesOutOfTheArray) {
-  expect_refused([] { Sharing::boxes({{}, {{{0, 2}, {4, 7}}}}, {4, 6}); },
+TEST(DecompositionErrors, ABoxThatReachesOutOfTheArray) {
+  expect_refused([] { Decomposition::boxes({{}, {{{0, 2}, {4, 7}}}}, {4, 6}); },
                  "rank 1: box (0, 2) to (4, 7): dimension 1 must lie within [0, 6) with start <= stop");
-  expect_refused([] { Sharing::boxes({{{{3}, {2}}}}, {4}); },
+  expect_refused([] { Decomposition::boxes({{{{3}, {2}}}}, {4}); },
                  "rank 0: box (3,) to (2,): dimension 0 must lie within [0, 4) with start <= stop");
 }
 
-TEST(SharingErrors, ABoxOfOtherDimensions) {
-  expect_refused([] { Sharing::boxes({{{{0}, {4}}}}, {4, 6}); },
+TEST(DecompositionErrors, ABoxOfOtherDimensions) {
+  expect_refused([] { Decomposition::boxes({{{{0}, {4}}}}, {4, 6}); },
                  "rank 0: box (0,) to (4,): expected corners of 2 dimensions");
 }
 
-Sharing overlapping_boxes() {
-  return Sharing::boxes({{{{0, 0}, {3, 4}}}, {{{4, 0}, {6, 6}}, {{2, 3}, {4, 6}}}}, {6, 6});
+Decomposition overlapping_boxes() {
+  return Decomposition::boxes({{{{0, 0}, {3, 4}}}, {{{4, 0}, {6, 6}}, {{2, 3}, {4, 6}}}}, {6, 6});
 }
 
-TEST(SharingErrors, BoxesThatOverlapAreRefusedOnWrite) {
+TEST(DecompositionErrors, BoxesThatOverlapAreRefusedOnWrite) {
   expect_refused([] { make_plan(of_rows({6, 6}, 8, overlapping_boxes(), Direction::kWrite)); },
                  "write of boxes: rank 0's box (0, 0) to (3, 4) and rank 1's box (2, 3) to (4, 6) share elements; each "
                  "element must be written once (pass views without the ghost cells)");
 }
 
-TEST(SharingErrors, BoxesThatOverlapAreReadByBoth) {
+TEST(DecompositionErrors, BoxesThatOverlapAreReadByBoth) {
   EXPECT_EQ(make_plan(of_rows({6, 6}, 8, overlapping_boxes())).runs.bytes, (12 + 12 + 6) * 8);
 }
 
-TEST(SharingErrors, BoxesThatTouchOrAreEmptyShareNothing) {
-  const Sharing boxes =
-      Sharing::boxes({{{{0, 0}, {3, 3}}}, {{{0, 3}, {3, 6}}, {{1, 1}, {1, 5}}}, {{{3, 0}, {6, 6}}}}, {6, 6});
+TEST(DecompositionErrors, BoxesThatTouchOrAreEmptyShareNothing) {
+  const Decomposition boxes =
+      Decomposition::boxes({{{{0, 0}, {3, 3}}}, {{{0, 3}, {3, 6}}, {{1, 1}, {1, 5}}}, {{{3, 0}, {6, 6}}}}, {6, 6});
   EXPECT_NO_THROW(make_plan(of_rows({6, 6}, 8, boxes, Direction::kWrite)));
 }
 
-TEST(SharingErrors, OverlapIsFoundWhereverItIs) {
+TEST(DecompositionErrors, OverlapIsFoundWhereverItIs) {
   Random random(4);
   int overlaps = 0;
   for (int i = 0; i < 500; ++i) {
@@ -353,12 +354,12 @@ TEST(SharingErrors, OverlapIsFoundWhereverItIs) {
         }
       }
     }
-    const Sharing sharing = Sharing::boxes(boxes, shape);
+    const Decomposition decomposition = Decomposition::boxes(boxes, shape);
     if (*std::max_element(writers.begin(), writers.end()) > 1) {
       ++overlaps;
-      EXPECT_THROW(sharing.check_written_once(), Error);
+      EXPECT_THROW(decomposition.check_written_once(), Error);
     } else {
-      EXPECT_NO_THROW(sharing.check_written_once());
+      EXPECT_NO_THROW(decomposition.check_written_once());
     }
   }
   EXPECT_GT(overlaps, 25);

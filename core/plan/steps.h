@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "engine/engine.h"
 #include "layout/access.h"
 #include "plan/request.h"
+#include "store/engine.h"
 
 namespace swath {
 

@@ -23,16 +23,16 @@ struct PartCase {
 struct RequestCase {
   FilePlaces file;
   std::shared_ptr<const Layout> layout;
-  Sharing sharing = Sharing::alone({});
+  Decomposition decomposition = Decomposition::alone({});
   std::vector<std::vector<PartCase>> ranks;
-  std::vector<PartCase> together;  // the parts that Sharing::together() has
+  std::vector<PartCase> together;  // the parts that Decomposition::together() has
   std::string text;
 
   Request request(Direction direction, Method method = Method::kAuto, const Tuning& tuning = {}) const {
     Request made;
     made.direction = direction;
     made.layout = layout;
-    made.sharing = sharing;
+    made.decomposition = decomposition;
     made.method = method;
     made.tuning = tuning;
     made.asked_tuning = {true, true, true, true};
@@ -139,7 +139,7 @@ struct CaseOptions {
 inline void share_as_boxes(Random& random, RequestCase& given, const CaseOptions& options) {
   const int ranks = static_cast<int>(random.between(1, options.ranks_max));
   const auto boxes = random_boxes(random, given.file.shape, ranks, options.overlapping_boxes);
-  given.sharing = Sharing::boxes(boxes, given.file.shape);
+  given.decomposition = Decomposition::boxes(boxes, given.file.shape);
   for (const auto& boxes_here : boxes) {
     given.ranks.emplace_back();
     for (const auto& box : boxes_here) {
@@ -169,14 +169,14 @@ inline void share_as_distribution(Random& random, RequestCase& given, const Sele
   given.text += " " + distribution.to_string() + " of ranks " + text_of(distribution.ranks());
   if (random.chance(15)) {
     const auto rank = static_cast<int>(random.between(0, distribution.highest_rank() + 1));
-    given.sharing = Sharing::share_of(distribution, selection, rank);
+    given.decomposition = Decomposition::share_of(distribution, selection, rank);
     given.ranks = {{share_of_rank(rank)}};
     given.together = given.ranks[0];
     given.text += " share of rank " + std::to_string(rank);
     return;
   }
   const auto ranks = static_cast<int>(random.between(distribution.highest_rank() + 1, options.ranks_max));
-  given.sharing = Sharing::distributed(distribution, selection, ranks);
+  given.decomposition = Decomposition::distributed(distribution, selection, ranks);
   for (int rank = 0; rank < ranks; ++rank) given.ranks.push_back({share_of_rank(rank)});
   given.together = {part_case(random, given.file, selection, selection, all_positions(selected),
                               selected_part(selection, element_bytes), false)};
@@ -201,7 +201,7 @@ inline RequestCase random_request(Random& random, const CaseOptions& options) {
     share_as_distribution(random, given, selection, options);
     return given;
   }
-  given.sharing = Sharing::alone(selection);
+  given.decomposition = Decomposition::alone(selection);
   given.together = {part_case(random, given.file, selection, selection, all_positions(selected_shape(selection)),
                               selected_part(selection, element_bytes), options.strided_memory)};
   given.ranks = {given.together};

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "engine/open_file.h"
-#include "engine/request.h"
+#include "store/open_file.h"
+#include "store/request.h"
 
 namespace swath {
 namespace {

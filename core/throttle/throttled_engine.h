@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/background.h"
-#include "engine/engine.h"
+#include "store/background.h"
+#include "store/engine.h"
 #include "throttle/tokens.h"
 
 namespace swath {

@@ -22,7 +22,7 @@
 #include "base/descriptor.h"
 #include "base/fork.h"
 #include "base/shared_memory.h"
-#include "engine/engine.h"
+#include "store/engine.h"
 #include "throttle/controller.h"
 
 namespace swath {

@@ -77,7 +77,7 @@ class Again {
   static swath::LocalMemory memory_of(const swath::Plan& plan, int rank, const nb::handle& array) {
     nb::list arrays;
     arrays.append(array);
-    return ::memory_of(plan.request.sharing, rank, plan.request.layout->element_bytes(), arrays);
+    return ::memory_of(plan.request.decomposition, rank, plan.request.layout->element_bytes(), arrays);
   }
 
   const Placed place_;
@@ -112,7 +112,8 @@ void bind_again(nb::module_& m) {
       "read_then_agree",
       [](const swath::Plan& plan, const std::string& asked, const swath::Note& note, const nb::list& arrays,
          const nb::bytes& fill, Comm& comm, SharedEngine& shared) {
-        const auto memory = memory_of(plan.request.sharing, comm.rank(), plan.request.layout->element_bytes(), arrays);
+        const auto memory =
+            memory_of(plan.request.decomposition, comm.rank(), plan.request.layout->element_bytes(), arrays);
         const std::span element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
         const Interruptible interruptible(comm);
         const auto engine = shared.lease();

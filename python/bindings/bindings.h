@@ -66,5 +66,5 @@ class Place {
 };
 
 // A rank's parts and where they are. `arrays`: ndarrays, one a part, which the caller keeps alive.
-swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t element_bytes,
+swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank, int64_t element_bytes,
                              const nanobind::list& arrays);

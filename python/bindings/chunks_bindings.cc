@@ -18,8 +18,8 @@
 #include "chunks/chunks.h"
 #include "chunks/codec.h"
 #include "chunks/stored_chunks.h"
-#include "engine/open_file.h"
 #include "method/run.h"
+#include "store/open_file.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -149,37 +149,37 @@ void bind_chunks(nb::module_& m) {
 
   m.def(
       "read_chunks",
-      [](const CodedArray& array, const swath::Sharing& sharing, int rank, const nb::list& arrays,
+      [](const CodedArray& array, const swath::Decomposition& decomposition, int rank, const nb::list& arrays,
          int64_t buffer_bytes_max, int ranks_of_node, bool is_alone, swath::Progress* watched) {
-        const auto memory = memory_of(sharing, rank, array.element_bytes, arrays);
+        const auto memory = memory_of(decomposition, rank, array.element_bytes, arrays);
         watch(watched, array, memory);
         const auto options = options_of(buffer_bytes_max, ranks_of_node, watched);
         const Interruptible interruptible(is_alone);
         return swath::read_chunks(array, {memory.parts, memory.addresses}, options);
       },
-      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "buffer_bytes_max"_a, "ranks_of_node"_a, "is_alone"_a,
+      "array"_a, "decomposition"_a, "rank"_a, "arrays"_a, "buffer_bytes_max"_a, "ranks_of_node"_a, "is_alone"_a,
       "progress"_a.none() = nb::none());
   m.def(
       "touched_units",
-      [](const CodedArray& array, const swath::Sharing& sharing, int rank) {
+      [](const CodedArray& array, const swath::Decomposition& decomposition, int rank) {
         nb::gil_scoped_release release;
-        auto units = swath::touched_units(array, sharing, rank);
+        auto units = swath::touched_units(array, decomposition, rank);
         return std::make_tuple(std::move(units.own), std::move(units.shared));
       },
-      "array"_a, "sharing"_a, "rank"_a, "(Units that are this rank's alone, units that others write, too).");
+      "array"_a, "decomposition"_a, "rank"_a, "(Units that are this rank's alone, units that others write, too).");
   m.def(
       "write_chunks",
-      [](const CodedArray& array, const swath::Sharing& sharing, int rank, const nb::list& arrays,
+      [](const CodedArray& array, const swath::Decomposition& decomposition, int rank, const nb::list& arrays,
          const std::vector<int64_t>& units, int64_t buffer_bytes_max, int ranks_of_node, bool is_alone,
          swath::Progress* watched) {
-        const auto memory = memory_of(sharing, rank, array.element_bytes, arrays);
+        const auto memory = memory_of(decomposition, rank, array.element_bytes, arrays);
         if (watched != nullptr && watched->bytes_total == 0) watch(watched, array, memory);
         const auto options = options_of(buffer_bytes_max, ranks_of_node, watched);
         const Interruptible interruptible(is_alone);
         return swath::write_chunks(array, {memory.parts, memory.addresses}, units, options);
       },
-      "array"_a, "sharing"_a, "rank"_a, "arrays"_a, "units"_a, "buffer_bytes_max"_a, "ranks_of_node"_a, "is_alone"_a,
-      "progress"_a.none() = nb::none());
+      "array"_a, "decomposition"_a, "rank"_a, "arrays"_a, "units"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
+      "is_alone"_a, "progress"_a.none() = nb::none());
   m.def(
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,
       "Raises UnsupportedError for a codec that this build has not.");

@@ -25,13 +25,13 @@
 #include "comm/agreement.h"
 #include "comm/comm.h"
 #include "comm/simulated.h"
-#include "engine/engine.h"
 #include "layout/copy.h"
 #include "method/again.h"
 #include "method/run.h"
 #include "method/shared_engine.h"
 #include "plan/explain.h"
 #include "plan/make_plan.h"
+#include "store/engine.h"
 #include "throttle/throttled_engine.h"
 
 namespace nb = nanobind;
@@ -134,26 +134,28 @@ swath::Selection selection_of(const SelectionTuples& tuples) {
 
 using Corners = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
 
-swath::Sharing sharing_of_boxes(const std::vector<std::vector<Corners>>& boxes_of_rank, const swath::Shape& shape) {
+swath::Decomposition decomposition_of_boxes(const std::vector<std::vector<Corners>>& boxes_of_rank,
+                                            const swath::Shape& shape) {
   std::vector<std::vector<swath::Box>> boxes;
   for (const auto& of_rank : boxes_of_rank) {
     auto& list = boxes.emplace_back();
     for (const auto& [begin, end] : of_rank) list.push_back({begin, end});
   }
-  return swath::Sharing::boxes(std::move(boxes), shape);
+  return swath::Decomposition::boxes(std::move(boxes), shape);
 }
 
 }  // namespace
 
-swath::LocalMemory memory_of(const swath::Sharing& sharing, int rank, int64_t element_bytes, const nb::list& arrays) {
+swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank, int64_t element_bytes,
+                             const nb::list& arrays) {
   swath::LocalMemory memory;
-  memory.parts = sharing.parts(rank, element_bytes);
+  memory.parts = decomposition.parts(rank, element_bytes);
   if (memory.parts.size() != arrays.size()) {
     throw Error(ErrorKind::kInternal, "one array a part is needed");
   }
   for (size_t i = 0; i < arrays.size(); ++i) {
     const Place place(arrays[i]);
-    swath::place_in_memory(memory.parts[i], sharing.selection(), place.strides());
+    swath::place_in_memory(memory.parts[i], decomposition.selection(), place.strides());
     memory.addresses.push_back(place.address());
   }
   return memory;
@@ -172,7 +174,7 @@ std::vector<swath::CopyLevel> levels_between(const std::vector<int64_t>& shape, 
   return levels;
 }
 
-nb::dict cost_dict(const swath::Cost& cost) {
+nb::dict io_counts_dict(const swath::IoCounts& cost) {
   nb::dict dict;
   dict["requests"] = cost.requests();
   dict["read_requests"] = cost.read_requests;
@@ -186,7 +188,7 @@ nb::dict cost_dict(const swath::Cost& cost) {
   return dict;
 }
 
-nb::dict price_dict(const swath::Price& price) {
+nb::dict cost_estimate_dict(const swath::CostEstimate& price) {
   nb::dict dict;
   dict["seconds"] = price.seconds();
   dict["transfer"] = price.transfer;
@@ -363,21 +365,21 @@ NB_MODULE(_core, m) {
       .def_prop_ro("has_absent_chunks", &swath::Layout::has_absent_chunks)
       .def("__str__", &swath::Layout::to_string);
 
-  nb::class_<swath::Sharing>(m, "Sharing", "Whose elements are whose.")
+  nb::class_<swath::Decomposition>(m, "Decomposition", "Whose elements are whose.")
       .def_static("distributed",
                   [](const swath::Distribution& distribution, const SelectionTuples& selection, int ranks) {
-                    return swath::Sharing::distributed(distribution, selection_of(selection), ranks);
+                    return swath::Decomposition::distributed(distribution, selection_of(selection), ranks);
                   })
       .def_static("share_of",
                   [](const swath::Distribution& distribution, const SelectionTuples& selection, int rank) {
-                    return swath::Sharing::share_of(distribution, selection_of(selection), rank);
+                    return swath::Decomposition::share_of(distribution, selection_of(selection), rank);
                   })
       .def_static("alone",
-                  [](const SelectionTuples& selection) { return swath::Sharing::alone(selection_of(selection)); })
-      .def_static("boxes", &sharing_of_boxes)
-      .def_prop_ro("ranks", &swath::Sharing::ranks)
-      .def("check_written_once", &swath::Sharing::check_written_once)
-      .def("__str__", &swath::Sharing::to_string);
+                  [](const SelectionTuples& selection) { return swath::Decomposition::alone(selection_of(selection)); })
+      .def_static("boxes", &decomposition_of_boxes)
+      .def_prop_ro("ranks", &swath::Decomposition::ranks)
+      .def("check_written_once", &swath::Decomposition::check_written_once)
+      .def("__str__", &swath::Decomposition::to_string);
 
   nb::class_<swath::Plan>(m, "Plan")
       .def_prop_ro("method", [](const swath::Plan& plan) { return swath::to_string(plan.method); })
@@ -385,8 +387,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro(
           "direction",
           [](const swath::Plan& plan) { return plan.request.direction == swath::Direction::kRead ? "read" : "write"; })
-      .def_prop_ro("ranks", [](const swath::Plan& plan) { return plan.request.sharing.ranks(); })
-      .def_prop_ro("sharing", [](const swath::Plan& plan) { return plan.request.sharing.to_string(); })
+      .def_prop_ro("ranks", [](const swath::Plan& plan) { return plan.request.decomposition.ranks(); })
+      .def_prop_ro("decomposition", [](const swath::Plan& plan) { return plan.request.decomposition.to_string(); })
       .def_prop_ro("layout", [](const swath::Plan& plan) { return plan.request.layout->to_string(); })
       .def_prop_ro("domains",
                    [](const swath::Plan& plan) {
@@ -408,19 +410,19 @@ NB_MODULE(_core, m) {
       .def(
           "cost",
           [](const swath::Plan& plan, const std::string& method, int rank) {
-            return cost_dict(plan.cost(method_named(method), rank));
+            return io_counts_dict(plan.cost(method_named(method), rank));
           },
           "method"_a, "rank"_a)
-      .def_prop_ro("price", [](const swath::Plan& plan) { return price_dict(plan.price()); })
+      .def_prop_ro("price", [](const swath::Plan& plan) { return cost_estimate_dict(plan.price()); })
       .def_prop_ro("seconds", [](const swath::Plan& plan) { return plan.price().seconds(); })
       .def_prop_ro("tuning", [](const swath::Plan& plan) { return tuning_dict(plan.request.tuning); })
       .def("candidates",
            [](const swath::Plan& plan) {
              nb::dict dict;
              for (const auto& candidate : plan.candidates()) {
-               nb::dict cost = cost_dict(candidate.cost.sum);
+               nb::dict cost = io_counts_dict(candidate.cost.sum);
                cost["buffer_bytes_max"] = candidate.cost.buffer_bytes_max;
-               cost["price"] = price_dict(candidate.option.price);
+               cost["price"] = cost_estimate_dict(candidate.option.price);
                cost["tuning"] = tuning_dict(candidate.option.tuning);
                dict[swath::to_string(candidate.option.method).c_str()] = cost;
              }
@@ -430,13 +432,14 @@ NB_MODULE(_core, m) {
 
   m.def(
       "make_plan",
-      [](bool write, std::shared_ptr<swath::Layout> layout, const swath::Sharing& sharing, const std::string& method,
-         const TuningPairs& tuning, bool messages, std::shared_ptr<swath::Profile> profile, double cached,
-         int64_t memory_block_bytes, int64_t memory_span_bytes, int ranks_of_node, bool synced, bool shows_cache) {
+      [](bool write, std::shared_ptr<swath::Layout> layout, const swath::Decomposition& decomposition,
+         const std::string& method, const TuningPairs& tuning, bool messages, std::shared_ptr<swath::Profile> profile,
+         double cached, int64_t memory_block_bytes, int64_t memory_span_bytes, int ranks_of_node, bool synced,
+         bool shows_cache) {
         swath::Request request;
         request.direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
         request.layout = std::move(layout);
-        request.sharing = sharing;
+        request.decomposition = decomposition;
         request.method = method_named(method);
         set_tuning(request, tuning);
         request.messages = messages;
@@ -449,7 +452,7 @@ NB_MODULE(_core, m) {
         request.shows_cache = shows_cache;
         return swath::make_plan(std::move(request));
       },
-      "write"_a, "layout"_a, "sharing"_a, "method"_a = "auto", "tuning"_a = TuningPairs(), "messages"_a = false,
+      "write"_a, "layout"_a, "decomposition"_a, "method"_a = "auto", "tuning"_a = TuningPairs(), "messages"_a = false,
       "profile"_a.none() = nb::none(), "cached"_a = 1.0, "memory_block_bytes"_a = 0, "memory_span_bytes"_a = 0,
       "ranks_of_node"_a = 0, "synced"_a = false, "shows_cache"_a = false);
 
@@ -463,9 +466,9 @@ NB_MODULE(_core, m) {
       "method"_a, "tuning"_a, "Raises ArgumentError for a method or tuning that is not known.");
   m.def(
       "memory_block",
-      [](const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing, int rank,
+      [](const std::shared_ptr<swath::Layout>& layout, const swath::Decomposition& decomposition, int rank,
          const nb::list& arrays) {
-        const auto memory = memory_of(sharing, rank, layout->element_bytes(), arrays);
+        const auto memory = memory_of(decomposition, rank, layout->element_bytes(), arrays);
         int64_t block = 0;
         swath::Access(*layout, memory.parts).visit_all([&](const swath::Slice& slice) {
           const int64_t dense = slice.regions.dense_positions() * slice.regions.element_bytes();
@@ -473,7 +476,7 @@ NB_MODULE(_core, m) {
         });
         return block;
       },
-      "layout"_a, "sharing"_a, "rank"_a, "arrays"_a,
+      "layout"_a, "decomposition"_a, "rank"_a, "arrays"_a,
       "Bytes of the smallest piece of memory that is contiguous in the order of the file; 0 of an empty share.");
   nb::class_<SharedEngine>(m, "Engine", "One open file and one way of moving its bytes, for any number of threads.")
       .def_prop_ro("name", [](SharedEngine& shared) { return shared.lease()->name(); })
@@ -484,10 +487,11 @@ NB_MODULE(_core, m) {
           "Whether what is in the page cache can be looked at instead of copied.")
       .def(
           "cached_steps",
-          [](SharedEngine& shared, const std::shared_ptr<swath::Layout>& layout, const swath::Sharing& sharing) {
-            return swath::cached_steps(*shared.lease(), *layout, sharing);
+          [](SharedEngine& shared, const std::shared_ptr<swath::Layout>& layout,
+             const swath::Decomposition& decomposition) {
+            return swath::cached_steps(*shared.lease(), *layout, decomposition);
           },
-          "layout"_a, "sharing"_a,
+          "layout"_a, "decomposition"_a,
           "How many of CACHED_STEPS are in the page cache, between the first byte that any rank touches and the last; "
           "all where that is not known.")
       .def(
@@ -586,7 +590,7 @@ NB_MODULE(_core, m) {
       [](const swath::Plan& plan, Comm& comm, SharedEngine& shared, const nb::list& arrays, const nb::bytes& fill,
          swath::Progress* watched) {
         const swath::Layout& layout = *plan.request.layout;
-        const auto memory = memory_of(plan.request.sharing, comm.rank(), layout.element_bytes(), arrays);
+        const auto memory = memory_of(plan.request.decomposition, comm.rank(), layout.element_bytes(), arrays);
         const std::span fill_element(reinterpret_cast<const std::byte*>(fill.c_str()), fill.size());
         swath::Progress unwatched;
         const Interruptible interruptible(comm);
@@ -606,7 +610,7 @@ NB_MODULE(_core, m) {
 
   m.def(
       "redistribute",
-      [](int64_t element_bytes, const swath::Sharing& from, const swath::Sharing& to, Comm& comm,
+      [](int64_t element_bytes, const swath::Decomposition& from, const swath::Decomposition& to, Comm& comm,
          const nb::list& source, const nb::list& target, swath::Progress* watched) {
         const auto before = memory_of(from, comm.rank(), element_bytes, source);
         const auto after = memory_of(to, comm.rank(), element_bytes, target);
@@ -615,6 +619,6 @@ NB_MODULE(_core, m) {
         return swath::redistribute(element_bytes, from, to, comm, before, after, {},
                                    watched == nullptr ? unwatched : *watched);
       },
-      "element_bytes"_a, "source_sharing"_a, "target_sharing"_a, "comm"_a, "source"_a, "target"_a,
+      "element_bytes"_a, "source_decomposition"_a, "target_decomposition"_a, "comm"_a, "source"_a, "target"_a,
       "progress"_a.none() = nb::none());
 }

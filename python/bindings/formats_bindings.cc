@@ -19,8 +19,8 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "bindings.h"
-#include "engine/open_file.h"
 #include "formats/netcdf_classic.h"
+#include "store/open_file.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

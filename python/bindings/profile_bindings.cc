@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "bindings.h"
-#include "plan/price.h"
+#include "plan/cost_estimate.h"
 #include "plan/profile.h"
 
 namespace nb = nanobind;

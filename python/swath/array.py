@@ -590,7 +590,7 @@ class Array:
         reason = layout.reason if isinstance(layout, LibraryLayout) else str(layout)
         if kind is LibraryPlan and self._coded is not None:
             reason = f"compressed chunks are written by the library: {reason}"
-        return kind(self._title(), operation.direction, operation.sharing.ranks, reason)
+        return kind(self._title(), operation.direction, operation.decomposition.ranks, reason)
 
     def _covers_all(self, prepared: Prepared) -> bool:
         """Whether the operation writes every element of the array."""

@@ -43,7 +43,7 @@ class CodedAccess:
         """Collective. Moves this rank's parts, with as many threads as it has cores (shared with `ranks_of_node`)."""
         memory = dict(operation.tuning).get("chunk_buffer_bytes", 0)
         is_alone = ranks.size == 1
-        arguments = (self._array, operation.sharing, operation.rank_of_sharing, parts)
+        arguments = (self._array, operation.decomposition, operation.rank_of_decomposition, parts)
         with progress.watching(f"{operation.direction} {self._path}", ranks.rank) as watched:
             if operation.direction == "read":
                 return ranks.together(

@@ -64,7 +64,7 @@ class Operation:
     Attributes:
         rank: whose share.
         local_shapes: the shape of each of this rank's parts in memory.
-        sharing: the core's; of boxes only after `set_boxes`.
+        decomposition: the core's; of boxes only after `set_boxes`.
 
     Raises:
         ArgumentError: as `Array.read` does.
@@ -95,7 +95,7 @@ class Operation:
         self.method = method
         self.tuning = tuning
         self.rank = own_rank if rank is None else rank
-        self.sharing: Any = None
+        self.decomposition: Any = None
         self._identity = identity or path
         self._asked = ""
         self._shape = shape
@@ -117,7 +117,7 @@ class Operation:
                     f"{where}: with a communicator of {ranks} ranks say who gets what: a swath.Distribution or "
                     "swath.Boxes (or a[...] for this rank alone)"
                 )
-            self.sharing = _core.Sharing.alone(selection)
+            self.decomposition = _core.Decomposition.alone(selection)
         else:
             raise ArgumentError(
                 f"{where}: expected a swath.Distribution or swath.Boxes, not {type(distribution).__name__}"
@@ -130,20 +130,20 @@ class Operation:
     def _share_distribution(self, distribution: Distribution, rank: int | None, ranks: int, where: str) -> None:
         if rank is not None:
             distribution.local_shape(selected_shape(self.selection), rank)
-            self.sharing = _core.Sharing.share_of(distribution._core, self.selection, rank)
+            self.decomposition = _core.Decomposition.share_of(distribution._core, self.selection, rank)
         elif ranks == 1 and distribution.size > 1:
             raise ArgumentError(
                 f"{where}: {distribution!r} is for {distribution.size} ranks, and this process is alone: say whose "
                 "share with rank=, or open the array with comm="
             )
         else:
-            self.sharing = _core.Sharing.distributed(distribution._core, self.selection, ranks)
+            self.decomposition = _core.Decomposition.distributed(distribution._core, self.selection, ranks)
 
     def set_boxes(self, boxes_of_rank: list[Any]) -> None:
         """The boxes of all ranks."""
-        self.sharing = _core.Sharing.boxes(boxes_of_rank, self._shape)
+        self.decomposition = _core.Decomposition.boxes(boxes_of_rank, self._shape)
         if self.direction == "write":
-            self.sharing.check_written_once()
+            self.decomposition.check_written_once()
 
     @property
     def asked(self) -> str:
@@ -182,9 +182,9 @@ class Operation:
         return [indices]
 
     @property
-    def rank_of_sharing(self) -> int:
-        """Which of the sharing's ranks this one is."""
-        return min(self.rank, int(self.sharing.ranks) - 1)
+    def rank_of_decomposition(self) -> int:
+        """Which of the decomposition's ranks this one is."""
+        return min(self.rank, int(self.decomposition.ranks) - 1)
 
 
 def checked_tuning(tuning: Any) -> Tuning:

@@ -99,7 +99,7 @@ class Plan:
         return {
             "array": self._title,
             "direction": core.direction,
-            "distribution": core.sharing,
+            "distribution": core.decomposition,
             "layout": core.layout,
             "ranks": self.ranks,
             "bytes": core.bytes,

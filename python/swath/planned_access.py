@@ -79,7 +79,7 @@ class PlannedAccess:
         """What this rank knows of it; `is_alone`: the other ranks have no part in it."""
         block = span = 0
         if not all(part.flags.c_contiguous for part in parts):
-            block = _core.memory_block(self.layout, operation.sharing, operation.rank_of_sharing, parts)
+            block = _core.memory_block(self.layout, operation.decomposition, operation.rank_of_decomposition, parts)
             span = max(span_bytes(part) for part in parts)
         tells = is_alone or self._ranks.rank == 0
         steps = self._cached_steps(operation) if tells else 0
@@ -116,7 +116,7 @@ class PlannedAccess:
         return make(
             operation.direction == "write",
             self.layout,
-            operation.sharing,
+            operation.decomposition,
             operation.method,
             operation.tuning,
             ranks.exchange_messages,
@@ -124,7 +124,7 @@ class PlannedAccess:
             conditions.cached,
             conditions.memory_block_bytes,
             conditions.memory_span_bytes,
-            0 if ranks.size == 1 else min(ranks.most_on_a_node, operation.sharing.ranks),
+            0 if ranks.size == 1 else min(ranks.most_on_a_node, operation.decomposition.ranks),
             operation.direction == "write" and self._will_be_synced,
             conditions.shows_cache,
         )
@@ -273,7 +273,7 @@ class PlannedAccess:
 
     def _cached_steps(self, operation: Operation) -> int:
         """What part of it is in the page cache now; all where the kernel does not tell, or the file is a new one."""
-        return _core.CACHED_STEPS if self._is_new else self._engine.cached_steps(self.layout, operation.sharing)
+        return _core.CACHED_STEPS if self._is_new else self._engine.cached_steps(self.layout, operation.decomposition)
 
 
 @dataclasses.dataclass(slots=True)

@@ -90,11 +90,11 @@ def redistribute(
         error = raised
     ranks.agree("" if prepared is None else f"{words}\ndtype={asked.dtype_words(prepared.dtype)}", error)
     assert prepared is not None
-    itemsize, sharings, mine, new = prepared.dtype.itemsize, prepared.sharings, prepared.mine, prepared.new
+    itemsize, decompositions, mine, new = prepared.dtype.itemsize, prepared.decompositions, prepared.mine, prepared.new
     if itemsize > 0:
         with progress.watching("redistribute", ranks.rank) as watched:
             try:
-                _core.redistribute(itemsize, *sharings, ranks.comm, mine, new, watched)
+                _core.redistribute(itemsize, *decompositions, ranks.comm, mine, new, watched)
             except Error as failed:
                 ranks.have_agreed(failed)
                 raise
@@ -122,7 +122,7 @@ class _Told:
 @dataclass(frozen=True)
 class _Prepared:
     dtype: np.dtype[Any]
-    sharings: tuple[_core.Sharing, _core.Sharing]
+    decompositions: tuple[_core.Decomposition, _core.Decomposition]
     mine: list[Part]
     new: list[Part]
 
@@ -143,8 +143,8 @@ def _prepare(
                 f"redistribute: {name}: expected a swath.Distribution or swath.Boxes, not {type(d).__name__}"
             )
     extents = _integers("shape", shape)
-    before = _sharing(source, [t.source for t in told], extents, ranks.size)
-    after = _sharing(target, [t.target for t in told], extents, ranks.size)
+    before = _decomposition(source, [t.source for t in told], extents, ranks.size)
+    after = _decomposition(target, [t.target for t in told], extents, ranks.size)
     mine = _checked_values(values, source, extents, ranks.rank)
     known = [part.dtype for part in mine] + [t.dtype for t in told if t.dtype is not None]
     dtype = known[0] if known else np.dtype(np.float64)  # nobody has anything
@@ -156,12 +156,12 @@ def _prepare(
     return _Prepared(dtype, (before, after), mine, new)
 
 
-def _sharing(
+def _decomposition(
     d: Distribution | Boxes, boxes: list[tuple[tuple[Shape, Shape], ...]], extents: list[int], ranks: int
-) -> _core.Sharing:
+) -> _core.Decomposition:
     if isinstance(d, Boxes):
-        return _core.Sharing.boxes(boxes, extents)
-    return _core.Sharing.distributed(d._core, [(0, 1, n, False) for n in extents], ranks)
+        return _core.Decomposition.boxes(boxes, extents)
+    return _core.Decomposition.distributed(d._core, [(0, 1, n, False) for n in extents], ranks)
 
 
 def _local_shapes(d: Distribution | Boxes, extents: list[int], rank: int) -> list[Shape]:

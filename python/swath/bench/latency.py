@@ -255,7 +255,7 @@ def _time_planning(repetitions: int) -> dict[str, Any]:
             took = seconds.setdefault(f"{'write' if write else 'read'} {rules[0]}, {rules[1]}", [])
             for _ in range(min(repetitions, 5)):
                 start = time.perf_counter()
-                _core.make_plan(write, layout, _core.Sharing.distributed(distribution._core, everything, ranks))
+                _core.make_plan(write, layout, _core.Decomposition.distributed(distribution._core, everything, ranks))
                 took.append(time.perf_counter() - start)
     return {"ranks": ranks, "shape": list(PLANNED_SHAPE), "seconds": seconds}
 

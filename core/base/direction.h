@@ -1,0 +1,7 @@
+#pragma once
+
+namespace swath {
+
+enum class Direction { kRead, kWrite };
+
+}  // namespace swath

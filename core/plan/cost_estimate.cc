@@ -1,0 +1,454 @@
+#include "plan/cost_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/math.h"
+#include "base/write_behind.h"
+#include "plan/file_domains.h"
+
+namespace swath {
+namespace {
+
+constexpr double kPageBytes = 4096;
+constexpr double kLineBytes = 64;
+constexpr double kBehindBytesMin = static_cast<double>(kWriteBehindBytesMin);
+constexpr double kWindowBytes = 512 * 1024;     // of which the processor's cache holds what the kernel copies
+constexpr double kCoreCacheBytesMax = 4 << 20;  // no core has a larger cache of its own
+constexpr int kSampledWindows = 8;
+
+double as_double(int64_t value) { return static_cast<double>(value); }
+
+// What the first windows of a range say of all of them.
+struct WindowSample {
+  double windows = 0;
+  double bytes = 0;   // that the windows span
+  double useful = 0;  // that are asked for
+  double runs = 0;
+  double with_holes = 0;  // windows
+  double span = 0;        // of the file, what lies between windows included
+};
+
+// Windows [begin, end): a few are looked at; the rest of the range is taken to be like them.
+WindowSample sample_windows(const Access& access, int64_t begin, int64_t end, int64_t window_bytes) {
+  WindowSample sample;
+  int64_t cursor = begin;
+  int64_t first = -1;
+  int64_t last = begin;
+  for (int i = 0; i < kSampledWindows; ++i) {
+    const auto window = access.next_window(cursor, end, window_bytes);
+    if (!window) return sample;
+    if (first < 0) first = window->begin;
+    const int64_t useful = access.bytes_in(window->begin, window->limit);
+    sample.windows += 1;
+    sample.bytes += as_double(window->bytes());
+    sample.useful += as_double(useful);
+    sample.runs += as_double(access.runs_in(window->begin, window->limit));
+    sample.with_holes += useful < window->bytes() ? 1 : 0;
+    cursor = window->limit;
+    last = window->end;
+    sample.span = as_double(last - first);
+  }
+  const auto next = access.next_start(cursor);
+  if (!next || *next >= end) return sample;
+  // Seen: [first, *next). To come: up to the last element.
+  const double all = as_double(access.last_end(end).value_or(last) - first);
+  const double factor = all / as_double(*next - first);
+  for (double* number : {&sample.windows, &sample.bytes, &sample.useful, &sample.runs, &sample.with_holes}) {
+    *number *= factor;
+  }
+  sample.span = all;
+  return sample;
+}
+
+struct Share {
+  double bytes = 0;
+  double runs = 0;
+  double span = 0;
+  double run_bytes = 1;     // on average
+  double memory_block = 1;  // contiguous in memory
+  double memory_span = 0;   // of memory, from the first byte to the last
+  bool page_aligned = false;
+};
+
+Share share_of(const Request& request, const Access& access) {
+  Share share;
+  if (access.empty()) return share;
+  share.bytes = as_double(access.bytes());
+  share.runs = as_double(std::max<int64_t>(access.runs(), 1));
+  const int64_t begin = *access.next_start(0);
+  share.span = as_double(*access.last_end(INT64_MAX) - begin);
+  const int64_t page = static_cast<int64_t>(kPageBytes);
+  share.page_aligned = begin % page == 0 && access.bytes() / access.runs() % page == 0;
+  share.run_bytes = share.bytes / share.runs;
+  share.memory_block = as_double(request.memory_block_bytes);
+  share.memory_span = std::max(share.bytes, as_double(request.memory_span_bytes));
+  if (request.memory_block_bytes == 0) {
+    share.memory_block = share.bytes;
+    access.visit_all([&](const Slice& slice) {
+      share.memory_block =
+          std::min(share.memory_block, as_double(slice.regions.dense_positions() * slice.regions.element_bytes()));
+    });
+  }
+  return share;
+}
+
+// Pages that are written in part, each counted once where runs share it.
+double partial_pages(const Share& share) {
+  if (share.page_aligned) return 0;
+  if (share.run_bytes >= 2 * kPageBytes) return 2 * share.runs;  // the first and the last of each run
+  return std::min(2 * share.runs, share.span / kPageBytes + 1);
+}
+
+// The pages that all ranks touch by so many runs a rank, in bytes.
+double dirty_bytes(const Share& share, double ranks, double span_together) {
+  const double around = share.page_aligned ? 0 : kPageBytes;
+  return std::min(ranks * share.runs * (share.run_bytes + around), span_together);
+}
+
+// Cache lines that are used in part, beyond those that the bytes would fill.
+//
+// Example: blocks of 8 bytes, 136 from one to the next: each has a line of its own, and would fill an eighth of one.
+double partial_lines(const Share& share) {
+  const double blocks = share.bytes / share.memory_block;
+  if (blocks <= 1) return 0;
+  const double distance = share.memory_span / blocks;
+  const double touched = std::min(distance, share.memory_block + kLineBytes - 8);  // elements lie at multiples of 8
+  return std::max(0.0, blocks * (touched - share.memory_block) / kLineBytes);
+}
+
+void add_transfer(Work& work, const Request& request, double requests, double bytes) {
+  if (request.direction == Direction::kRead) {
+    work.read_requests += requests;
+    work.read_bytes += bytes;
+  } else {
+    work.write_requests += requests;
+    work.written_bytes += bytes;
+  }
+}
+
+Work direct_work(const Request& request, const Share& share) {
+  Work work;
+  const bool dense = share.memory_block >= share.run_bytes;
+  const double most = as_double(dense ? request.tuning.request_bytes_max : request.tuning.bounce_bytes);
+  add_transfer(work, request, std::max(share.runs, share.bytes / most), share.bytes);
+  work.jumps = share.runs > 1;
+  if (dense) {
+    work.straight_bytes = share.bytes;
+  } else {
+    work.copied_bytes = share.bytes;
+    work.copied_block = share.memory_block;
+    work.window_bytes = std::min(most, share.bytes);
+  }
+  if (request.direction == Direction::kWrite) work.partial_pages = partial_pages(share);
+  return work;
+}
+
+Work list_work(const Request& request, const Share& share) {
+  Work work = direct_work(request, share);
+  work.copied_bytes = 0;
+  work.straight_bytes = share.bytes;
+  work.pieces = share.bytes / std::min(share.run_bytes, share.memory_block);
+  const double pieces_max = as_double(request.tuning.list_pieces);
+  const double requests = std::max(share.runs, work.pieces / pieces_max);
+  (request.direction == Direction::kRead ? work.read_requests : work.write_requests) = requests;
+  work.batched = share.runs > 1;
+  work.visits = work.pieces / pieces_max;
+  return work;
+}
+
+// Windows of the page cache are looked at where they are not too short; see view_of() in method/run.h.
+//
+// Example: of blocks of 8 bytes at multiples of 136 a line each is touched, 64 bytes, and every page.
+void set_looks(Work& work, const Request& request, const WindowSample& sample) {
+  constexpr double kPagesMappedTogether = 16;  // around a page that is touched, by the kernel
+  work.looks = request.direction == Direction::kRead && request.shows_cache &&
+               work.window_bytes >= as_double(request.tuning.look_bytes_min);
+  work.looked_bytes = std::min(sample.bytes, sample.useful + sample.runs * (kLineBytes - 8));
+  work.looked_pages = std::min(sample.bytes / kPageBytes, sample.runs * kPagesMappedTogether);
+}
+
+Work sieve_work(const Request& request, const Access& access, const Share& share) {
+  Work work;
+  const WindowSample sample = sample_windows(access, 0, INT64_MAX, request.tuning.sieve_bytes);
+  work.copied_bytes = share.bytes;
+  work.copied_block = std::min(share.run_bytes, share.memory_block);
+  work.visits = sample.windows;
+  work.window_bytes = sample.bytes / std::max(sample.windows, 1.0);
+  work.jumps = sample.bytes < sample.span * 0.9;
+  if (request.direction == Direction::kRead) {
+    add_transfer(work, request, sample.windows, sample.bytes);
+    set_looks(work, request, sample);
+    return work;
+  }
+  add_transfer(work, request, sample.windows, sample.bytes);
+  work.dirty_bytes = sample.bytes * request.decomposition.ranks();
+  work.is_behind = sample.with_holes == 0 && work.window_bytes >= kBehindBytesMin;
+  work.read_requests = sample.with_holes;
+  work.read_bytes = sample.bytes * sample.with_holes / std::max(sample.windows, 1.0);
+  work.locks = sample.windows;
+  return work;
+}
+
+// The aggregator with the first domain, which is as large as any.
+Work two_phase_work(const Request& request, const Access& together, const Share& share, bool staged) {
+  Work work;
+  const auto domains = FileDomains(together, request.decomposition.ranks(), request.tuning);
+  if (domains.empty()) return work;
+  const FileDomain first = domains[0];
+  const double aggregators = as_double(std::ssize(domains));
+  const WindowSample sample = sample_windows(together, first.begin, first.end, request.tuning.window_bytes);
+  const double windows = std::max(sample.windows, 1.0);
+  const bool by_runs =
+      sample.runs > sample.windows && sample.useful >= sample.runs * as_double(request.tuning.runs_bytes_min);
+  work.transfers_at_once = aggregators;
+  work.overlaps = true;
+  work.span = sample.span;
+  if (by_runs) {
+    add_transfer(work, request, sample.runs, sample.useful);
+    work.jumps = work.batched = true;
+    work.pieces = sample.runs;
+    if (request.direction == Direction::kWrite) work.partial_pages = 2 * sample.runs;
+  } else {
+    add_transfer(work, request, windows, sample.bytes);
+    work.jumps = sample.bytes < sample.span * 0.9;
+    if (request.direction == Direction::kWrite && sample.with_holes > 0) {
+      work.read_requests = sample.with_holes;
+      work.read_bytes = sample.bytes * sample.with_holes / windows;
+      work.locks = sample.with_holes;
+      work.packed_bytes += sample.useful;  // into the window as it was in the file
+      work.packed_block = share.run_bytes;
+    }
+  }
+  const double ranks = request.decomposition.ranks();
+  work.rounds = windows;
+  work.window_bytes = sample.bytes / windows;
+  work.dirty_bytes = aggregators * (by_runs ? sample.useful + kPageBytes * sample.runs : sample.bytes);
+  work.is_behind = !by_runs && work.window_bytes >= kBehindBytesMin;
+  work.visits = windows * aggregators * (staged ? 2 : 1);
+  if (staged) {
+    if (!request.messages && !by_runs) set_looks(work, request, sample);
+    work.packed_bytes += sample.useful;
+    work.packed_block = share.run_bytes;
+    work.visits += windows * ranks;
+  }
+  work.exchanged_bytes = share.bytes;
+  const double block = staged ? share.bytes / std::max(work.visits, 1.0) : share.run_bytes;
+  work.exchanged_block = std::min(std::max(block, 1.0), share.memory_block);
+  if (request.messages) {
+    const double node = request.ranks_of_node > 0 ? request.ranks_of_node : 1;
+    const double abroad = 1 - std::min(node / ranks, 1.0);
+    work.messages = windows * (ranks + aggregators) * abroad;
+    work.message_bytes = (share.bytes + sample.useful) * abroad;
+  }
+  return work;
+}
+
+double requests_at(const Curve& each, double requests, double bytes, double jump) {
+  return requests <= 0 ? 0 : requests * (each.at_or_in_proportion(bytes / requests) + jump);
+}
+
+// Of the page cache. Requests beyond a window cost what so many windows cost: that memory does not stay in the
+// processor's cache is priced apart.
+double cached_requests_at(const Curve& each, double requests, double bytes, double jump) {
+  return requests_at(each, std::max(requests, std::floor(bytes / kWindowBytes)), bytes, jump);
+}
+
+// How much of a jump to another page each of so many requests of the page cache costs.
+//
+// Example: of 8 bytes of every 272, one request in 15 is in another page than the last one; the others cost 0.3 of
+// that.
+double jump_part(const Work& work, double requests) {
+  constexpr double kWithinPage = 0.3;
+  if (!work.jumps) return 0;
+  const double to_others = std::min(1.0, work.span / std::max(requests, 1.0) / kPageBytes);
+  return kWithinPage + (1 - kWithinPage) * to_others;
+}
+
+// How much of the memory that ranks share an operation uses, from 0, where its core's cache holds all, to 1.
+double memory_part(const Profile& profile, const Work& work) {
+  const Curve& byte = profile.memory_byte_load;
+  return byte.at(std::max(work.memory_bytes, work.share_span)) / byte.points().back().y;
+}
+
+// How many times longer each of so many ranks at once takes: ranks are in each other's way where they share memory, and
+// where they take turns on a core.
+double slowdown_of(const Curve& in_memory, double ranks, double memory_part, double turns) {
+  return std::max(turns, 1 + (in_memory.at_or_in_proportion(ranks) - 1) * memory_part);
+}
+
+// Reading what the page cache has.
+double cached_read_seconds(const Profile& profile, const Work& work, double turns) {
+  const Medium& cache = profile.cache;
+  const double jump = (work.batched ? cache.read_jump_batched : cache.read_jump) * jump_part(work, work.read_requests);
+  return cached_requests_at(cache.read, work.read_requests, work.read_bytes, jump) *
+         slowdown_of(cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
+}
+
+// Looking at what the page cache has. Of a page that is looked at in part the curve knows the part of its lines.
+double look_seconds(const Profile& profile, const Work& work, double turns) {
+  const double in_part = std::max(0.0, work.looked_pages - work.looked_bytes / kPageBytes);
+  return (requests_at(profile.look, work.read_requests, work.looked_bytes, 0) + in_part * profile.look_page_seconds) *
+         slowdown_of(profile.cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
+}
+
+// Reading what it has not. Pages that several ranks want are read once; requests closer than a page make the kernel
+// read ahead, as if all between were asked for.
+double device_read_seconds(const Profile& profile, const Work& work) {
+  constexpr double kAheadBytes = 128 * 1024;
+  const Medium& device = profile.device;
+  const double slowdown = device.read_slowdown.at_or_in_proportion(work.transfers_at_once);
+  double pages = 0;
+  double copies = 0;
+  if (work.read_requests > 0) {
+    const bool reads_ahead = work.jumps && work.span / work.read_requests <= kPageBytes;
+    const double jump = work.jumps ? (work.batched ? device.read_jump_batched : device.read_jump) : 0;
+    pages = reads_ahead ? requests_at(device.read, std::max(work.span / kAheadBytes, 1.0), work.span, 0)
+                        : requests_at(device.read, work.read_requests, work.read_bytes, jump);
+    if (reads_ahead || work.overlap > 1) copies = cached_read_seconds(profile, work, 1);
+  }
+  // Pages that are written in part are read first, one after the other.
+  const double partial =
+      requests_at(device.read, work.partial_pages, work.partial_pages * kPageBytes, device.read_jump);
+  return (pages + partial) * slowdown / work.overlap + copies;
+}
+
+// Writing is in turns whatever the memory: the kernel lets one at a time write to a file.
+double write_seconds(const Medium& cache, const Work& work, double turns) {
+  const double jump = cache.write_jump * jump_part(work, work.write_requests);
+  return cached_requests_at(cache.write, work.write_requests, work.written_bytes, jump) *
+         slowdown_of(cache.write_slowdown, work.transfers_at_once, 1, turns);
+}
+
+// What a sync waits for after an operation of so many seconds: the device has used them where it could begin.
+double sync_after(const Profile& profile, const Work& work, double seconds) {
+  const double device = work.dirty_bytes * profile.sync_byte_seconds;
+  return profile.sync_seconds + std::max(0.0, work.is_behind ? device - seconds : device);
+}
+
+// How often the ranks agree: on what is asked, and on how it went. A short read where they do not meet on the way has
+// one agreement on both (python/swath/prepared.py), and of a long one agreements are no matter.
+double agreements(bool reading, Method method) { return reading && method != Method::kTwoPhase ? 1 : 2; }
+
+}  // namespace
+
+Work work_of(const Request& request, Method method, const Access& together, const Access& busiest, bool staged) {
+  if (busiest.empty()) return {};
+  const Share share = share_of(request, busiest);
+  Work work;
+  switch (method) {
+    case Method::kDirect:
+      work = direct_work(request, share);
+      break;
+    case Method::kList:
+      work = list_work(request, share);
+      break;
+    case Method::kSieve:
+      work = sieve_work(request, busiest, share);
+      break;
+    case Method::kTwoPhase:
+      work = two_phase_work(request, together, share, staged);
+      break;
+    case Method::kAuto:
+      break;
+  }
+  work.memory_bytes = share.memory_span;
+  work.partial_lines = partial_lines(share);
+  work.share_span = share.span;
+  if (method == Method::kTwoPhase) return work;
+  const double ranks = request.decomposition.ranks();
+  const double span_together = as_double(*together.last_end(INT64_MAX) - *together.next_start(0));
+  if (method == Method::kSieve) {
+    work.dirty_bytes = std::min(work.dirty_bytes, span_together);
+  } else {
+    work.dirty_bytes = dirty_bytes(share, ranks, span_together);
+    work.is_behind = share.run_bytes >= kBehindBytesMin;
+  }
+  work.transfers_at_once = ranks;
+  work.span = share.span;
+  work.overlap = std::clamp(ranks * share.span / span_together, 1.0, ranks);
+  return work;
+}
+
+CostEstimate estimate_cost(const Request& request, Method method, const Work& work) {
+  const Profile& profile = request.profile ? *request.profile : default_profile();
+  const int ranks = request.decomposition.ranks();
+  const double node = request.ranks_of_node > 0 ? request.ranks_of_node : std::min<double>(ranks, profile.cores);
+  const double uncached = profile.device.known() ? 1 - request.cached : 0;
+  const bool reading = request.direction == Direction::kRead;
+  const bool is_late = request.synced && !reading;
+  // Ranks that share a core take turns on it, whatever they do but wait.
+  const double turns = std::max(1.0, node / profile.cores);
+  CostEstimate price;
+
+  const double read_device = uncached > 0 ? device_read_seconds(profile, work) : 0;
+  price.looks = work.looks && uncached < 1;
+  const double in_memory = work.looks ? look_seconds(profile, work, turns) : cached_read_seconds(profile, work, turns);
+  const double read = (1 - uncached) * in_memory + uncached * read_device;
+  // Written bytes stay in the page cache until they are synced.
+  const double write = write_seconds(profile.cache, work, turns);
+  const double piece = reading ? profile.read_piece_seconds : profile.write_piece_seconds;
+  price.transfer = read + write + (work.locks * profile.lock_seconds + work.pieces * piece) * turns;
+
+  const double slowdown = slowdown_of(profile.copy_slowdown, node, memory_part(profile, work), turns);
+  const auto copy = [&](const Curve& curve, double bytes, double block) {
+    return bytes <= 0 ? 0 : bytes / block * curve.times_x_at(block);
+  };
+  const Curve& byte = reading ? profile.memory_byte_store : profile.memory_byte_load;
+  const Curve& line = reading ? profile.memory_line_store : profile.memory_line_load;
+  const Curve& own = reading ? profile.gather : profile.scatter;
+  // A window that does not stay in the processor's cache is paid for when it is filled and when it is emptied.
+  const double copied = work.looks ? (uncached * work.copied_bytes) : work.copied_bytes;
+  const double through_window = 2 * (copied + work.exchanged_bytes);
+  // Ranks that share a core share its cache; what that cannot hold, all ranks of the node have in the caches they
+  // share.
+  const double on_core = work.memory_bytes * turns;
+  const double memory = on_core <= kCoreCacheBytesMax ? on_core : work.memory_bytes * node;
+  const double window = work.window_bytes * turns;
+  const double copies = work.straight_bytes * byte.at(memory) + (window > 0 ? through_window * byte.at(window) : 0) +
+                        work.partial_lines * line.at(memory) + copy(own, work.copied_bytes, work.copied_block) +
+                        copy(own, work.packed_bytes, work.packed_block);
+  price.copy = copies * slowdown + work.visits * profile.visit_seconds * turns;
+
+  const Curve& exchange = reading ? profile.exchange_gather : profile.exchange_scatter;
+  price.exchange = copy(exchange, work.exchanged_bytes, work.exchanged_block) * slowdown +
+                   work.messages * profile.message_seconds + work.message_bytes * profile.message_byte_seconds;
+  if (ranks > 1) {
+    const double meeting = profile.barrier.at_or_in_proportion(node);
+    price.exchange += work.rounds * profile.round.at_or_in_proportion(node);
+    // One rank at a time writes to a file. Who finds it locked watches as long as the owner runs (Linux), but sleeps
+    // where the owner has lost its core, and must be woken. All but the first windows meet those of others like that.
+    if (!reading && turns > 1) {
+      price.exchange += std::max(work.rounds - 1, 0.0) * work.transfers_at_once * profile.barrier.at(2);
+    }
+    // Of those that share a core, one is woken when the other waits again.
+    price.fixed += agreements(reading, method) * meeting * turns;
+  }
+  // A write that will be synced is taken to follow a sync.
+  price.fixed += (is_late ? profile.late_operation_seconds : profile.operation_seconds) * turns;
+  // A transfer from the page cache is work of the same core that exchanges; one from a device is waiting.
+  if (work.overlaps) price.hidden = std::min(uncached * read_device, price.copy + price.exchange);
+  const Scale scale = scale_of(std::max(work.share_span, work.memory_bytes));
+  // Looking at runs of the file that are wanted whole is another way of copying what `direct` copies.
+  const bool copies_whole = method == Method::kSieve && price.looks && work.copied_bytes >= work.read_bytes;
+  price.place = correction_place(copies_whole ? Method::kDirect : method, request.direction, request.cached, scale);
+  price.correction = profile.corrections.factor(price.place);
+  if (is_late) price.sync = sync_after(profile, work, price.seconds());
+  return price;
+}
+
+size_t correction_place(Method method, Direction direction, double cached, Scale scale) {
+  const auto of_method = static_cast<size_t>(method) - static_cast<size_t>(Method::kDirect);
+  const size_t of_direction = direction == Direction::kRead ? 0 : 1;
+  const size_t of_medium = cached >= 0.5 ? 0 : 1;
+  return of_method * Corrections::kCommon + (of_direction * 2 + of_medium) * 3 + static_cast<size_t>(scale);
+}
+
+std::string correction_name(size_t place) {
+  const size_t common = place % Corrections::kCommon;
+  const auto method = static_cast<Method>(static_cast<size_t>(Method::kDirect) + place / Corrections::kCommon);
+  return (place < Corrections::kMethods ? to_string(method) : "any") + (common / 6 == 0 ? "/read" : "/write") +
+         (common / 3 % 2 == 0 ? "/cache/" : "/device/") + to_string(static_cast<Scale>(common % 3));
+}
+
+}  // namespace swath

@@ -1,0 +1,73 @@
+// What each method will do, counted: requests, bytes, exchange, memory. In the names of Counters.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/file_domains.h"
+#include "plan/request.h"
+
+namespace swath {
+
+// What a method will do for one rank; the names are those of Counters.
+struct IoCounts {
+  int64_t read_requests = 0;
+  int64_t write_requests = 0;
+  int64_t read_bytes = 0;
+  int64_t written_bytes = 0;
+  int64_t exchanged_bytes = 0;
+  int64_t locks = 0;
+  int64_t buffer_bytes = 0;
+  bool exact = true;  // false: too many windows or ranks to count one by one, an estimate
+
+  int64_t requests() const { return read_requests + write_requests; }
+  IoCounts& operator+=(const IoCounts& other);
+};
+
+// Of all ranks.
+struct TotalIoCounts {
+  IoCounts sum;
+  int64_t buffer_bytes_max = 0;  // of the rank that needs most
+};
+
+// The largest request that the distribution allows, and how many there are: table 1 of two-phase-1993.
+struct Runs {
+  int64_t count = 0;      // R_dist
+  int64_t bytes_max = 0;  // S_dist
+  int64_t bytes = 0;
+  int64_t bytes_of_rank_max = 0;  // of the rank that holds most
+  bool exact = true;              // false: of a few ranks of many, whose chunks may be cut elsewhere
+};
+
+// Whether two-phase stages what the ranks of a node exchange: where their runs are shorter than a cache line on
+// average, and every rank can keep what the others hold (boxes may overlap, and very many chunks would take too much
+// memory).
+bool exchange_is_staged(const Layout& layout, const Decomposition& decomposition, const Runs& runs,
+                        const Tuning& tuning);
+
+// Contiguous runs of one rank's share. Equation 1 with `stripe_bytes`: R_trans = R_dist * S_dist / min(S_dist,
+// S_stripe).
+Runs runs_of(const Access& access);
+// Of all ranks together.
+Runs runs_of(const Layout& layout, const Decomposition& decomposition);
+int64_t requests_with_stripes(const Runs& runs, int64_t stripe_bytes);
+
+// What `rank` holds, and what all hold together.
+Access access_of(const Request& request, int rank);
+Access access_together(const Request& request);
+
+// Windows, runs and pieces are counted one by one up to here; beyond it the count is an estimate and says so.
+constexpr int64_t kCountedMax = 20'000;
+
+// What a method will do for the rank that holds `access`.
+IoCounts count_direct(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
+IoCounts count_sieve(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
+IoCounts count_list(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
+IoCounts count_two_phase(const Request& request, const FileDomains& domains, bool staged, const Access& together,
+                         int rank);
+
+// What `method` (not kAuto) will do for all ranks together: the sum of the above, without a visit to every rank.
+TotalIoCounts count_total(const Request& request, Method method, const FileDomains& domains, bool staged,
+                          const Access& together);
+
+}  // namespace swath

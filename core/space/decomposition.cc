@@ -1,0 +1,164 @@
+#include "space/decomposition.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace swath {
+namespace {
+
+std::string corners(const Box& box) { return swath::to_string(box.begin) + " to " + swath::to_string(box.end); }
+
+}  // namespace
+
+Decomposition Decomposition::distributed(Distribution distribution, Selection selection, int ranks) {
+  distribution.check(selected_shape(selection));
+  if (distribution.highest_rank() >= ranks) {
+    fail_argument("distribution " + distribution.to_string() + " needs " +
+                  std::to_string(distribution.highest_rank() + 1) + " ranks, there are " + std::to_string(ranks) +
+                  "; give a smaller grid or start more ranks");
+  }
+  Decomposition decomposition;
+  decomposition.ranks_ = ranks;
+  decomposition.distribution_.push_back(std::move(distribution));
+  decomposition.selection_ = std::move(selection);
+  return decomposition;
+}
+
+Decomposition Decomposition::boxes(std::vector<std::vector<Box>> boxes_of_rank, const Shape& shape) {
+  for (size_t rank = 0; rank < boxes_of_rank.size(); ++rank) {
+    for (const auto& box : boxes_of_rank[rank]) {
+      const std::string where = "rank " + std::to_string(rank) + ": box " + corners(box) + ": ";
+      if (box.begin.size() != shape.size() || box.end.size() != shape.size()) {
+        fail_argument(where + "expected corners of " + std::to_string(shape.size()) + " dimensions");
+      }
+      for (size_t d = 0; d < shape.size(); ++d) {
+        if (box.begin[d] < 0 || box.end[d] < box.begin[d] || box.end[d] > shape[d]) {
+          fail_argument(where + "dimension " + std::to_string(d) + " must lie within [0, " + std::to_string(shape[d]) +
+                        ") with start <= stop");
+        }
+      }
+    }
+  }
+  Decomposition decomposition;
+  decomposition.ranks_ = static_cast<int>(boxes_of_rank.size());
+  decomposition.selection_ = select_all(shape);
+  decomposition.is_boxes_ = true;
+  decomposition.boxes_ = std::move(boxes_of_rank);
+  return decomposition;
+}
+
+Decomposition Decomposition::alone(Selection selection) {
+  Decomposition decomposition;
+  decomposition.selection_ = std::move(selection);
+  return decomposition;
+}
+
+Decomposition Decomposition::share_of(Distribution distribution, Selection selection, int rank) {
+  distribution.check(selected_shape(selection));
+  Decomposition decomposition;
+  decomposition.distribution_.push_back(std::move(distribution));
+  decomposition.selection_ = std::move(selection);
+  decomposition.only_rank_ = rank;
+  return decomposition;
+}
+
+std::vector<Part> Decomposition::parts(int rank, int64_t element_bytes) const {
+  std::vector<Part> parts;
+  if (is_boxes_) {
+    for (const auto& box : boxes_[static_cast<size_t>(rank)]) {
+      parts.push_back(box_part(box.begin, box.end, element_bytes));
+    }
+  } else if (distribution_.empty()) {
+    parts.push_back(selected_part(selection_, element_bytes));
+  } else {
+    const int place = only_rank_ >= 0 ? only_rank_ : rank;
+    parts.push_back(distributed_part(distribution_[0], selection_, place, element_bytes));
+  }
+  return parts;
+}
+
+std::vector<RankKind> Decomposition::kinds(int parts_min) const {
+  if (ranks_ == 1) return {{0, 1}};
+  if (!is_boxes_) return distribution_[0].kinds(selected_shape(selection_), ranks_, parts_min);
+  std::vector<RankKind> kinds;
+  for (int rank = 0; rank < ranks_; ++rank) kinds.push_back({rank, 1});
+  return kinds;
+}
+
+std::vector<Part> Decomposition::together(int64_t element_bytes) const {
+  if (only_rank_ >= 0) return parts(0, element_bytes);
+  std::vector<Part> all;
+  if (!is_boxes_) {
+    all.push_back(selected_part(selection_, element_bytes));
+    return all;
+  }
+  for (int rank = 0; rank < ranks_; ++rank) {
+    auto parts_of_rank = parts(rank, element_bytes);
+    all.insert(all.end(), parts_of_rank.begin(), parts_of_rank.end());
+  }
+  return all;
+}
+
+int Decomposition::busiest_rank() const {
+  if (is_boxes_) {
+    const auto elements = [](const std::vector<Box>& boxes) {
+      int64_t count = 0;
+      for (const Box& box : boxes) count += box_part(box.begin, box.end, 1).count();
+      return count;
+    };
+    std::vector<int64_t> counts;
+    for (const auto& boxes : boxes_) counts.push_back(elements(boxes));
+    return static_cast<int>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+  }
+  if (only_rank_ >= 0 || distribution_.empty() || distribution_[0].ranks().empty()) return 0;
+  return distribution_[0].ranks().front();
+}
+
+void Decomposition::check_written_once() const {
+  if (!is_boxes_) return;  // a distribution gives each element to one rank
+  struct Owned {
+    const Box* box;
+    size_t rank;
+  };
+  std::vector<Owned> owned;
+  for (size_t rank = 0; rank < boxes_.size(); ++rank) {
+    for (const auto& box : boxes_[rank]) {
+      bool empty = false;
+      for (size_t d = 0; d < box.begin.size(); ++d) empty = empty || box.begin[d] == box.end[d];
+      if (!empty) owned.push_back({&box, rank});
+    }
+  }
+  if (!selection_.empty()) {
+    std::sort(owned.begin(), owned.end(),
+              [](const Owned& a, const Owned& b) { return a.box->begin[0] < b.box->begin[0]; });
+  }
+  // A sweep along the first dimension: a box is compared with those that start before it ends.
+  for (size_t i = 0; i < owned.size(); ++i) {
+    for (size_t j = i + 1; j < owned.size(); ++j) {
+      const Box& a = *owned[i].box;
+      const Box& b = *owned[j].box;
+      if (!a.begin.empty() && b.begin[0] >= a.end[0]) break;
+      bool overlap = true;
+      for (size_t d = 0; d < a.begin.size(); ++d) overlap = overlap && a.begin[d] < b.end[d] && b.begin[d] < a.end[d];
+      if (overlap) {
+        fail_argument("write of boxes: rank " + std::to_string(owned[i].rank) + "'s box " + corners(a) + " and rank " +
+                      std::to_string(owned[j].rank) + "'s box " + corners(b) +
+                      " share elements; each element must be written once (pass views without the ghost cells)");
+      }
+    }
+  }
+}
+
+std::string Decomposition::to_string() const {
+  if (is_boxes_) {
+    size_t count = 0;
+    for (const auto& boxes_here : boxes_) count += boxes_here.size();
+    return std::to_string(count) + " boxes of " + std::to_string(ranks_) + " ranks";
+  }
+  std::string text = distribution_.empty() ? "whole" : distribution_[0].to_string();
+  if (only_rank_ >= 0) text += ", share of rank " + std::to_string(only_rank_);
+  return text;
+}
+
+}  // namespace swath

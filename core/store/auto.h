@@ -1,0 +1,33 @@
+// Each batch by the engine that was measured best for it: reads that wait for a device, many at once, by io_uring;
+// everything else by posix (decision record 0005).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/open_file.h"
+#include "store/posix.h"
+
+namespace swath {
+
+class AutoEngine : public FileEngine {
+ public:
+  AutoEngine(const std::shared_ptr<OpenFile>& file, const EngineOptions& options);
+
+  std::string name() const override;
+  void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
+  void start(Direction direction, std::span<const Transfer> batch) override { posix_.start(direction, batch); }
+  void wait(Counters& counters) override { posix_.wait(counters); }
+  std::unique_ptr<CachedView> cached_view() override;
+
+ private:
+  bool waits_for_device(std::span<const Transfer> batch) const;
+  Engine* uring();
+
+  EngineOptions options_;
+  PosixEngine posix_;
+  std::unique_ptr<Engine> uring_;  // made when a batch wants it first: a ring costs memory
+  bool uring_refused_ = false;
+};
+
+}  // namespace swath

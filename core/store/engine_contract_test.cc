@@ -1,0 +1,481 @@
+// What every engine with a real file promises.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "base/math.h"
+#include "base/write_behind.h"
+#include "store/engine_test_file.h"
+#include "store/open_file.h"
+#include "throttle/throttled_engine.h"
+
+namespace swath {
+namespace {
+
+class EngineContract : public testing::TestWithParam<std::string> {
+ protected:
+  std::unique_ptr<Engine> open(OpenMode mode, EngineOptions options = {}) {
+    const bool throttled = GetParam() == "throttled";
+    options.engine = throttled ? "posix" : GetParam();
+    std::string reason;
+    auto engine = open_engine(file.path(), mode, options, &reason);
+    if (!reason.empty()) fell_back = reason;
+    if (!throttled) return engine;
+    tokens->enter();  // another stream: else there is nobody to take turns with
+    ThrottleOptions one_at_a_time;
+    one_at_a_time.reads = one_at_a_time.writes = StreamLimit::fixed(1);
+    return std::make_unique<ThrottledEngine>(std::move(engine), tokens, one_at_a_time);
+  }
+  void TearDown() override {
+    if (!fell_back.empty()) GTEST_SKIP() << fell_back;
+  }
+
+  EngineTestFile file;
+  Counters counters;
+  std::string fell_back;
+  std::shared_ptr<NodeTokens> tokens = NodeTokens::open("contract-" + std::to_string(getpid()), file.path());
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, EngineContract,
+                         testing::Values("auto", "posix", "uring", "fault:", "fault:engine=uring", "model:ssd",
+                                         "throttled"),
+                         [](const testing::TestParamInfo<std::string>& param) {
+                           std::string name = param.param;
+                           std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
+                           return name;
+                         });
+
+TEST_P(EngineContract, ScatteredTransfersInAnyOrderReachTheirPlacesAndNothingElse) {
+  Bytes expected = counting_bytes(100'000);
+  file.write(expected);
+  std::vector<Bytes> pieces;
+  std::vector<int64_t> offsets;
+  for (int64_t offset = 0; offset + 40 < 100'000; offset += 97) {
+    offsets.push_back(offset);
+    pieces.push_back(counting_bytes(static_cast<size_t>(1 + offset % 40), static_cast<int>(offset % 200)));
+    std::copy(pieces.back().begin(), pieces.back().end(), expected.begin() + offset);
+  }
+  std::vector<Transfer> batch;
+  for (size_t i = 0; i < pieces.size(); ++i) batch.push_back(transfer_of(offsets[i], pieces[i]));
+  std::shuffle(batch.begin(), batch.end(), std::mt19937(7));
+
+  auto engine = open(OpenMode::kReadWrite);
+  engine->transfer(Direction::kWrite, batch, counters);
+  EXPECT_EQ(file.contents(), expected);
+  EXPECT_EQ(counters.write_requests, static_cast<int64_t>(batch.size()));
+
+  const std::vector<Bytes> written = pieces;
+  for (Bytes& piece : pieces) std::fill(piece.begin(), piece.end(), std::byte{0});
+  engine->transfer(Direction::kRead, batch, counters);
+  EXPECT_EQ(pieces, written);
+  EXPECT_EQ(counters.read_bytes, counters.written_bytes);
+  EXPECT_EQ(counters.read_requests, static_cast<int64_t>(batch.size()));
+}
+
+TEST_P(EngineContract, NeighboursThatAbutInTheFileAreOneRequest) {
+  file.write(counting_bytes(64));
+  Bytes first(10), second(20), third(5), apart(3);
+  const Transfer batch[] = {transfer_of(0, first), transfer_of(10, second), transfer_of(30, third),
+                            transfer_of(40, apart)};
+  open(OpenMode::kRead)->transfer(Direction::kRead, batch, counters);
+  EXPECT_EQ(counters.read_requests, 2);
+  EXPECT_EQ(counters.read_bytes, 38);
+  const Bytes whole = counting_bytes(64);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), whole.begin()));
+  EXPECT_TRUE(std::equal(second.begin(), second.end(), whole.begin() + 10));
+  EXPECT_TRUE(std::equal(third.begin(), third.end(), whole.begin() + 30));
+  EXPECT_TRUE(std::equal(apart.begin(), apart.end(), whole.begin() + 40));
+}
+
+TEST_P(EngineContract, OneRequestTakesNoMorePiecesThanTheKernelAllows) {
+  Bytes memory = counting_bytes(2 * 2 * IOV_MAX + 2);
+  std::vector<Transfer> batch;  // every other byte of memory, all bytes of the file
+  for (int64_t i = 0; i < 2 * IOV_MAX + 1; ++i) batch.push_back({i, memory.data() + 2 * i, 1});
+  auto engine = open(OpenMode::kCreateNew);
+  engine->transfer(Direction::kWrite, batch, counters);
+  EXPECT_EQ(counters.write_requests, 3);
+  const Bytes contents = file.contents();
+  ASSERT_EQ(contents.size(), 2 * IOV_MAX + 1);
+  for (size_t i = 0; i < contents.size(); ++i) ASSERT_EQ(contents[i], memory[2 * i]) << i;
+}
+
+TEST_P(EngineContract, RequestsStopAtTheirBoundEvenInsideATransfer) {
+  Bytes memory = counting_bytes(370);
+  const Transfer batch[] = {{0, memory.data(), 60}, {60, memory.data() + 60, 60}, {120, memory.data() + 120, 250}};
+  auto engine = open(OpenMode::kCreateNew, {.request_bytes_max = 100});
+  engine->transfer(Direction::kWrite, batch, counters);
+  EXPECT_EQ(counters.write_requests, 4);  // 100, 100, 100, 70
+  EXPECT_EQ(counters.written_bytes, 370);
+  EXPECT_EQ(file.contents(), memory);
+}
+
+TEST_P(EngineContract, WhatIsWrittenBehindReachesItsPlaceAndNothingElse) {
+  Bytes expected = counting_bytes(6 << 20);
+  file.write(expected);
+  Bytes written = counting_bytes((5 << 20) - 3, 77);
+  std::copy(written.begin(), written.end(), expected.begin() + 100);
+  auto engine = open(OpenMode::kReadWrite);
+  for (const bool wanted : {true, false}) {
+    engine->set_write_behind(wanted);
+    const Transfer whole[] = {transfer_of(100, written)};
+    const int64_t before = counters.write_requests;
+    engine->transfer(Direction::kWrite, whole, counters);
+    engine->start(Direction::kWrite, whole);
+    engine->wait(counters);
+    engine->sync();
+    EXPECT_EQ(file.contents(), expected);
+    const bool as_asked = !GetParam().starts_with("model") && GetParam() != "throttled";  // those have bounds of theirs
+    const int64_t parts = wanted ? ceil_div(std::ssize(written), kWriteBehindBytes) : 1;
+    if (as_asked) EXPECT_EQ(counters.write_requests - before, 2 * parts);
+  }
+  EXPECT_EQ(counters.written_bytes, 4 * std::ssize(written));
+}
+
+TEST_P(EngineContract, EmptyBatchesAndEmptyTransfersAreNoRequests) {
+  file.write(counting_bytes(10));
+  auto engine = open(OpenMode::kReadWrite);
+  engine->transfer(Direction::kRead, {}, counters);
+  Bytes none;
+  const Transfer empty[] = {transfer_of(5, none), transfer_of(1000, none)};
+  engine->transfer(Direction::kRead, empty, counters);
+  engine->transfer(Direction::kWrite, empty, counters);
+  engine->start(Direction::kRead, {});
+  engine->wait(counters);
+  EXPECT_EQ(counters.read_requests + counters.write_requests, 0);
+  EXPECT_EQ(engine->size(), 10);
+}
+
+TEST_P(EngineContract, EmptyTransfersBetweenNeighboursDoNotPartThem) {
+  file.write(counting_bytes(20));
+  Bytes first(5), none, second(5);
+  const Transfer batch[] = {transfer_of(0, first), transfer_of(5, none), transfer_of(5, second)};
+  open(OpenMode::kRead)->transfer(Direction::kRead, batch, counters);
+  EXPECT_EQ(counters.read_requests, 1);
+}
+
+TEST_P(EngineContract, ReadingPastTheEndSaysWhereWhatAndWhy) {
+  file.write(counting_bytes(100));
+  auto engine = open(OpenMode::kRead);
+  Bytes bytes(50);
+  const Transfer batch[] = {transfer_of(80, bytes)};
+  const Error error = error_of([&] { engine->transfer(Direction::kRead, batch, counters); });
+  EXPECT_EQ(error.kind(), ErrorKind::kStore);
+  EXPECT_EQ(
+      std::string(error.what()),
+      "read " + file.path() + " at 80: wanted 50 bytes, got 20: end of file (file is 100 bytes; it may be truncated)");
+  EXPECT_EQ(counters.read_requests, 2);  // the second one found the end
+  EXPECT_EQ(counters.read_bytes, 20);
+}
+
+TEST_P(EngineContract, AnErrorInALargeBatchLeavesTheEngineUsable) {
+  file.write(counting_bytes(1000));
+  auto engine = open(OpenMode::kRead, {.queue_depth = 4});
+  std::vector<Bytes> pieces(500, Bytes(2));
+  std::vector<Transfer> batch;
+  for (int64_t i = 0; i < 500; ++i) batch.push_back(transfer_of(i * 3, pieces[static_cast<size_t>(i)]));
+  EXPECT_EQ(error_of([&] { engine->transfer(Direction::kRead, batch, counters); }).kind(), ErrorKind::kStore);
+  batch.resize(300);
+  Bytes beyond(1);
+  batch.insert(batch.begin(), transfer_of(5000, beyond));
+  counters = {};
+  EXPECT_EQ(error_of([&] { engine->transfer(Direction::kRead, batch, counters); }).kind(), ErrorKind::kStore);
+  EXPECT_LE(counters.read_requests, 16);  // what was in flight, and nothing after it
+  batch.erase(batch.begin());
+  engine->transfer(Direction::kRead, batch, counters);
+  EXPECT_EQ(pieces[299][0], counting_bytes(1000)[897]);
+}
+
+TEST_P(EngineContract, ABackgroundBatchDoesWhatTransferDoes) {
+  file.write(counting_bytes(20'000));
+  auto engine = open(OpenMode::kReadWrite, {.queue_depth = 8});  // more transfers than the ring has entries
+  std::vector<Bytes> pieces(300, Bytes(7));
+  {
+    std::vector<Transfer> batch;
+    for (int64_t i = 0; i < 300; ++i) batch.push_back(transfer_of(i * 60, pieces[static_cast<size_t>(i)]));
+    engine->start(Direction::kRead, batch);
+  }  // the span need not live on
+  engine->wait(counters);
+  EXPECT_EQ(counters.read_requests, 300);
+  EXPECT_EQ(counters.read_bytes, 2100);
+  const Bytes whole = counting_bytes(20'000);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    ASSERT_TRUE(std::equal(pieces[i].begin(), pieces[i].end(), whole.begin() + static_cast<int64_t>(i) * 60)) << i;
+  }
+  engine->wait(counters);  // none under way: nothing to wait for
+  EXPECT_EQ(counters.read_requests, 300);
+}
+
+TEST_P(EngineContract, AForegroundBatchMayPassWhileABackgroundBatchIsUnderWay) {
+  file.write(counting_bytes(20'000));
+  auto engine = open(OpenMode::kReadWrite, {.queue_depth = 2});
+  std::vector<Bytes> written(100, counting_bytes(8));
+  std::vector<Transfer> writes;
+  for (int64_t i = 0; i < 100; ++i) writes.push_back(transfer_of(10'000 + i * 16, written[static_cast<size_t>(i)]));
+  engine->start(Direction::kWrite, writes);
+  Bytes head(5000);
+  const Transfer read[] = {transfer_of(0, head)};
+  engine->transfer(Direction::kRead, read, counters);
+  EXPECT_EQ(head, counting_bytes(5000));
+  EXPECT_EQ(counters.read_requests, 1);
+  EXPECT_EQ(counters.write_requests, 0);
+  engine->wait(counters);
+  EXPECT_EQ(counters.write_requests, 100);
+  const Bytes contents = file.contents();
+  EXPECT_TRUE(std::equal(written[99].begin(), written[99].end(), contents.begin() + 11'584));
+}
+
+TEST_P(EngineContract, WaitThrowsWhatTheBackgroundBatchThrew) {
+  file.write(counting_bytes(10));
+  auto engine = open(OpenMode::kRead);
+  Bytes bytes(20);
+  const Transfer batch[] = {transfer_of(0, bytes)};
+  engine->start(Direction::kRead, batch);
+  const Error error = error_of([&] { engine->wait(counters); });
+  EXPECT_EQ(error.kind(), ErrorKind::kStore);
+  EXPECT_NE(std::string(error.what()).find("wanted 20 bytes, got 10: end of file"), std::string::npos) << error.what();
+  EXPECT_EQ(counters.read_bytes, 10);
+
+  const Transfer good[] = {{0, bytes.data(), 10}};
+  engine->start(Direction::kRead, good);
+  engine->wait(counters);
+  EXPECT_EQ(counters.read_bytes, 20);
+}
+
+TEST_P(EngineContract, ASecondStartBeforeWaitIsRefused) {
+  file.write(counting_bytes(10));
+  auto engine = open(OpenMode::kRead);
+  Bytes bytes(10);
+  const Transfer batch[] = {transfer_of(0, bytes)};
+  engine->start(Direction::kRead, batch);
+  EXPECT_EQ(error_of([&] { engine->start(Direction::kRead, batch); }).kind(), ErrorKind::kInternal);
+  engine->wait(counters);
+  EXPECT_EQ(bytes, counting_bytes(10));
+}
+
+TEST_P(EngineContract, DestroyingAnEngineFinishesTheBatchUnderWay) {
+  Bytes memory = counting_bytes(8 << 20);
+  std::vector<Transfer> batch;
+  for (int64_t i = 0; i < 512; ++i) batch.push_back({i << 15, memory.data() + (i << 14), 1 << 14});
+  auto engine = open(OpenMode::kCreateNew, {.queue_depth = 4});
+  engine->start(Direction::kWrite, batch);
+  engine.reset();
+  const Bytes contents = file.contents();
+  ASSERT_EQ(contents.size(), (size_t{511} << 15) + (1 << 14));
+  EXPECT_TRUE(std::equal(memory.end() - (1 << 14), memory.end(), contents.end() - (1 << 14)));
+}
+
+TEST_P(EngineContract, OffsetsBeyondFourGibibytesAreOrdinary) {
+  auto engine = open(OpenMode::kCreateNew);
+  const int64_t far = (int64_t{5} << 30) + 3;
+  engine->resize(far + 100);
+  EXPECT_EQ(engine->size(), far + 100);
+  Bytes bytes = counting_bytes(32);
+  const Transfer batch[] = {transfer_of(far, bytes)};
+  engine->transfer(Direction::kWrite, batch, counters);
+  Bytes seen(34, std::byte{9});
+  const Transfer around[] = {transfer_of(far - 1, seen)};
+  engine->transfer(Direction::kRead, around, counters);
+  EXPECT_EQ(seen.front(), std::byte{0});
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), seen.begin() + 1));
+  EXPECT_EQ(seen.back(), std::byte{0});
+  engine->sync();
+}
+
+TEST_P(EngineContract, AHeldRangeMakesAnotherEngineWaitAndOthersNot) {
+  file.write(counting_bytes(10));
+  auto holder = open(OpenMode::kReadWrite);
+  auto other = open(OpenMode::kReadWrite);
+  auto held = holder->lock(0, 100);
+  other->lock(100, 200);
+
+  std::atomic<bool> got = false;
+  std::thread waiter([&] {
+    auto lock = other->lock(99, 120);
+    got = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(got);
+  held.reset();
+  waiter.join();
+  EXPECT_TRUE(got);
+  holder->lock(0, 200);  // the waiter let go
+}
+
+TEST_P(EngineContract, ASignalDoesNotEndTheWaitForALock) {
+  file.write(counting_bytes(10));
+  auto holder = open(OpenMode::kReadWrite);
+  auto other = open(OpenMode::kReadWrite);
+  auto held = holder->lock(0, 100);
+  struct sigaction quiet = {};  // without SA_RESTART: the wait returns EINTR
+  quiet.sa_handler = [](int) {};
+  struct sigaction before = {};
+  sigaction(SIGUSR1, &quiet, &before);
+  std::atomic<bool> got = false;
+  std::thread waiter([&] {
+    auto lock = other->lock(0, 100);
+    got = true;
+  });
+  for (int i = 0; i < 5; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    pthread_kill(waiter.native_handle(), SIGUSR1);
+  }
+  EXPECT_FALSE(got);
+  held.reset();
+  waiter.join();
+  EXPECT_TRUE(got);
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_P(EngineContract, ALockSurvivesWhenAnotherDescriptorOfTheFileIsClosed) {
+  file.write(counting_bytes(10));
+  auto holder = open(OpenMode::kReadWrite);
+  auto held = holder->lock(0, 100);
+  open(OpenMode::kReadWrite).reset();  // a classic fcntl lock would be gone now
+
+  struct flock range = {};
+  range.l_type = F_WRLCK;
+  range.l_len = 10;
+  const int descriptor = ::open(file.path().c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_EQ(::fcntl(descriptor, F_OFD_SETLK, &range), -1);
+  held.reset();
+  EXPECT_EQ(::fcntl(descriptor, F_OFD_SETLK, &range), 0);
+  ::close(descriptor);
+}
+
+TEST_P(EngineContract, ALockMayOutliveItsEngine) {
+  file.write(counting_bytes(10));
+  auto engine = open(OpenMode::kReadWrite);
+  auto held = engine->lock(0, 10);
+  engine.reset();
+  held.reset();
+  open(OpenMode::kReadWrite)->lock(0, 10);
+}
+
+TEST_P(EngineContract, ALockOnAFileOpenForReadingSaysSo) {
+  file.write(counting_bytes(10));
+  auto engine = open(OpenMode::kRead);
+  const Error error = error_of([&] { engine->lock(0, 10); });
+  EXPECT_EQ(error.kind(), ErrorKind::kStore);
+  EXPECT_NE(std::string(error.what()).find("[0, 10): Bad file descriptor (a file opened for reading only"),
+            std::string::npos)
+      << error.what();
+}
+
+TEST_P(EngineContract, CachedPartTellsWhatTheKernelHoldsFromWhatItMustFetch) {
+  if (GetParam().starts_with("model:")) GTEST_SKIP() << "nothing of a modelled disk is ever in the page cache";
+  auto engine = open(OpenMode::kCreateNew);
+  engine->resize(1 << 20);
+  Bytes bytes = counting_bytes(512 << 10);
+  const Transfer batch[] = {transfer_of(0, bytes)};
+  engine->transfer(Direction::kWrite, batch, counters);
+  if (!engine->cached_part(0, 1)) GTEST_SKIP() << "this kernel or file system has no cachestat";
+  EXPECT_EQ(engine->cached_part(4095, 2), 1);
+  EXPECT_EQ(engine->cached_part(0, 512 << 10), 1);
+  EXPECT_EQ(engine->cached_part(900'000, 1), 0);  // a hole that nobody has read
+  EXPECT_EQ(engine->cached_part(900'000, 0), 1);
+  EXPECT_EQ(engine->cached_part(0, 1 << 20), 0.5);
+}
+
+TEST_P(EngineContract, ResizeShrinksAndGrowsWithZeros) {
+  file.write(counting_bytes(10));
+  auto engine = open(OpenMode::kReadWrite);
+  engine->resize(4);
+  engine->resize(6);
+  Bytes expected = counting_bytes(4);
+  expected.resize(6);
+  EXPECT_EQ(file.contents(), expected);
+}
+
+TEST_P(EngineContract, WritingToAFileOpenForReadingIsAnError) {
+  file.write(counting_bytes(10));
+  auto engine = open(OpenMode::kRead);
+  Bytes bytes = counting_bytes(4, 100);
+  const Transfer batch[] = {transfer_of(0, bytes)};
+  const Error error = error_of([&] { engine->transfer(Direction::kWrite, batch, counters); });
+  EXPECT_EQ(std::string(error.what()), "write " + file.path() + " at 0: wanted 4 bytes, wrote 0: Bad file descriptor");
+  EXPECT_EQ(error.os_error(), EBADF);
+  EXPECT_EQ(file.contents(), counting_bytes(10));
+}
+
+TEST_P(EngineContract, ImpossibleTransfersAreRefusedBeforeAnythingIsTouched) {
+  file.write(counting_bytes(10));
+  auto engine = open(OpenMode::kReadWrite);
+  Bytes bytes = counting_bytes(4, 100);
+  for (const Transfer& bad :
+       {Transfer{-1, bytes.data(), 4}, Transfer{0, bytes.data(), -4}, Transfer{INT64_MAX - 1, bytes.data(), 4}}) {
+    const Transfer batch[] = {transfer_of(0, bytes), bad};
+    EXPECT_EQ(error_of([&] { engine->transfer(Direction::kWrite, batch, counters); }).kind(), ErrorKind::kArgument);
+    EXPECT_EQ(error_of([&] { engine->start(Direction::kWrite, batch); }).kind(), ErrorKind::kArgument);
+  }
+  EXPECT_EQ(error_of([&] { engine->lock(5, 5); }).kind(), ErrorKind::kArgument);
+  EXPECT_EQ(error_of([&] { engine->resize(-1); }).kind(), ErrorKind::kArgument);
+  engine->wait(counters);
+  EXPECT_EQ(counters.write_requests, 0);
+  EXPECT_EQ(file.contents(), counting_bytes(10));
+}
+
+TEST_P(EngineContract, WhatCannotBeOpenedIsAnErrorWithThePath) {
+  const auto text = [&](OpenMode mode) { return std::string(error_of([&] { open(mode); }).what()); };
+  EXPECT_EQ(text(OpenMode::kRead), "open " + file.path() + " for reading: No such file or directory");
+  file.write(counting_bytes(1));
+  EXPECT_EQ(text(OpenMode::kCreateNew), "create " + file.path() + ": File exists");
+  std::filesystem::remove(file.path());
+  std::filesystem::create_directory(file.path());
+  EXPECT_EQ(text(OpenMode::kRead), "open " + file.path() + " for reading: Is a directory");
+  std::filesystem::remove(file.path());
+  ASSERT_EQ(::mkfifo(file.path().c_str(), 0600), 0);
+  for (const OpenMode mode : {OpenMode::kRead, OpenMode::kReadWrite}) {  // nobody writes into it, ever
+    EXPECT_NE(text(mode).find("expected a regular file or a block device"), std::string::npos);
+  }
+}
+
+TEST(OpenFile, LeavesNoFlagThatIsNotForFiles) {
+  EngineTestFile file;
+  file.write(counting_bytes(1));
+  for (const int flags : {O_RDONLY, O_RDWR}) {
+    const int descriptor = open_existing(AT_FDCWD, file.path(), flags | O_CLOEXEC, Openable::kRegularFiles);
+    ASSERT_GE(descriptor, 0);
+    EXPECT_EQ(::fcntl(descriptor, F_GETFL) & (O_ACCMODE | O_NONBLOCK), flags);
+    EXPECT_EQ(::fcntl(descriptor, F_GETFD), FD_CLOEXEC);
+    ::close(descriptor);
+  }
+  EXPECT_EQ(open_existing(AT_FDCWD, "/dev/null", O_RDWR, Openable::kRegularFilesAndBlockDevices), -ESPIPE);
+  EXPECT_EQ(open_existing(AT_FDCWD, file.path() + "/none", O_RDONLY, Openable::kRegularFiles), -ENOTDIR);
+}
+
+TEST(OpenEngine, UnknownNamesAndOptionsAreRefusedWithWhatIsExpected) {
+  EngineTestFile file;
+  const auto error = [&](EngineOptions options) {
+    return error_of([&] { open_engine(file.path(), OpenMode::kCreateNew, options); });
+  };
+  EXPECT_EQ(error({.engine = "floppy"}).kind(), ErrorKind::kArgument);
+  EXPECT_EQ(std::string(error({.engine = "floppy"}).what()),
+            "engine \"floppy\": expected auto, posix, uring, null, fault:RULE, or model:PRESET[@NAME]");
+  EXPECT_EQ(error({.queue_depth = 0}).kind(), ErrorKind::kArgument);
+  EXPECT_EQ(error({.queue_depth = 1 << 20}).kind(), ErrorKind::kArgument);
+  EXPECT_EQ(error({.request_bytes_max = 0}).kind(), ErrorKind::kArgument);
+  EXPECT_EQ(error({.request_bytes_max = int64_t{1} << 31}).kind(), ErrorKind::kArgument);
+  EXPECT_FALSE(std::filesystem::exists(file.path()));
+}
+
+TEST(OpenEngine, NamesSayWhatCarriesTheBytes) {
+  EngineTestFile file;
+  file.write(counting_bytes(1));
+  const auto name = [&](const std::string& engine) {
+    return open_engine(file.path(), OpenMode::kRead, {.engine = engine})->name();
+  };
+  EXPECT_EQ(name("posix"), "posix");
+  EXPECT_EQ(name("null"), "null");
+  EXPECT_EQ(name("fault:read@0=EIO"), "fault(posix)");
+  EXPECT_EQ(name("model:p690-raid5"), "modelled disk p690-raid5");
+}
+
+}  // namespace
+}  // namespace swath

@@ -1,0 +1,68 @@
+// What the engine tests share: a file of their own, and batches over memory that is easy to compare.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "store/engine.h"
+
+namespace swath {
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes counting_bytes(size_t count, int first = 1) {
+  Bytes bytes(count);
+  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>((first + static_cast<int>(i % 251)) & 0xff);
+  return bytes;
+}
+
+// A folder that goes away with the test.
+class EngineTestFile {
+ public:
+  EngineTestFile() {
+    std::string pattern = testing::TempDir() + "swath_engine_XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~EngineTestFile() { std::filesystem::remove_all(folder_); }
+
+  std::string folder() const { return folder_; }
+  std::string path() const { return folder_ + "/bytes.raw"; }
+
+  void write(const Bytes& bytes) const {
+    std::ofstream(path(), std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  Bytes contents() const {
+    Bytes bytes(std::filesystem::file_size(path()));
+    std::ifstream(path(), std::ios::binary)
+        .read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return bytes;
+  }
+
+ private:
+  std::string folder_;
+};
+
+inline Transfer transfer_of(int64_t offset, Bytes& bytes) {
+  return {offset, bytes.data(), static_cast<int64_t>(bytes.size())};
+}
+
+template <typename Action>
+Error error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ErrorKind::kNone, "nothing was thrown");
+}
+
+}  // namespace swath

@@ -1,0 +1,338 @@
+#include "store/open_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/notice.h"
+#include "base/units.h"
+#include "store/fault.h"
+#include "store/lock_holders.h"
+
+namespace swath {
+
+std::string system_message(int error) { return std::generic_category().message(error); }
+
+namespace {
+
+// Calls again while signals interrupt, unless one says stop; 0 or an errno value.
+template <typename SystemCall>
+int error_of(SystemCall call) {
+  while (call() < 0) {
+    if (errno != EINTR) return errno;
+    check_interrupt_now();
+  }
+  return 0;
+}
+
+// The same, each attempt subject to `faults` (may be null).
+template <typename SystemCall>
+int error_of(Faults* faults, Step step, SystemCall call) {
+  return error_of([&] {
+    const int injected = faults == nullptr ? 0 : faults->error_at(step);
+    if (injected == 0) return call();
+    errno = injected;
+    return -1;
+  });
+}
+
+[[noreturn]] void fail_store(const std::string& what, int error, const std::string& advice = "") {
+  throw Error(ErrorKind::kStore, what + ": " + system_message(error) + advice, error);
+}
+
+int flags_of(OpenMode mode) {
+  switch (mode) {
+    case OpenMode::kRead:
+      return O_RDONLY | O_CLOEXEC;
+    case OpenMode::kReadWrite:
+      return O_RDWR | O_CLOEXEC;
+    case OpenMode::kCreateNew:
+      return O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+  }
+  return O_RDONLY | O_CLOEXEC;
+}
+
+std::string open_text(const std::string& path, OpenMode mode) {
+  if (mode == OpenMode::kCreateNew) return "create " + path;
+  return "open " + path + (mode == OpenMode::kRead ? " for reading" : " for reading and writing");
+}
+
+int set_lock(int descriptor, int command, short type, int64_t begin, int64_t end) {
+  struct flock range = {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = begin;
+  range.l_len = end - begin;
+  return ::fcntl(descriptor, command, &range);
+}
+
+constexpr double kLockPauseSecondsMin = 50e-6;
+constexpr double kLockPauseSecondsMax = 20e-3;
+// While it may still be another rank that fills in a window. Who sleeps longer than others finds it taken again and
+// again: 4 processes that write 512 KiB each in turn took twice as long as by the kernel's queue with longer pauses.
+constexpr double kLockPauseSecondsAtFirst = 1e-3;
+constexpr double kLockAtFirstSeconds = 1;
+constexpr double kLockToldAfterSeconds = 3;
+
+std::string lock_text(const std::string& path, int64_t begin, int64_t end) {
+  return "lock " + path + " [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+}
+
+std::string holders_text(int descriptor, int64_t begin, int64_t end) {
+  const std::string holders = lock_holders(descriptor, begin, end);
+  return holders.empty() ? "a process that is not to be seen from here, perhaps on another machine" : holders;
+}
+
+class FileRangeLock : public RangeLock {
+ public:
+  FileRangeLock(std::shared_ptr<OpenFile> file, int64_t begin, int64_t end)
+      : file_(std::move(file)), descriptor_(file_->descriptor()), begin_(begin), end_(end) {}
+  ~FileRangeLock() override { set_lock(descriptor_, F_OFD_SETLK, F_UNLCK, begin_, end_); }
+
+ private:
+  std::shared_ptr<OpenFile> file_;
+  int descriptor_;
+  int64_t begin_;
+  int64_t end_;
+};
+
+}  // namespace
+
+int open_existing(int folder, const std::string& path, int flags, Openable openable) {
+  // Without O_NONBLOCK the open of a pipe waits until somebody opens its other end.
+  constexpr int kNeverWait = O_NONBLOCK | O_NOCTTY;
+  int descriptor = -1;
+  int error = error_of([&] { return descriptor = ::openat(folder, path.c_str(), flags | kNeverWait); });
+  struct stat status = {};
+  if (error == EWOULDBLOCK && ::fstatat(folder, path.c_str(), &status, 0) == 0 && S_ISREG(status.st_mode)) {
+    // A file server holds a lease on it, which it gives up for whoever waits.
+    error = error_of([&] { return descriptor = ::openat(folder, path.c_str(), flags); });
+  }
+  if (error == ENXIO) return -ESPIPE;  // a socket
+  if (error != 0) return -error;
+  error = ::fstat(descriptor, &status) != 0 ? errno : 0;
+  const bool has_offsets =
+      S_ISREG(status.st_mode) || (openable == Openable::kRegularFilesAndBlockDevices && S_ISBLK(status.st_mode));
+  if (error == 0 && !has_offsets) error = S_ISDIR(status.st_mode) ? EISDIR : ESPIPE;
+  // io_uring hands back what would wait for the device where the descriptor says so.
+  if (error == 0 && ::fcntl(descriptor, F_SETFL, flags & ~O_CLOEXEC) != 0) error = errno;
+  if (error == 0) return descriptor;
+  ::close(descriptor);
+  return -error;
+}
+
+const char* expected_instead(int error, Openable openable) {
+  if (error != ESPIPE) return "";
+  return openable == Openable::kRegularFiles ? " (expected a regular file)"
+                                             : " (expected a regular file or a block device)";
+}
+
+namespace {
+
+std::array<char, 40> link_to(int descriptor) {
+  std::array<char, 40> link;
+  std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", descriptor);
+  return link;
+}
+
+// The descriptors of all open files. Around a fork nobody changes them; in the child each becomes a mere mark of its
+// file (O_PATH), which no lock is held through and which can be opened again.
+class Descriptors {
+ public:
+  static Descriptors& all() {
+    static auto* one = new Descriptors;  // outlives whatever ends late
+    return *one;
+  }
+
+  // Held while they are changed.
+  std::mutex& mutex() { return mutex_; }
+  void add(int descriptor) { can_be_opened_again_[descriptor] = true; }
+  void remove(int descriptor) { can_be_opened_again_.erase(descriptor); }
+
+  // In a forked child: an open file of its own in the place of the mark. 0 or an errno value.
+  int open_again(int descriptor, int flags) {
+    if (!can_be_opened_again_[descriptor]) return EBADF;
+    int opened = -1;
+    int error = error_of([&] { return opened = ::open(link_to(descriptor).data(), flags); });
+    if (error == 0 && ::dup3(opened, descriptor, O_CLOEXEC) < 0) error = errno;
+    if (opened >= 0) ::close(opened);
+    return error;
+  }
+
+ private:
+  Descriptors() {
+    pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
+                   [] {
+                     all().only_mark();
+                     all().mutex_.unlock();
+                   });
+  }
+
+  void only_mark() {
+    for (auto& [descriptor, can_be_opened_again] : can_be_opened_again_) {
+      const int mark = ::open(link_to(descriptor).data(), O_PATH | O_CLOEXEC);
+      can_be_opened_again = mark >= 0 && ::dup3(mark, descriptor, O_CLOEXEC) >= 0;
+      if (!can_be_opened_again) ::close(descriptor);
+      if (mark >= 0) ::close(mark);
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<int, bool> can_be_opened_again_;
+};
+
+}  // namespace
+
+OpenFile::OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults)
+    : path_(path), mode_(mode), faults_(std::move(faults)) {
+  constexpr Openable kOpenable = Openable::kRegularFilesAndBlockDevices;
+  if (mode == OpenMode::kCreateNew) {
+    const int error = error_of([&] { return descriptor_ = ::open(path.c_str(), flags_of(mode), 0666); });
+    if (error != 0) fail_store(open_text(path, mode), error);
+  } else {
+    descriptor_ = open_existing(AT_FDCWD, path, flags_of(mode), kOpenable);
+    if (descriptor_ < 0) fail_store(open_text(path, mode), -descriptor_, expected_instead(-descriptor_, kOpenable));
+  }
+  const std::lock_guard guard(Descriptors::all().mutex());
+  Descriptors::all().add(descriptor_);
+}
+
+OpenFile::~OpenFile() {
+  const std::lock_guard guard(Descriptors::all().mutex());
+  Descriptors::all().remove(descriptor_);
+  ::close(descriptor_);
+}
+
+void OpenFile::open_again() const {
+  const std::lock_guard guard(Descriptors::all().mutex());
+  if (opened_in_.load() == fork_generation()) return;  // another thread was first
+  const int error = Descriptors::all().open_again(descriptor_, flags_of(mode_) & ~(O_CREAT | O_EXCL));
+  if (error != 0) {
+    fail_store("open " + path_ + " again in a forked process", error, " (open the array in the process that uses it)");
+  }
+  opened_in_.store(fork_generation(), std::memory_order_release);
+}
+
+int64_t OpenFile::size() const {
+  const int64_t end = ::lseek(descriptor(), 0, SEEK_END);  // fstat says 0 for a block device
+  if (end < 0) fail_store("size of " + path_, errno);
+  return end;
+}
+
+namespace {
+
+int64_t pages_touched(int64_t offset, int64_t bytes) {
+  const int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
+  return (offset + bytes - 1) / page_bytes - offset / page_bytes + 1;
+}
+
+// Pages of the range that are in the page cache; -1 where the kernel does not tell.
+int64_t cached_pages(int descriptor, int64_t offset, int64_t bytes) {
+  constexpr long kCachestat = 451;  // Linux 6.5; younger than many C libraries
+  struct {
+    uint64_t offset, bytes;
+  } const range = {static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
+  struct {
+    uint64_t cached, dirty, writeback, evicted, recently_evicted;
+  } pages = {};
+  return ::syscall(kCachestat, descriptor, &range, &pages, 0) == 0 ? static_cast<int64_t>(pages.cached) : -1;
+}
+
+}  // namespace
+
+std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const {
+  constexpr int64_t kSpotBytes = int64_t{64} << 10;
+  constexpr int64_t kSpots = 16;
+  if (bytes <= 0) return 1;
+  // The kernel looks at every folio: of small ones, with cold caches, 4 MiB take 100 us, and a large file milliseconds.
+  const int64_t spots = bytes > kSpots * kSpotBytes ? kSpots : 1;
+  const int64_t spot_bytes = spots > 1 ? kSpotBytes : bytes;
+  double found = 0;
+  double touched = 0;
+  for (int64_t spot = 0; spot < spots; ++spot) {
+    const int64_t begin = offset + (bytes - spot_bytes) / std::max<int64_t>(spots - 1, 1) * spot;
+    const int64_t pages = cached_pages(descriptor(), begin, spot_bytes);
+    if (pages < 0) return std::nullopt;
+    found += static_cast<double>(pages);
+    touched += static_cast<double>(pages_touched(begin, spot_bytes));
+  }
+  return std::min(1.0, found / touched);
+}
+
+// Advice: a kernel that does not take it reads on as it likes.
+void OpenFile::set_readahead(bool wanted) const {
+  posix_fadvise(descriptor(), 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
+}
+
+// Advice too: what is not begun here is written by the sync, which tells of errors.
+void OpenFile::begin_write_back(int64_t offset, int64_t bytes) const {
+  sync_file_range(descriptor(), offset, bytes, SYNC_FILE_RANGE_WRITE);
+}
+
+void OpenFile::resize(int64_t bytes) {
+  const std::string what = "resize " + path_ + " to " + std::to_string(bytes) + " bytes";
+  if (bytes < 0) fail_argument(what + ": expected a size >= 0");
+  const int error = error_of(faults_.get(), Step::kResize, [&] { return ::ftruncate(descriptor(), bytes); });
+  if (error != 0) fail_store(what, error);
+}
+
+void OpenFile::sync() {
+  const int error = error_of(faults_.get(), Step::kSync, [&] { return ::fsync(descriptor()); });
+  if (error != 0) {
+    fail_store("sync " + path_, error, " (what was written may not be on the medium: write it again elsewhere)");
+  }
+}
+
+std::unique_ptr<RangeLock> OpenFile::try_lock(Faults* faults, int64_t begin, int64_t end) {
+  const int error =
+      error_of(faults, Step::kLock, [&] { return set_lock(descriptor(), F_OFD_SETLK, F_WRLCK, begin, end); });
+  if (error == 0) return std::make_unique<FileRangeLock>(shared_from_this(), begin, end);
+  if (error == EAGAIN || error == EACCES) return nullptr;
+  const std::string what = lock_text(path_, begin, end);
+  if (error == EBADF) fail_store(what, error, " (a file opened for reading only cannot be locked for writing)");
+  fail_store(what, error, " (use method=\"two-phase\", or a file system with open-file-description locks)");
+}
+
+std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
+  if (begin < 0 || begin >= end) fail_argument(lock_text(path_, begin, end) + ": expected 0 <= begin < end");
+  if (auto held = try_lock(faults_.get(), begin, end)) return held;
+  Clock& clock = clock_of_thread();
+  const double asked_at = clock.now();
+  bool has_told = clock.simulated();  // where whoever has it is another rank of this process, in its own time
+  while (true) {
+    check_interrupt();
+    const double waited = clock.now() - asked_at;
+    if (waited >= lock_timeout_seconds_) fail_lock_timeout(begin, end, waited);
+    if (!has_told && waited >= kLockToldAfterSeconds) {
+      has_told = true;
+      notify(lock_text(path_, begin, end) + ": waiting for " + holders_text(descriptor(), begin, end));
+    }
+    const double pause_max = waited < kLockAtFirstSeconds ? kLockPauseSecondsAtFirst : kLockPauseSecondsMax;
+    const double pause = std::clamp(waited / 4, kLockPauseSecondsMin, pause_max);
+    clock.sleep_until(asked_at + std::min(waited + pause, lock_timeout_seconds_));
+    if (auto held = try_lock(nullptr, begin, end)) return held;
+  }
+}
+
+void OpenFile::fail_lock_timeout(int64_t begin, int64_t end, double waited_seconds) const {
+  fail_store(lock_text(path_, begin, end), ETIMEDOUT,
+             " after " + in_seconds(waited_seconds) + " (lock_timeout) of waiting for " +
+                 holders_text(descriptor(), begin, end) + "; end that program, or give a longer lock_timeout");
+}
+
+void fail_already_started(const std::string& path) {
+  throw Error(ErrorKind::kInternal, "start on " + path + ": a batch is under way already; wait() for it first");
+}
+
+}  // namespace swath

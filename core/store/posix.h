@@ -1,0 +1,37 @@
+// Requests as system calls: pread and pwrite, preadv and pwritev where memory is scattered. One call is one request, so
+// that what strace counts is what the counters say; but where the work may be told to stop a long request is several
+// calls (bytes_to_attempt).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/background.h"
+#include "store/open_file.h"
+#include "store/request.h"
+
+namespace swath {
+
+class PosixEngine : public FileEngine {
+ public:
+  PosixEngine(std::shared_ptr<OpenFile> file, int64_t request_bytes_max)
+      : FileEngine(std::move(file), request_bytes_max) {}
+
+  std::string name() const override { return name_of("posix"); }
+  void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
+  void start(Direction direction, std::span<const Transfer> batch) override;
+  void wait(Counters& counters) override;
+
+ private:
+  void carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
+  int64_t attempt(Direction direction, FileRequest& request) const;
+  int64_t call(Direction direction, const FileRequest& request) const;
+
+  std::vector<Transfer> started_batch_;
+  Counters started_counters_;
+  Background background_;  // last, so that its thread ends before what it uses
+};
+
+}  // namespace swath
