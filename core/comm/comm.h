@@ -1,12 +1,13 @@
 // The ranks of one operation, and the few things they do together. The only seam behind which MPI lives.
 //
-// Every implementation passes the same contract suite (comm_contract_test.cc). All calls but rank(), size() and
-// node_of() are collective: every rank makes the same calls in the same order with the same sizes.
+// Every implementation passes the same contract suite (comm_contract_test.cc). All calls but those that only
+// tell (const) are collective: every rank makes the same calls in the same order with the same sizes.
 // Waiting blocks in the kernel and never spins: ranks often outnumber cores.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,10 @@ struct ReceiveMessage {
   int from;
   std::span<std::byte> data;
 };
+
+// Makes `into` the record of both, `into` before `other`. Associative; must not throw.
+using Combine = std::function<void(std::span<std::byte> into, std::span<const std::byte> other)>;
+constexpr int64_t kRecordBytesMax = 4096;  // of a reduction
 
 class Comm {
  public:
@@ -51,6 +56,10 @@ class Comm {
   }
   // all.size() == size() * mine.size(); rank r's bytes land at r * mine.size().
   virtual void allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+  // Every rank brings a record of the same size, at most kRecordBytesMax, and gets the records of all ranks combined,
+  // in order of the nodes, on each in order of its ranks. Where there are several nodes, each sends O(log nodes)
+  // messages of the record's size.
+  virtual void allreduce(std::span<std::byte> record, const Combine& combine) = 0;
   virtual void broadcast(std::span<std::byte> data, int root) = 0;
   // Point-to-point, all at once. At most one message for each (from, to) pair; a message to oneself is allowed and
   // copied.
@@ -63,6 +72,13 @@ class Comm {
   // why).
   virtual std::vector<std::span<std::byte>> shared_windows(int64_t bytes) = 0;
   virtual std::string shared_refusal() const = 0;
+
+  // Collective. A communicator of the same ranks on the same nodes, whose calls do not meet those of this one: for an
+  // operation beside the program. Throws kUnsupported on all ranks where it cannot be had.
+  virtual std::unique_ptr<Comm> duplicate() = 0;
+  // Whether another thread of this rank may be in a call of a duplicate while this thread is in one of this. Else a
+  // rank uses them from one thread, one call after another.
+  virtual bool may_be_called_beside() const = 0;
 };
 
 // One rank alone.

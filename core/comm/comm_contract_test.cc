@@ -8,10 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/comm.h"
 #include "comm/comm_contract_for_tests.h"
+#include "comm/gather.h"
+#include "comm/reductions_for_tests.h"
 
 namespace swath {
 namespace {
@@ -132,6 +136,45 @@ TEST_P(CommContract, AllgatherPutsEveryRanksBytesInOrder) {
   });
 }
 
+// What is gathered is right in the call after one whose wait an error left out, and in that after it: the last rank is
+// late with reading what the others may write to by then.
+TEST_P(CommContract, WhatAnArrivalLeftBehindDoesNotMixTwoCalls) {
+  run([](Comm& comm) {
+    for (int call = 0; call < 30; ++call) {
+      if (call % 3 == 0) comm.node_arrive();
+      std::vector<std::byte> all(int64_t{60'000} * comm.size());
+      comm.allgather(message(60'000, comm.rank(), call), all);
+      for (int r = 0; r < comm.size(); ++r) {
+        const std::vector<std::byte> expected = message(60'000, r, call);
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), all.begin() + int64_t{60'000} * r));
+      }
+    }
+  });
+}
+
+void allreduce_and_check(Comm& comm, int64_t maps, uint32_t call) {
+  std::vector<AffineMap> record = maps_of(comm.rank(), maps, call);
+  comm.allreduce(std::as_writable_bytes(std::span(record)), combine_maps);
+  EXPECT_EQ(record, maps_of_all(comm.size(), maps, call)) << "record of " << maps * 8 << " bytes";
+}
+
+TEST_P(CommContract, AllreduceCombinesTheRecordsOfAllInTheirOrder) {
+  run([](Comm& comm) {
+    uint32_t call = 0;
+    for (int64_t maps : {1, 2, 7, 32, 64, 512, 0}) {
+      for (int i = 0; i < 5; ++i) allreduce_and_check(comm, maps, ++call);
+    }
+  });
+}
+
+TEST_P(CommContract, ARecordThatIsTooLongIsRefused) {
+  run([](Comm& comm) {
+    std::vector<std::byte> record(kRecordBytesMax + 1);
+    EXPECT_THROW(comm.allreduce(record, combine_maps), Error);
+    allreduce_and_check(comm, 1, 0);
+  });
+}
+
 TEST_P(CommContract, BroadcastReachesAllFromEveryRoot) {
   run([](Comm& comm) {
     for (int root = 0; root < comm.size(); ++root) {
@@ -225,6 +268,89 @@ TEST_P(CommContract, WindowsAreKeptForRequestsThatAskForNoMore) {
     const auto small = comm.shared_windows(64);
     ASSERT_EQ(large.size(), small.size());
     for (int r = 0; r < comm.size(); ++r) EXPECT_EQ(small[r].data(), large[r].data());
+    comm.barrier();
+  });
+}
+
+TEST_P(CommContract, GatheredBytesAreThoseOfEveryRank) {
+  run([](Comm& comm) {
+    const auto bytes_of = [](int rank, int call) {
+      return call == 0 ? 0 : (rank + call) % 3 == 0 ? 0 : rank == 1 ? int64_t{70'000} * call : rank * 13 + call;
+    };
+    for (const int call : {1, 0, 2, 6}) {
+      const std::vector<Bytes> all = gather_bytes(comm, message(bytes_of(comm.rank(), call), comm.rank(), call));
+      ASSERT_EQ(std::ssize(all), comm.size());
+      for (int r = 0; r < comm.size(); ++r) EXPECT_EQ(all[r], message(bytes_of(r, call), r, call)) << "of rank " << r;
+    }
+  });
+}
+
+TEST_P(CommContract, ADuplicateHasTheSameRanksAndCallsOfItsOwn) {
+  run([](Comm& comm) {
+    const std::unique_ptr<Comm> duplicate = comm.duplicate();
+    EXPECT_EQ(duplicate->name(), comm.name());
+    EXPECT_EQ(duplicate->rank(), comm.rank());
+    ASSERT_EQ(duplicate->size(), comm.size());
+    for (int r = 0; r < comm.size(); ++r) EXPECT_EQ(duplicate->node_of(r), comm.node_of(r));
+    const std::unique_ptr<Comm> second = duplicate->duplicate();
+    for (uint32_t call = 0; call < 5; ++call) {
+      comm.node_arrive();
+      allreduce_and_check(*duplicate, 3, call);
+      second->node_arrive();
+      duplicate->node_barrier();
+      comm.node_wait();
+      allreduce_and_check(*second, 4, call);
+    }
+  });
+}
+
+TEST_P(CommContract, ADuplicateHasWindowsOfItsOwn) {
+  run([](Comm& comm) {
+    const std::unique_ptr<Comm> duplicate = comm.duplicate();
+    const int me = comm.rank();
+    const auto windows = comm.shared_windows(1000);
+    const auto others = duplicate->shared_windows(2000);
+    ASSERT_EQ(std::ssize(windows), comm.size());
+    ASSERT_EQ(std::ssize(others), comm.size());
+    std::fill(windows[me].begin(), windows[me].end(), std::byte{1});
+    std::fill(others[me].begin(), others[me].end(), std::byte{2});
+    comm.barrier();
+    for (int r = 0; r < comm.size(); ++r) {
+      for (const std::byte one : windows[r]) ASSERT_EQ(one, std::byte{1});
+      for (const std::byte one : others[r]) ASSERT_EQ(one, std::byte{2});
+    }
+    comm.barrier();
+  });
+}
+
+// All calls, so often that those of the two threads come in any order.
+void make_many_calls(Comm& comm, int calls, uint32_t seed) {
+  for (int i = 0; i < calls; ++i) {
+    const uint32_t call = seed + static_cast<uint32_t>(i);
+    allreduce_and_check(comm, 1 + i % 9, call);
+    std::vector<std::byte> data = message(100, 0, static_cast<int>(call));
+    if (comm.rank() != 0) std::fill(data.begin(), data.end(), std::byte{0});
+    comm.broadcast(data, 0);
+    EXPECT_EQ(data, message(100, 0, static_cast<int>(call)));
+    exchange_and_check(comm, [=](int from, int to) { return (from + to) % 50 + static_cast<int>(call % 7); });
+    comm.node_barrier();
+    comm.barrier();
+  }
+}
+
+TEST_P(CommContract, ADuplicateIsCalledByAnotherThreadMeanwhileWhereThatMayBe) {
+  run([](Comm& comm) {
+    const std::unique_ptr<Comm> duplicate = comm.duplicate();
+    if (comm.may_be_called_beside()) {
+      std::thread beside([&] { make_many_calls(*duplicate, 60, 1'000'000); });
+      make_many_calls(comm, 40, 0);
+      beside.join();
+    } else {
+      for (uint32_t i = 0; i < 10; ++i) {
+        make_many_calls(comm, 1, i);
+        make_many_calls(*duplicate, 1, 1'000'000 + i);
+      }
+    }
     comm.barrier();
   });
 }

@@ -48,6 +48,13 @@ void check_allgather(int size, std::span<const std::byte> mine, std::span<std::b
   }
 }
 
+void check_record(std::span<const std::byte> record) {
+  if (std::ssize(record) > kRecordBytesMax) {
+    fail_internal("allreduce: a record of " + std::to_string(record.size()) + " bytes; expected at most " +
+                  std::to_string(kRecordBytesMax));
+  }
+}
+
 void check_root(int size, int root) {
   if (root < 0 || root >= size) {
     fail_internal("broadcast: root " + std::to_string(root) + " is none of the " + std::to_string(size) + " ranks");

@@ -17,6 +17,9 @@ void check_messages(int rank, int size, std::span<const SendMessage> sends, std:
 // Throws kInternal unless all.size() == size * mine.size().
 void check_allgather(int size, std::span<const std::byte> mine, std::span<std::byte> all);
 
+// Throws kInternal unless a record of a reduction has at most kRecordBytesMax.
+void check_record(std::span<const std::byte> record);
+
 // Throws kInternal unless 0 <= root < size.
 void check_root(int size, int root);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "comm/messages.h"
 #include "comm/mpi_messages.h"
 #include "comm/node_shared.h"
 
@@ -33,28 +34,15 @@ int node_number(const char* text) {
   return *end == '\0' && number >= 1 && number <= INT_MAX ? static_cast<int>(number) : 0;
 }
 
-struct Settings {
-  int nodes = 0;  // 0 where SWATH_NODES is no number of nodes
-  int shared_memory = 1;
-};
-
-Settings settings_of_rank_0(MPI_Comm communicator) {
-  const char* const nodes = std::getenv("SWATH_NODES");
-  const char* const shared_memory = std::getenv("SWATH_SHARED_MEMORY");
-  Settings settings{.nodes = nodes == nullptr ? 1 : node_number(nodes),
-                    .shared_memory = shared_memory == nullptr || std::strcmp(shared_memory, "0") != 0};
-  settings = gather_values(communicator, settings).front();
-  if (settings.nodes == 0) fail_argument("SWATH_NODES on rank 0: expected a number of nodes, 1 or more");
-  return settings;
-}
-
 // Those alive, for leave_all().
 std::mutex all_comms_mutex;
 std::set<MpiComm*> all_comms;
 
 }  // namespace
 
-MpiComm::MpiComm(MPI_Comm parent) {
+MpiComm::MpiComm(MPI_Comm parent) : MpiComm(parent, std::nullopt) {}
+
+MpiComm::MpiComm(MPI_Comm parent, const std::optional<Settings>& settings) {
   require_running_mpi();
   if (parent == MPI_COMM_NULL) fail_argument("communicator: MPI_COMM_NULL has no ranks");
   int is_inter = 0;
@@ -64,10 +52,11 @@ MpiComm::MpiComm(MPI_Comm parent) {
   world_.make([&](MPI_Comm* made) { return MPI_Comm_dup(parent, made); }, "MPI_Comm_dup");
   rank_ = rank_and_size(world_.get()).rank;
   size_ = rank_and_size(world_.get()).size;
-  const Settings settings = settings_of_rank_0(world_.get());
-  find_nodes(settings.nodes);
+  settings_ = settings ? *settings : settings_of_rank_0(world_.get());
+  find_nodes();
   attach_node();
-  if (!settings.shared_memory) {
+  find_reducers();
+  if (!settings_.shared_memory) {
     windows_allowed_ = false;
     refusal_ = "SWATH_SHARED_MEMORY=0 in the environment";
   }
@@ -80,8 +69,20 @@ MpiComm::~MpiComm() {
   all_comms.erase(this);
 }
 
+MpiComm::Settings MpiComm::settings_of_rank_0(MPI_Comm communicator) {
+  const char* const nodes = std::getenv("SWATH_NODES");
+  const char* const shared_memory = std::getenv("SWATH_SHARED_MEMORY");
+  Settings settings{.nodes_per_machine = nodes == nullptr ? 1 : node_number(nodes),
+                    .shared_memory = shared_memory == nullptr || std::strcmp(shared_memory, "0") != 0};
+  settings = gather_values(communicator, settings).front();
+  if (settings.nodes_per_machine == 0) {
+    fail_argument("SWATH_NODES on rank 0: expected a number of nodes, 1 or more");
+  }
+  return settings;
+}
+
 // A node is the ranks of a machine, or a k-th of them: with 5 ranks and SWATH_NODES=2, ranks 0-2 and 3-4.
-void MpiComm::find_nodes(int nodes_per_machine) {
+void MpiComm::find_nodes() {
   OwnedCommunicator machine;
   machine.make(
       [&](MPI_Comm* made) {
@@ -89,7 +90,7 @@ void MpiComm::find_nodes(int nodes_per_machine) {
       },
       "MPI_Comm_split_type");
   const auto [place, ranks] = rank_and_size(machine.get());
-  const int block = static_cast<int>(int64_t{place} * nodes_per_machine / ranks);
+  const int block = static_cast<int>(int64_t{place} * settings_.nodes_per_machine / ranks);
   node_members_.make([&](MPI_Comm* made) { return MPI_Comm_split(machine.get(), block, rank_, made); },
                      "MPI_Comm_split");
 
@@ -114,6 +115,16 @@ void MpiComm::attach_node() {
   if (!refusal_.empty()) {
     windows_allowed_ = false;
     node_.reset();
+  }
+}
+
+void MpiComm::find_reducers() {
+  int node = 0;
+  for (int r = 0; r < size_; ++r) {
+    if (node_ != nullptr && node_of_[r] != node) continue;  // the nodes are numbered in order of their first ranks
+    if (r == rank_) place_ = static_cast<int>(reducers_.size());
+    reducers_.push_back(r);
+    ++node;
   }
 }
 
@@ -165,6 +176,15 @@ void MpiComm::allgather(std::span<const std::byte> mine, std::span<std::byte> al
   allgather_over(world_.get(), mine, all);
 }
 
+void MpiComm::allreduce(std::span<std::byte> record, const Combine& combine) {
+  require_open();
+  check_record(record);
+  if (node_) node_->allreduce(record, combine);
+  if (on_one_node()) return;
+  if (place_ >= 0) allreduce_over(world_.get(), reducers_, place_, record, combine);
+  if (node_) node_->broadcast(record, 0);
+}
+
 void MpiComm::broadcast(std::span<std::byte> data, int root) {
   require_open();
   if (on_one_node()) return node_->broadcast(data, root);
@@ -197,6 +217,11 @@ std::vector<std::span<std::byte>> MpiComm::shared_windows(int64_t bytes) {
     if (node_of_[r] == node_of_[rank_]) windows[r] = of_node[place++];
   }
   return windows;
+}
+
+std::unique_ptr<Comm> MpiComm::duplicate() {
+  require_open();
+  return std::unique_ptr<Comm>(new MpiComm(world_.get(), settings_));
 }
 
 }  // namespace swath

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,10 +43,14 @@ class MpiComm final : public Comm {
   void node_arrive() override;
   void node_wait() override;
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  void allreduce(std::span<std::byte> record, const Combine& combine) override;
   void broadcast(std::span<std::byte> data, int root) override;
   void exchange(std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) override;
   std::vector<std::span<std::byte>> shared_windows(int64_t bytes) override;
   std::string shared_refusal() const override { return refusal_; }
+  std::unique_ptr<Comm> duplicate() override;
+  // On one node MPI is not called; between nodes it must serve several threads.
+  bool may_be_called_beside() const override { return on_one_node() || mpi_serves_threads(); }
 
   // Collective. Frees the duplicated communicator and the windows; every later call is kArgument.
   void close();
@@ -56,8 +61,16 @@ class MpiComm final : public Comm {
   static void leave_all();
 
  private:
-  void find_nodes(int nodes_per_machine);
+  struct Settings {
+    int nodes_per_machine = 1;  // 0 where SWATH_NODES is no number of nodes
+    int shared_memory = 1;
+  };
+
+  MpiComm(MPI_Comm parent, const std::optional<Settings>& settings);
+  static Settings settings_of_rank_0(MPI_Comm communicator);
+  void find_nodes();
   void attach_node();
+  void find_reducers();
   void require_open() const;
   bool on_one_node() const { return node_ != nullptr && node_->size() == size_; }
 
@@ -65,8 +78,11 @@ class MpiComm final : public Comm {
   OwnedCommunicator node_members_;  // the ranks of this node
   int rank_ = 0;
   int size_ = 0;
+  Settings settings_;
   std::vector<int> node_of_;
-  std::unique_ptr<Comm> node_;              // null where shared memory cannot be had, then on every rank
+  std::vector<int> reducers_;   // the ranks that combine between nodes: the first of each, or all where no node meets
+  int place_ = -1;              // of this rank among them; -1: it is none
+  std::unique_ptr<Comm> node_;  // null where shared memory cannot be had, then on every rank
   MPI_Request arrival_ = MPI_REQUEST_NULL;  // at a node barrier, where it is null
   bool windows_allowed_ = true;
   int64_t window_bytes_ = 0;  // that every node has

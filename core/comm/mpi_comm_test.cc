@@ -88,7 +88,8 @@ TEST(MpiComm, ANumberOfNodesThatIsNoneIsRefusedOnAllRanks) {
 }  // namespace swath
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   testing::InitGoogleTest(&argc, argv);
   const int failed = RUN_ALL_TESTS();
   MPI_Finalize();

@@ -31,6 +31,12 @@ void require_running_mpi() {
   if (mpi_is_finalized()) fail_argument("MPI has been finalised: use a communicator before MPI_Finalize");
 }
 
+bool mpi_serves_threads() {
+  int provided = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
+  return provided == MPI_THREAD_MULTIPLE;
+}
+
 RankAndSize rank_and_size(MPI_Comm communicator) {
   RankAndSize found;
   check_mpi(MPI_Comm_rank(communicator, &found.rank), "MPI_Comm_rank");

@@ -17,6 +17,9 @@ bool mpi_is_finalized();
 // Throws kArgument unless MPI has been initialised and not finalised.
 void require_running_mpi();
 
+// Whether several threads may call MPI at the same time.
+bool mpi_serves_threads();
+
 struct RankAndSize {
   int rank = 0;
   int size = 0;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "comm/messages.h"
+#include "comm/reduction.h"
 
 namespace swath {
 namespace {
@@ -151,6 +152,19 @@ void allgather_over(MPI_Comm communicator, std::span<const std::byte> mine, std:
     for (int r = 0; r < size; ++r) {
       std::memcpy(all.data() + r * mine.size() + begin, pieces.data() + r * piece.size(), piece.size());
     }
+  }
+}
+
+void allreduce_over(MPI_Comm communicator, std::span<const int> peers, int place, std::span<std::byte> record,
+                    const Combine& combine) {
+  std::vector<std::byte> received(record.size());
+  for (const ReductionStep& step : reduction_steps(place, static_cast<int>(peers.size()))) {
+    const bool sends = step.send_to != ReductionStep::kNobody;
+    const bool receives = step.receive_from != ReductionStep::kNobody;
+    const SendMessage out{sends ? peers[step.send_to] : -1, record};
+    const ReceiveMessage in{receives ? peers[step.receive_from] : -1, received};
+    exchange_over(communicator, {&out, sends ? size_t{1} : 0}, {&in, receives ? size_t{1} : 0});
+    if (receives) take_received(step.order, record, received, combine);
   }
 }
 

@@ -20,6 +20,9 @@ void wait_for(MPI_Request request, const char* call);
 void barrier_over(MPI_Comm communicator);
 void allgather_over(MPI_Comm communicator, std::span<const std::byte> mine, std::span<std::byte> all);
 void broadcast_over(MPI_Comm communicator, std::span<std::byte> data, int root);
+// Only of the ranks `peers` of the communicator, of which the caller is that at `place`.
+void allreduce_over(MPI_Comm communicator, std::span<const int> peers, int place, std::span<std::byte> record,
+                    const Combine& combine);
 void exchange_over(MPI_Comm communicator, std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives);
 
 template <typename T>

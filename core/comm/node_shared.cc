@@ -263,7 +263,7 @@ void NodeShared::require_own_process(const Call& call) const {
 
 void NodeShared::arrive(const Call& call) {
   require_own_process(call);
-  if (has_arrived_) wait();
+  end_arrival();
   throw_if_one_is_known_gone(call);
   const uint32_t turn = turn_;
   Seat& node = seat(0);
@@ -287,6 +287,11 @@ void NodeShared::wait() {
   wait_for_others(turn, call);
   turn_ = turn + 1;
   check_same_call(turn, call);
+}
+
+// An arrival that was left without a wait is over before anything else is staged: it moves the areas on.
+void NodeShared::end_arrival() {
+  if (has_arrived_) node_wait();
 }
 
 void NodeShared::meet(const Call& call) {
@@ -364,6 +369,7 @@ void NodeShared::allgather(std::span<const std::byte> mine, std::span<std::byte>
 }
 
 void NodeShared::allgather_as(const Call& call, std::span<const std::byte> mine, std::span<std::byte> all) {
+  end_arrival();
   const size_t piece = stage_bytes(size_);
   size_t begin = 0;
   do {
@@ -376,9 +382,20 @@ void NodeShared::allgather_as(const Call& call, std::span<const std::byte> mine,
   } while (begin < mine.size());
 }
 
+void NodeShared::allreduce(std::span<std::byte> record, const Combine& combine) {
+  check_record(record);
+  end_arrival();
+  copy_bytes(record, stage(rank_));
+  const std::vector<std::span<std::byte>> staged = stages();
+  meet({.kind = Call::Kind::kAllreduce, .bytes = std::ssize(record)});
+  copy_bytes(staged[0], record);
+  for (int r = 1; r < size_; ++r) combine(record, staged[r].first(record.size()));
+}
+
 void NodeShared::broadcast(std::span<std::byte> data, int root) {
   check_root(size_, root);
   const Call call{.kind = Call::Kind::kBroadcast, .root = root, .bytes = std::ssize(data)};
+  end_arrival();
   size_t begin = 0;
   do {
     const std::span<std::byte> staged = stage(root);
@@ -479,6 +496,16 @@ void NodeShared::exchange(std::span<const SendMessage> sends, std::span<const Re
       copy_bytes(staged[message.from].subspan(part.in_second), message.data.subspan(part.in_first, part.bytes));
     }
   }
+}
+
+std::unique_ptr<Comm> NodeShared::duplicate() {
+  const Allgather allgather = [this](std::span<const std::byte> mine, std::span<std::byte> all) {
+    allgather_as({.kind = Call::Kind::kDuplicate}, mine, all);
+  };
+  std::string refusal;
+  std::unique_ptr<Comm> made = attach(rank_, size_, allgather, refusal);
+  if (!made) throw Error(ErrorKind::kUnsupported, "a duplicate of the communicator: " + refusal);
+  return made;
 }
 
 std::vector<std::span<std::byte>> NodeShared::shared_windows(int64_t bytes) {

@@ -56,11 +56,14 @@ class NodeShared final : public Comm {
   void node_arrive() override;
   void node_wait() override;
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  void allreduce(std::span<std::byte> record, const Combine& combine) override;
   void broadcast(std::span<std::byte> data, int root) override;
   // Sizes that do not match throw kInternal on every rank.
   void exchange(std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) override;
   std::vector<std::span<std::byte>> shared_windows(int64_t bytes) override;
   std::string shared_refusal() const override { return refusal_; }
+  std::unique_ptr<Comm> duplicate() override;
+  bool may_be_called_beside() const override { return true; }
 
  private:
   struct Seat;
@@ -74,6 +77,7 @@ class NodeShared final : public Comm {
   void arrive(const Call& call);
   void wait();
   void meet(const Call& call);
+  void end_arrival();
   void wait_for_others(uint32_t turn, const Call& call);
   void fail_if_one_is_gone(uint32_t turn, const Call& call, bool check_processes);
   void report_gone(int rank, bool has_left);

@@ -5,12 +5,14 @@
 #include <thread>
 
 #include "comm/messages.h"
+#include "comm/reduction.h"
 
 namespace swath {
 
 class SimulatedComm final : public Comm {
  public:
-  SimulatedComm(Simulation& simulation, int rank) : simulation_(simulation), rank_(rank) {}
+  SimulatedComm(Simulation& simulation, int rank, int duplicate = 0)
+      : simulation_(simulation), rank_(rank), duplicate_(duplicate) {}
 
   std::string name() const override { return "simulated"; }
   int rank() const override { return rank_; }
@@ -18,7 +20,7 @@ class SimulatedComm final : public Comm {
   int node_of(int rank) const override { return simulation_.node_of(rank); }
 
   void barrier() override { meet({.kind = Call::Kind::kBarrier}); }
-  void node_arrive() override { simulation_.node_arrive(rank_); }
+  void node_arrive() override { simulation_.node_arrive(rank_, duplicate_); }
   void node_wait() override { meet({.kind = Call::Kind::kNodeBarrier}); }
 
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
@@ -26,6 +28,14 @@ class SimulatedComm final : public Comm {
     meet({.kind = Call::Kind::kAllgather, .bytes = std::ssize(mine)}, [&](Simulation::Rank& me) {
       me.source = mine;
       me.target = all;
+    });
+  }
+
+  void allreduce(std::span<std::byte> record, const Combine& combine) override {
+    check_record(record);
+    meet({.kind = Call::Kind::kAllreduce, .bytes = std::ssize(record)}, [&](Simulation::Rank& me) {
+      me.target = record;
+      me.combine = &combine;
     });
   }
 
@@ -45,15 +55,23 @@ class SimulatedComm final : public Comm {
 
   std::vector<std::span<std::byte>> shared_windows(int64_t bytes) override {
     check_window_bytes(bytes);
-    return simulation_.shared_windows(rank_, bytes);
+    return simulation_.shared_windows(rank_,
+                                      {.kind = Call::Kind::kSharedWindows, .bytes = bytes, .duplicate = duplicate_});
   }
 
   std::string shared_refusal() const override {
     return simulation_.shared_memory_ ? "" : "the simulation was made without shared memory";
   }
 
+  std::unique_ptr<Comm> duplicate() override {
+    meet({.kind = Call::Kind::kDuplicate});
+    return std::make_unique<SimulatedComm>(simulation_, rank_, simulation_.ranks_[rank_].duplicate_made);
+  }
+  bool may_be_called_beside() const override { return false; }
+
  private:
-  void meet(const Call& call, const std::function<void(Simulation::Rank&)>& hand_over = [](Simulation::Rank&) {}) {
+  void meet(Call call, const std::function<void(Simulation::Rank&)>& hand_over = [](Simulation::Rank&) {}) {
+    call.duplicate = duplicate_;
     std::unique_lock lock(simulation_.mutex_);
     hand_over(simulation_.ranks_[rank_]);
     simulation_.meet(lock, rank_, call);
@@ -61,15 +79,18 @@ class SimulatedComm final : public Comm {
 
   Simulation& simulation_;
   const int rank_;
+  const int duplicate_;
 };
 
 Simulation::Simulation(int ranks, int nodes, uint64_t seed, bool shared_memory)
-    : nodes_(nodes), shared_memory_(shared_memory), random_(seed), ranks_(std::max(ranks, 0)), windows_(ranks_.size()) {
+    : nodes_(nodes), shared_memory_(shared_memory), random_(seed), ranks_(std::max(ranks, 0)) {
   if (nodes < 1 || nodes > ranks) {
     fail_argument("simulation: " + std::to_string(nodes) + " nodes for " + std::to_string(ranks) +
                   " ranks; expected 1 <= nodes <= ranks");
   }
   for (int r = 0; r < ranks; ++r) clocks_.push_back(std::make_unique<RankClock>(*this, r));
+  communicators_.emplace_back(ranks_.size());
+  traffic_.nodes.resize(nodes);
 }
 
 std::unique_ptr<Comm> Simulation::comm(int rank) {
@@ -91,6 +112,11 @@ void Simulation::leave(int rank) {
   set_clock_of_thread(nullptr);
   if (running_ == rank) running_ = -1;
   pass_baton();
+}
+
+Traffic Simulation::traffic() const {
+  const std::lock_guard lock(mutex_);
+  return traffic_;
 }
 
 // Does nothing while a rank runs, or before all are there: who comes first must not depend on the machine's scheduler.
@@ -178,14 +204,15 @@ void Simulation::meet(std::unique_lock<std::mutex>& lock, int rank, const Call& 
 }
 
 // Others that wait for this rank may go on, or it itself: chosen as at every call.
-void Simulation::node_arrive(int rank) {
+void Simulation::node_arrive(int rank, int duplicate) {
   std::unique_lock lock(mutex_);
   begin_call(rank);
-  ++ranks_[rank].arrivals;
+  ++communicators_[duplicate].arrivals[rank];
   ranks_[rank].state = State::kReady;
+  const Call waited_for{.kind = Call::Kind::kNodeBarrier, .duplicate = duplicate};
   for (int r = 0; r < size(); ++r) {
-    const bool waits = ranks_[r].state == State::kWaiting && ranks_[r].call.kind == Call::Kind::kNodeBarrier;
-    if (waits && node_has_arrived(r)) ranks_[r].state = State::kReady;
+    const bool waits = ranks_[r].state == State::kWaiting && ranks_[r].call == waited_for;
+    if (waits && node_has_arrived(r, duplicate)) ranks_[r].state = State::kReady;
   }
   running_ = -1;
   pass_baton();
@@ -194,9 +221,10 @@ void Simulation::node_arrive(int rank) {
 }
 
 // As often as this rank.
-bool Simulation::node_has_arrived(int rank) const {
+bool Simulation::node_has_arrived(int rank, int duplicate) const {
+  const std::vector<int64_t>& arrivals = communicators_[duplicate].arrivals;
   for (int r = 0; r < size(); ++r) {
-    if (node_of(r) == node_of(rank) && ranks_[r].arrivals < ranks_[rank].arrivals) return false;
+    if (node_of(r) == node_of(rank) && arrivals[r] < arrivals[rank]) return false;
   }
   return true;
 }
@@ -204,7 +232,7 @@ bool Simulation::node_has_arrived(int rank) const {
 // Whether all whom the call of `rank` concerns wait in that same call.
 bool Simulation::ready_to_carry_out(int rank) const {
   const Call& call = ranks_[rank].call;
-  if (call.kind == Call::Kind::kNodeBarrier) return node_has_arrived(rank);
+  if (call.kind == Call::Kind::kNodeBarrier) return node_has_arrived(rank, call.duplicate);
   for (int r = 0; r < size(); ++r) {
     if (ranks_[r].state != State::kWaiting || ranks_[r].call != call) return false;
   }
@@ -213,6 +241,7 @@ bool Simulation::ready_to_carry_out(int rank) const {
 
 void Simulation::carry_out(int rank) {
   const Call call = ranks_[rank].call;
+  if (call.kind != Call::Kind::kNodeBarrier) ++traffic_.calls[call.kind];
   switch (call.kind) {
     case Call::Kind::kBarrier:
     case Call::Kind::kNodeBarrier:
@@ -221,6 +250,9 @@ void Simulation::carry_out(int rank) {
       for (const Rank& to : ranks_) {
         for (int r = 0; r < size(); ++r) copy_bytes(ranks_[r].source, to.target.subspan(r * call.bytes, call.bytes));
       }
+      break;
+    case Call::Kind::kAllreduce:
+      carry_out_allreduce();
       break;
     case Call::Kind::kBroadcast:
       for (int r = 0; r < size(); ++r) {
@@ -231,7 +263,10 @@ void Simulation::carry_out(int rank) {
       carry_out_exchange();
       break;
     case Call::Kind::kSharedWindows:
-      replace_windows(call.bytes);
+      replace_windows(call);
+      break;
+    case Call::Kind::kDuplicate:
+      make_duplicate();
       break;
   }
   for (int r = 0; r < size(); ++r) {
@@ -245,8 +280,60 @@ void Simulation::carry_out_exchange() {
   for (int to = 0; to < size(); ++to) {
     for (const ReceiveMessage& message : ranks_[to].receives) {
       copy_bytes(message_to(ranks_[message.from].sends, to), message.data);
+      count_message(node_of(message.from), node_of(to), std::ssize(message.data));
     }
   }
+}
+
+// On each node first, then between the nodes, then on each node again: as the real ones do it.
+void Simulation::carry_out_allreduce() {
+  std::vector<std::vector<std::byte>> records;  // of each node
+  for (int node = 0; node < nodes_; ++node) records.push_back(combined_on_node(node));
+  reduce_between_nodes(records, *ranks_[0].combine);
+  for (int r = 0; r < size(); ++r) copy_bytes(records[node_of(r)], ranks_[r].target);
+}
+
+std::vector<std::byte> Simulation::combined_on_node(int node) const {
+  std::vector<std::byte> record;
+  bool is_first = true;
+  for (int r = 0; r < size(); ++r) {
+    if (node_of(r) != node) continue;
+    const std::span<std::byte> of_rank = ranks_[r].target;
+    if (is_first) {
+      record.assign(of_rank.begin(), of_rank.end());
+    } else {
+      (*ranks_[r].combine)(record, of_rank);
+    }
+    is_first = false;
+  }
+  return record;
+}
+
+void Simulation::reduce_between_nodes(std::vector<std::vector<std::byte>>& records, const Combine& combine) {
+  std::vector<std::vector<ReductionStep>> steps;  // of each node
+  for (int node = 0; node < nodes_; ++node) steps.push_back(reduction_steps(node, nodes_));
+  for (size_t i = 0; i < steps[0].size(); ++i) {
+    const std::vector<std::vector<std::byte>> sent = records;
+    for (int node = 0; node < nodes_; ++node) {
+      const ReductionStep& step = steps[node][i];
+      if (step.receive_from == ReductionStep::kNobody) continue;
+      if (steps[step.receive_from][i].send_to != node) {
+        return fail(ErrorKind::kInternal, "allreduce: node " + std::to_string(node) + " waits for node " +
+                                              std::to_string(step.receive_from) + ", which sends it nothing");
+      }
+      std::vector<std::byte> received = sent[step.receive_from];
+      count_message(step.receive_from, node, std::ssize(received));
+      take_received(step.order, records[node], received, combine);
+    }
+  }
+}
+
+void Simulation::count_message(int from_node, int to_node, int64_t bytes) {
+  if (from_node == to_node || bytes == 0) return;
+  ++traffic_.nodes[from_node].messages_sent;
+  traffic_.nodes[from_node].bytes_sent += bytes;
+  ++traffic_.nodes[to_node].messages_received;
+  traffic_.nodes[to_node].bytes_received += bytes;
 }
 
 void Simulation::check_exchange_sizes() {
@@ -263,30 +350,38 @@ void Simulation::check_exchange_sizes() {
 }
 
 // Each rank's window is an allocation of its own, so that AddressSanitizer sees who writes past the end of it.
-void Simulation::replace_windows(int64_t bytes) {
-  for (HeapWindow& window : windows_) window = make_heap_window(bytes);
-  window_bytes_ = bytes;
+void Simulation::replace_windows(const Call& call) {
+  Communicator& communicator = communicators_[call.duplicate];
+  for (HeapWindow& window : communicator.windows) window = make_heap_window(call.bytes);
+  communicator.window_bytes = call.bytes;
+}
+
+void Simulation::make_duplicate() {
+  communicators_.emplace_back(ranks_.size());
+  for (Rank& rank : ranks_) rank.duplicate_made = static_cast<int>(std::ssize(communicators_)) - 1;
 }
 
 // A call that asks for no more than there is does not wait for the others, as in the real implementations; whether all
 // ask alike is therefore compared with the first that asked.
-std::vector<std::span<std::byte>> Simulation::shared_windows(int rank, int64_t bytes) {
+std::vector<std::span<std::byte>> Simulation::shared_windows(int rank, const Call& call) {
   std::unique_lock lock(mutex_);
   begin_call(rank);
-  const int64_t call = ranks_[rank].window_calls++;
-  if (call == std::ssize(window_requests_)) window_requests_.push_back(bytes);
-  if (window_requests_[call] != bytes) {
+  Communicator& communicator = communicators_[call.duplicate];
+  std::vector<int64_t>& requests = communicator.window_requests;
+  const int64_t number = communicator.window_calls[rank]++;
+  if (number == std::ssize(requests)) requests.push_back(call.bytes);
+  if (requests[number] != call.bytes) {
     fail(ErrorKind::kDisagreement, "rank " + std::to_string(rank) + " asks for shared windows of " +
-                                       std::to_string(bytes) + " bytes where another asked for " +
-                                       std::to_string(window_requests_[call]));
+                                       std::to_string(call.bytes) + " bytes where another asked for " +
+                                       std::to_string(requests[number]));
     throw Error(failure_kind_, failure_);
   }
   if (!shared_memory_) return {};
-  if (bytes > window_bytes_) meet(lock, rank, {.kind = Call::Kind::kSharedWindows, .bytes = bytes});
+  if (call.bytes > communicator.window_bytes) meet(lock, rank, call);
 
   std::vector<std::span<std::byte>> views(size());
   for (int r = 0; r < size(); ++r) {
-    if (node_of(r) == node_of(rank)) views[r] = {windows_[r].get(), static_cast<size_t>(bytes)};
+    if (node_of(r) == node_of(rank)) views[r] = {communicator.windows[r].get(), static_cast<size_t>(call.bytes)};
   }
   return views;
 }
@@ -318,11 +413,10 @@ std::string Simulation::places() const {
   return text;
 }
 
-void run_ranks(int ranks, const std::function<void(Comm&)>& body, uint64_t seed, int nodes) {
-  Simulation simulation(ranks, nodes, seed);
+void run_ranks(Simulation& simulation, const std::function<void(Comm&)>& body) {
   std::exception_ptr first;  // written only by the rank that holds the baton
   std::vector<std::thread> threads;
-  for (int r = 0; r < ranks; ++r) {
+  for (int r = 0; r < simulation.size(); ++r) {
     threads.emplace_back([&, r] {
       simulation.enter(r);
       try {
@@ -336,6 +430,11 @@ void run_ranks(int ranks, const std::function<void(Comm&)>& body, uint64_t seed,
   }
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
+}
+
+void run_ranks(int ranks, const std::function<void(Comm&)>& body, uint64_t seed, int nodes) {
+  Simulation simulation(ranks, nodes, seed);
+  run_ranks(simulation, body);
 }
 
 }  // namespace swath

@@ -17,7 +17,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -32,6 +34,18 @@
 #include "comm/heap_window.h"
 
 namespace swath {
+
+// What ranks have done together, and what passed between nodes.
+struct Traffic {
+  struct OfNode {
+    int64_t messages_sent = 0;  // of exchange() and allreduce(), to other nodes
+    int64_t bytes_sent = 0;
+    int64_t messages_received = 0;
+    int64_t bytes_received = 0;
+  };
+  std::vector<OfNode> nodes;
+  std::map<Call::Kind, int64_t> calls;  // of all ranks together, duplicates' too; those of one node are not counted
+};
 
 class Simulation {
  public:
@@ -48,8 +62,12 @@ class Simulation {
   // This rank's thread has finished, well or by an exception. Never throws.
   void leave(int rank);
 
+  // So far.
+  Traffic traffic() const;
+
  private:
   friend class SimulatedComm;
+  friend void run_ranks(Simulation& simulation, const std::function<void(Comm&)>& body);
 
   enum class State { kOutside, kReady, kWaiting, kSleeping, kFinished };
 
@@ -75,14 +93,25 @@ class Simulation {
     double wakes_at = kNever;                          // where it sleeps
     const std::atomic<uint32_t>* sleeps_on = nullptr;  // what may wake it before
     std::condition_variable turn;
-    int64_t window_calls = 0;
-    int64_t arrivals = 0;  // node_arrive()
+    int duplicate_made = 0;
     // What it waits in, and the buffers it gave.
     Call call;
     std::span<const std::byte> source;
     std::span<std::byte> target;
+    const Combine* combine = nullptr;
     std::span<const SendMessage> sends;
     std::span<const ReceiveMessage> receives;
+  };
+
+  // What the communicator and each of its duplicates have of their own.
+  struct Communicator {
+    explicit Communicator(size_t ranks) : window_calls(ranks), arrivals(ranks), windows(ranks) {}
+
+    std::vector<int64_t> window_calls;  // of each rank
+    std::vector<int64_t> arrivals;      // of each rank, by node_arrive()
+    std::vector<HeapWindow> windows;
+    int64_t window_bytes = 0;
+    std::vector<int64_t> window_requests;  // the bytes asked for in the first, second ... call of shared_windows
   };
 
   int size() const { return static_cast<int>(ranks_.size()); }
@@ -91,8 +120,8 @@ class Simulation {
   // The caller holds the mutex in all of these.
   void begin_call(int rank) const;
   void meet(std::unique_lock<std::mutex>& lock, int rank, const Call& call);
-  void node_arrive(int rank);
-  bool node_has_arrived(int rank) const;
+  void node_arrive(int rank, int duplicate);
+  bool node_has_arrived(int rank, int duplicate) const;
   void pass_baton();
   void wait_for_turn(std::unique_lock<std::mutex>& lock, int rank);
   void sleep(int rank, double until, const std::atomic<uint32_t>* word);
@@ -101,15 +130,20 @@ class Simulation {
   void carry_out(int rank);
   void carry_out_exchange();
   void check_exchange_sizes();
-  void replace_windows(int64_t bytes);
+  void carry_out_allreduce();
+  std::vector<std::byte> combined_on_node(int node) const;
+  void reduce_between_nodes(std::vector<std::vector<std::byte>>& records, const Combine& combine);
+  void count_message(int from_node, int to_node, int64_t bytes);
+  void replace_windows(const Call& call);
+  void make_duplicate();
   void fail(ErrorKind kind, const std::string& message);
   std::string places() const;
 
-  std::vector<std::span<std::byte>> shared_windows(int rank, int64_t bytes);
+  std::vector<std::span<std::byte>> shared_windows(int rank, const Call& call);
 
   const int nodes_;
   const bool shared_memory_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::mt19937_64 random_;
   std::vector<Rank> ranks_;
   std::vector<std::unique_ptr<RankClock>> clocks_;
@@ -117,13 +151,13 @@ class Simulation {
   int running_ = -1;
   std::string failure_;  // once set, every call throws it
   ErrorKind failure_kind_ = ErrorKind::kNone;
-  std::vector<HeapWindow> windows_;
-  int64_t window_bytes_ = 0;
-  std::vector<int64_t> window_requests_;  // the bytes asked for in the first, second ... call of shared_windows
+  std::deque<Communicator> communicators_;  // that of the ranks, then its duplicates
+  Traffic traffic_;
 };
 
 // Runs `body` on every rank of a simulation, a thread each, and rethrows the exception that came first (what it makes
-// of the other ranks, a deadlock, comes after it).
+// of the other ranks, a deadlock, comes after it). A simulation runs once.
+void run_ranks(Simulation& simulation, const std::function<void(Comm&)>& body);
 void run_ranks(int ranks, const std::function<void(Comm&)>& body, uint64_t seed = 0, int nodes = 1);
 
 }  // namespace swath

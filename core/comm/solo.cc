@@ -25,6 +25,8 @@ class SoloComm final : public Comm {
     copy_bytes(mine, all);
   }
 
+  void allreduce(std::span<std::byte> record, const Combine&) override { check_record(record); }
+
   void broadcast(std::span<std::byte>, int root) override { check_root(1, root); }
 
   void exchange(std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) override {
@@ -50,6 +52,9 @@ class SoloComm final : public Comm {
   }
 
   std::string shared_refusal() const override { return refusal_; }
+
+  std::unique_ptr<Comm> duplicate() override { return make_solo_comm(); }
+  bool may_be_called_beside() const override { return true; }
 
  private:
   HeapWindow window_;

@@ -15,6 +15,7 @@
 #include "base/interrupt.h"
 #include "base/math.h"
 #include "base/stopwatch.h"
+#include "comm/reduction.h"
 #include "layout/copy_kernels.h"
 #include "method/run.h"
 #include "space/intersection.h"
@@ -239,16 +240,15 @@ class Redistribution {
   // Collective: all take as many rounds, and shared memory is handed out in equal parts.
   void make_buffers() {
     struct Need {
-      int64_t bytes;
-      int64_t sections;
+      int64_t bytes = 0;
+      int64_t sections = 0;
+      void combine(const Need& other) {
+        bytes = std::max(bytes, other.bytes);
+        sections = std::max(sections, other.sections);
+      }
     };
-    const Need mine{std::max(bytes_of(sends_), bytes_of(receives_)), std::ssize(sends_)};
-    std::vector<Need> all(static_cast<size_t>(comm_.size()));
-    comm_.allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-    Need most{0, 0};
-    for (const Need& need : all) {
-      most = {std::max(most.bytes, need.bytes), std::max(most.sections, need.sections)};
-    }
+    const Need most =
+        allreduce_record(comm_, Need{std::max(bytes_of(sends_), bytes_of(receives_)), std::ssize(sends_)});
     rounds_ = std::max<int64_t>(1, ceil_div(most.bytes, round_bytes_));
     if (most.bytes == 0) return;
     const int64_t step_bytes = std::max(kStepBytes, most.sections * kStepOfFlowBytes);

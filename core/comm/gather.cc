@@ -1,0 +1,283 @@
+#include "comm/gather.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "comm/messages.h"
+#include "comm/reduction.h"
+
+namespace swath {
+namespace {
+
+constexpr int64_t kSpreadBytesMin = int64_t{256} << 10;  // that a node gets of others at a time through a window
+constexpr int64_t kSizeBytes = sizeof(int64_t);
+
+struct Longest {
+  int64_t bytes = 0;
+  void combine(const Longest& other) { bytes = std::max(bytes, other.bytes); }
+};
+
+// ---------------------------------------------------------------------------------------------------- on a node
+
+// The ranks of this rank's node.
+class Node {
+ public:
+  // Collective. For shares of at most `share_bytes_max`.
+  Node(Comm& comm, std::vector<int> ranks, int64_t share_bytes_max)
+      : comm_(comm),
+        ranks_(std::move(ranks)),
+        windows_(comm.shared_windows(window_bytes(comm.node_count(), share_bytes_max))) {}
+
+  bool is_first() const { return comm_.rank() == ranks_.front(); }
+
+  // Collective. What every rank of the node brings, on all of them.
+  std::vector<Bytes> gather(std::span<const std::byte> mine) {
+    return windows_.empty() ? gather_by_messages(mine) : gather_by_windows(mine);
+  }
+
+  // Collective. What the first rank has, of a size that all know, on all of them.
+  void spread(std::span<std::byte> data) {
+    if (windows_.empty()) {
+      spread_by_messages(data);
+    } else {
+      spread_by_windows(data);
+    }
+  }
+
+ private:
+  // A window holds the size of a share and the share, or a piece of what other nodes bring.
+  static int64_t window_bytes(int nodes, int64_t share_bytes_max) {
+    return std::max(kSizeBytes + share_bytes_max, nodes > 1 ? kSpreadBytesMin : 0);
+  }
+
+  std::vector<Bytes> gather_by_windows(std::span<const std::byte> mine) {
+    const std::span<std::byte> own = windows_[comm_.rank()];
+    const int64_t own_bytes = std::ssize(mine);
+    std::memcpy(own.data(), &own_bytes, kSizeBytes);
+    copy_bytes(mine, own.subspan(kSizeBytes));
+    comm_.node_barrier();
+    std::vector<Bytes> all;
+    for (const int rank : ranks_) {
+      int64_t bytes = 0;
+      std::memcpy(&bytes, windows_[rank].data(), kSizeBytes);
+      const auto share = windows_[rank].subspan(kSizeBytes, bytes);
+      all.emplace_back(share.begin(), share.end());
+    }
+    comm_.node_barrier();  // the windows may be written to again
+    return all;
+  }
+
+  std::vector<Bytes> gather_by_messages(std::span<const std::byte> mine) {
+    const int64_t own_bytes = std::ssize(mine);
+    std::vector<Bytes> sizes(ranks_.size(), Bytes(kSizeBytes));
+    give_to_all(std::as_bytes(std::span(&own_bytes, 1)), sizes);
+    std::vector<Bytes> all;
+    for (const Bytes& size : sizes) {
+      int64_t bytes = 0;
+      std::memcpy(&bytes, size.data(), kSizeBytes);
+      all.emplace_back(bytes);
+    }
+    give_to_all(mine, all);
+    return all;
+  }
+
+  // `all` has the sizes of what comes.
+  void give_to_all(std::span<const std::byte> mine, std::vector<Bytes>& all) {
+    std::vector<SendMessage> sends;
+    std::vector<ReceiveMessage> receives;
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      sends.push_back({ranks_[i], mine});
+      receives.push_back({ranks_[i], all[i]});
+    }
+    comm_.exchange(sends, receives);
+  }
+
+  void spread_by_windows(std::span<std::byte> data) {
+    const std::span<std::byte> window = windows_[ranks_.front()];
+    while (!data.empty()) {
+      const auto piece = data.first(std::min(data.size(), window.size()));
+      if (is_first()) copy_bytes(piece, window);
+      comm_.node_barrier();
+      if (!is_first()) copy_bytes(window, piece);
+      comm_.node_barrier();
+      data = data.subspan(piece.size());
+    }
+  }
+
+  void spread_by_messages(std::span<std::byte> data) {
+    std::vector<SendMessage> sends;
+    std::vector<ReceiveMessage> receives;
+    if (is_first()) {
+      for (size_t i = 1; i < ranks_.size(); ++i) sends.push_back({ranks_[i], data});
+    } else {
+      receives.push_back({ranks_.front(), data});
+    }
+    comm_.exchange(sends, receives);
+  }
+
+  Comm& comm_;
+  std::vector<int> ranks_;
+  std::vector<std::span<std::byte>> windows_;
+};
+
+// ---------------------------------------------------------------------------------------------------- between nodes
+
+// The first ranks of the nodes, which send for all.
+class Leaders {
+ public:
+  Leaders(Comm& comm, const std::vector<std::vector<int>>& ranks_of_node)
+      : comm_(comm), node_(comm.node_of(comm.rank())) {
+    for (const std::vector<int>& ranks : ranks_of_node) leaders_.push_back(ranks.front());
+  }
+
+  int own_node() const { return node_; }
+
+  // Collective, also for those that are no leader, which do nothing. `blocks` are those of all nodes, one after
+  // another; a leader has its own, and all know how many bytes each has. By Bruck's algorithm: each round doubles how
+  // many blocks a leader has, those of the nodes from its own on.
+  void gather(std::span<const std::span<std::byte>> blocks) {
+    const int count = static_cast<int>(leaders_.size());
+    for (int had = 1; had < count; had *= 2) pass(blocks, had, std::min(had, count - had));
+  }
+
+ private:
+  // Gives the first `passed` of the blocks that it has to the leader `had` before it, and gets as many.
+  void pass(std::span<const std::span<std::byte>> blocks, int had, int passed) {
+    if (comm_.rank() != leaders_[node_]) return comm_.exchange({}, {});
+    const Bytes out = packed(blocks, node_, passed);
+    Bytes in(bytes_of_blocks(blocks, node_ + had, passed));
+    const SendMessage send{leaders_[wrapped(node_ - had)], out};
+    const ReceiveMessage receive{leaders_[wrapped(node_ + had)], in};
+    comm_.exchange({&send, 1}, {&receive, 1});
+    unpack(in, blocks, node_ + had, passed);
+  }
+
+  int wrapped(int node) const {
+    const int count = static_cast<int>(leaders_.size());
+    return (node + count) % count;
+  }
+
+  size_t bytes_of_blocks(std::span<const std::span<std::byte>> blocks, int first, int count) const {
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) bytes += blocks[wrapped(first + i)].size();
+    return bytes;
+  }
+
+  Bytes packed(std::span<const std::span<std::byte>> blocks, int first, int count) const {
+    Bytes all;
+    for (int i = 0; i < count; ++i) {
+      const auto& block = blocks[wrapped(first + i)];
+      all.insert(all.end(), block.begin(), block.end());
+    }
+    return all;
+  }
+
+  void unpack(std::span<const std::byte> all, std::span<const std::span<std::byte>> blocks, int first,
+              int count) const {
+    for (int i = 0; i < count; ++i) {
+      const auto& block = blocks[wrapped(first + i)];
+      copy_bytes(all, block);
+      all = all.subspan(block.size());
+    }
+  }
+
+  Comm& comm_;
+  const int node_;
+  std::vector<int> leaders_;
+};
+
+// ---------------------------------------------------------------------------------------------------- of all
+
+using RanksOfNodes = std::vector<std::vector<int>>;
+
+RanksOfNodes ranks_of_nodes(const Comm& comm) {
+  RanksOfNodes ranks(comm.node_count());
+  for (int r = 0; r < comm.size(); ++r) ranks[comm.node_of(r)].push_back(r);
+  return ranks;
+}
+
+Bytes joined(const std::vector<Bytes>& shares) {
+  Bytes all;
+  for (const Bytes& share : shares) all.insert(all.end(), share.begin(), share.end());
+  return all;
+}
+
+Bytes sizes_of(const std::vector<Bytes>& shares) {
+  std::vector<int64_t> sizes;
+  for (const Bytes& share : shares) sizes.push_back(std::ssize(share));
+  const auto bytes = std::as_bytes(std::span(sizes));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<int64_t> numbers_in(const Bytes& bytes) {
+  std::vector<int64_t> numbers(bytes.size() / sizeof(int64_t));
+  copy_bytes(bytes, std::as_writable_bytes(std::span(numbers)));
+  return numbers;
+}
+
+// Cuts what all nodes bring, one after another, into shares of the ranks, whose sizes are in the same order.
+std::vector<Bytes> shares_by_rank(const Bytes& all, const std::vector<int64_t>& sizes, const RanksOfNodes& nodes) {
+  std::vector<Bytes> shares(sizes.size());
+  auto size = sizes.begin();
+  auto begin = all.begin();
+  for (const std::vector<int>& ranks : nodes) {
+    for (const int rank : ranks) {
+      shares[rank].assign(begin, begin + *size);
+      begin += *size++;
+    }
+  }
+  return shares;
+}
+
+// How many bytes each node brings, of sizes as above.
+std::vector<int64_t> bytes_by_node(const std::vector<int64_t>& sizes, const RanksOfNodes& nodes) {
+  std::vector<int64_t> bytes;
+  auto begin = sizes.begin();
+  for (const std::vector<int>& ranks : nodes) {
+    const auto end = begin + std::ssize(ranks);
+    bytes.push_back(std::accumulate(begin, end, int64_t{0}));
+    begin = end;
+  }
+  return bytes;
+}
+
+// Collective. What all nodes bring, one after another; of this one it is `own`, and all know how many bytes each
+// brings.
+Bytes gather_from_nodes(Node& node, Leaders& leaders, std::span<const std::byte> own,
+                        const std::vector<int64_t>& bytes_of_nodes) {
+  Bytes all(std::accumulate(bytes_of_nodes.begin(), bytes_of_nodes.end(), int64_t{0}));
+  std::vector<std::span<std::byte>> blocks;
+  int64_t begin = 0;
+  for (const int64_t bytes : bytes_of_nodes) {
+    blocks.push_back(std::span(all).subspan(begin, bytes));
+    begin += bytes;
+  }
+  copy_bytes(own, blocks[leaders.own_node()]);
+  leaders.gather(blocks);
+  node.spread(all);
+  return all;
+}
+
+}  // namespace
+
+std::vector<Bytes> gather_bytes(Comm& comm, std::span<const std::byte> mine) {
+  const int64_t share_bytes_max = allreduce_record(comm, Longest{std::ssize(mine)}).bytes;
+  if (share_bytes_max == 0) return std::vector<Bytes>(comm.size());
+  const RanksOfNodes nodes = ranks_of_nodes(comm);
+  Node node(comm, nodes[comm.node_of(comm.rank())], share_bytes_max);
+  std::vector<Bytes> shares_of_node = node.gather(mine);
+  if (nodes.size() == 1) return shares_of_node;
+
+  Leaders leaders(comm, nodes);
+  std::vector<int64_t> bytes_of_sizes;
+  for (const std::vector<int>& ranks : nodes) bytes_of_sizes.push_back(std::ssize(ranks) * kSizeBytes);
+  const std::vector<int64_t> sizes =
+      numbers_in(gather_from_nodes(node, leaders, sizes_of(shares_of_node), bytes_of_sizes));
+  const Bytes all = gather_from_nodes(node, leaders, joined(shares_of_node), bytes_by_node(sizes, nodes));
+  return shares_by_rank(all, sizes, nodes);
+}
+
+}  // namespace swath
