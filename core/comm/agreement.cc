@@ -1,55 +1,16 @@
 #include "comm/agreement.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <functional>
 #include <sstream>
-#include <vector>
+#include <utility>
+
+#include "base/hash.h"
+#include "comm/messages.h"
 
 namespace swath {
 namespace {
-
-// What every rank shows the others: small, so that agreement costs one short collective.
-struct Verdict {
-  int32_t kind = 0;  // ErrorKind
-  int32_t os_error = 0;
-  int64_t message_bytes = 0;
-  uint64_t asked_hash = 0;
-  int64_t asked_bytes = 0;
-  Note note{};
-};
-
-std::vector<Verdict> gather(Comm& comm, const Verdict& mine) {
-  std::vector<Verdict> all(static_cast<size_t>(comm.size()));
-  comm.allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-  return all;
-}
-
-std::string broadcast_text(Comm& comm, std::string text, int64_t bytes, int root) {
-  text.resize(static_cast<size_t>(bytes));
-  comm.broadcast(std::as_writable_bytes(std::span(text.data(), text.size())), root);
-  return text;
-}
-
-void throw_lowest(Comm& comm, const std::vector<Verdict>& all, const std::optional<Error>& mine, bool with_words) {
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    const Verdict& verdict = all[static_cast<size_t>(rank)];
-    if (verdict.kind == 0 || (verdict.asked_bytes > 0) != with_words) continue;
-    std::string message = broadcast_text(comm, rank == comm.rank() ? mine->what() : "", verdict.message_bytes, rank);
-    throw Error(static_cast<ErrorKind>(verdict.kind), "rank " + std::to_string(rank) + ": " + message,
-                verdict.os_error);
-  }
-}
-
-Verdict verdict_of(const std::optional<Error>& error) {
-  Verdict verdict;
-  if (error) {
-    verdict.kind = static_cast<int32_t>(error->kind());
-    verdict.os_error = error->os_error();
-    verdict.message_bytes = static_cast<int64_t>(std::strlen(error->what()));
-  }
-  return verdict;
-}
 
 // Words that two ranks bring: what they do, then one argument a line, "name=value".
 using Lines = std::vector<std::string>;
@@ -130,9 +91,180 @@ std::string differing(const Lines& first, const Lines& second) {
                                             differing(of_first, of_second) + " Give every rank the same arguments");
 }
 
+constexpr int32_t kNoRank = INT32_MAX;
+constexpr int64_t kDifferentHints = -1;
+
+// The part of the record of an agreement that is the same for all: what makes it fail.
+struct Findings {
+  uint64_t key_min = 0;
+  uint64_t key_max = 0;
+  int64_t hint_bytes = 0;                  // kDifferentHints where ranks bring hints of different sizes
+  int32_t failed_without_words = kNoRank;  // the lowest rank that brings an error and no words
+  int32_t failed_with_words = kNoRank;     // and that with words
+
+  bool all_ask_the_same() const { return key_min == key_max && hint_bytes != kDifferentHints; }
+
+  void combine(const Findings& other) {
+    key_min = std::min(key_min, other.key_min);
+    key_max = std::max(key_max, other.key_max);
+    if (hint_bytes != other.hint_bytes) hint_bytes = kDifferentHints;
+    failed_without_words = std::min(failed_without_words, other.failed_without_words);
+    failed_with_words = std::min(failed_with_words, other.failed_with_words);
+  }
+};
+
+// The record of an agreement: findings, then hints.
+constexpr size_t kAgreementBytes = sizeof(Findings) + kHintBytesMax;
+static_assert(kAgreementBytes == 256);
+
+Findings findings_of(int rank, const Question& question, bool failed, size_t hint_bytes) {
+  Findings mine{.key_min = question.key, .key_max = question.key, .hint_bytes = static_cast<int64_t>(hint_bytes)};
+  if (failed) (question.words ? mine.failed_with_words : mine.failed_without_words) = rank;
+  return mine;
+}
+
+// Hints are combined while they are of one kind; ranks that ask for different things may bring others.
+void combine_agreements(std::span<std::byte> into, std::span<const std::byte> other, const Combine& combine_hints) {
+  combine_records<Findings>(into, other);
+  Findings both;
+  std::memcpy(&both, into.data(), sizeof both);
+  if (both.hint_bytes <= 0) return;
+  const auto bytes = static_cast<size_t>(both.hint_bytes);
+  combine_hints(into.subspan(sizeof both, bytes), other.subspan(sizeof both, bytes));
+}
+
+// Collective. The findings of all; the hints of all in `hints`.
+Findings reduce_findings(Comm& comm, const Findings& mine, std::span<std::byte> hints, const Combine& combine) {
+  alignas(std::max_align_t) std::array<std::byte, kAgreementBytes> record{};
+  std::memcpy(record.data(), &mine, sizeof mine);
+  const std::span<std::byte> hints_of_record = std::span(record).subspan(sizeof mine);
+  copy_bytes(hints, hints_of_record);
+  comm.allreduce(record, [&combine](std::span<std::byte> into, std::span<const std::byte> other) {
+    combine_agreements(into, other, combine);
+  });
+  copy_bytes(hints_of_record, hints);
+  Findings all;
+  std::memcpy(&all, record.data(), sizeof all);
+  return all;
+}
+
+template <typename T>
+T broadcast_value(Comm& comm, T value, int root) {
+  comm.broadcast(std::as_writable_bytes(std::span(&value, 1)), root);
+  return value;
+}
+
+std::string broadcast_text(Comm& comm, std::string text, int64_t bytes, int root) {
+  text.resize(static_cast<size_t>(bytes));
+  comm.broadcast(std::as_writable_bytes(std::span(text.data(), text.size())), root);
+  return text;
+}
+
+std::string broadcast_text(Comm& comm, std::string text, int root) {
+  const int64_t bytes = broadcast_value(comm, std::ssize(text), root);
+  return broadcast_text(comm, std::move(text), bytes, root);
+}
+
+// Collective, where `rank` brings an error.
+[[noreturn]] void throw_error_of(Comm& comm, int rank, const std::optional<Error>& mine) {
+  struct Numbers {
+    ErrorKind kind;
+    int os_error;
+  };
+  const bool is_mine = rank == comm.rank();
+  const Numbers numbers =
+      broadcast_value(comm, is_mine ? Numbers{mine->kind(), mine->os_error()} : Numbers{ErrorKind::kNone, 0}, rank);
+  const std::string message = broadcast_text(comm, is_mine ? mine->what() : "", rank);
+  throw Error(numbers.kind, "rank " + std::to_string(rank) + ": " + message, numbers.os_error);
+}
+
+struct LowestRank {
+  int32_t rank = kNoRank;
+  void combine(const LowestRank& other) { rank = std::min(rank, other.rank); }
+};
+
+// Collective, where some rank asks for something else than rank 0.
+[[noreturn]] void throw_difference(Comm& comm, const Question& question, size_t hint_bytes) {
+  struct Asked {
+    uint64_t key;
+    uint64_t hint_bytes;
+    bool operator==(const Asked&) const = default;
+  };
+  const Asked mine{question.key, hint_bytes};
+  const bool differs = !(broadcast_value(comm, mine, 0) == mine);
+  const int other = allreduce_record(comm, LowestRank{differs ? comm.rank() : kNoRank}).rank;
+  const auto words_of = [&](int rank) {
+    return broadcast_text(comm, rank == comm.rank() && question.words ? question.words() : "", rank);
+  };
+  const std::string first = words_of(0);
+  fail_different(first, other, words_of(other));
+}
+
+// ------------------------------------------------------------------------------------------------ by an allgather
+
+// What every rank shows the others: small, so that agreement costs one short collective.
+struct Verdict {
+  int32_t kind = 0;  // ErrorKind
+  int32_t os_error = 0;
+  int64_t message_bytes = 0;
+  uint64_t asked_hash = 0;
+  int64_t asked_bytes = 0;
+  Note note{};
+};
+
+std::vector<Verdict> gather(Comm& comm, const Verdict& mine) {
+  std::vector<Verdict> all(static_cast<size_t>(comm.size()));
+  comm.allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+// As throw_error_of(), of the lowest rank that brings one.
+void throw_lowest(Comm& comm, const std::vector<Verdict>& all, const std::optional<Error>& mine, bool with_words) {
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const Verdict& verdict = all[static_cast<size_t>(rank)];
+    if (verdict.kind == 0 || (verdict.asked_bytes > 0) != with_words) continue;
+    std::string message = broadcast_text(comm, rank == comm.rank() ? mine->what() : "", verdict.message_bytes, rank);
+    throw Error(static_cast<ErrorKind>(verdict.kind), "rank " + std::to_string(rank) + ": " + message,
+                verdict.os_error);
+  }
+}
+
+Verdict verdict_of(const std::optional<Error>& error) {
+  Verdict verdict;
+  if (error) {
+    verdict.kind = static_cast<int32_t>(error->kind());
+    verdict.os_error = error->os_error();
+    verdict.message_bytes = static_cast<int64_t>(std::strlen(error->what()));
+  }
+  return verdict;
+}
+
 }  // namespace
 
-void agree(Comm& comm, const std::optional<Error>& mine) { agree_same(comm, "", mine); }
+void agree_on(Comm& comm, const Question& question, const std::optional<Error>& mine, std::span<std::byte> hints,
+              const Combine& combine) {
+  if (hints.size() > kHintBytesMax) {
+    throw Error(ErrorKind::kInternal, "an agreement with hints of " + std::to_string(hints.size()) +
+                                          " bytes; expected at most " + std::to_string(kHintBytesMax));
+  }
+  if (comm.size() == 1) {
+    if (mine) throw Error(*mine);
+    return;
+  }
+  const Findings found =
+      reduce_findings(comm, findings_of(comm.rank(), question, mine.has_value(), hints.size()), hints, combine);
+  if (found.failed_without_words != kNoRank) throw_error_of(comm, found.failed_without_words, mine);
+  if (!found.all_ask_the_same()) throw_difference(comm, question, hints.size());
+  if (found.failed_with_words != kNoRank) throw_error_of(comm, found.failed_with_words, mine);
+}
+
+void agree_same(Comm& comm, const std::string& words, const std::optional<Error>& mine) {
+  Question question;
+  if (!words.empty()) question = {.key = hash_text(words), .words = [&words] { return words; }};
+  agree_on(comm, question, mine, {}, {});
+}
+
+void agree(Comm& comm, const std::optional<Error>& mine) { agree_on(comm, {}, mine, {}, {}); }
 
 std::vector<Note> agree_same(Comm& comm, const std::string& asked, const std::optional<Error>& mine, const Note& note) {
   if (comm.size() == 1) {

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
+#include "comm/reductions_for_tests.h"
 #include "comm/simulated.h"
 
 namespace swath {
@@ -135,12 +139,178 @@ TEST(Agreement, AnErrorWithoutWordsGoesBeforeADisagreementAndOneWithWordsAfterIt
   expect_all(thrown_with_words({"read", "read", "read"}), ErrorKind::kArgument, "rank 1: error of 1");
 }
 
+Question question_of(const std::string& words) {
+  return {hash_text(words), [words] { return words; }};
+}
+
+// What ranks alone know: the most of one number, the sum of another.
+struct Hints {
+  int64_t most = 0;
+  int64_t sum = 0;
+  bool operator==(const Hints&) const = default;
+  void combine(const Hints& other) {
+    most = std::max(most, other.most);
+    sum += other.sum;
+  }
+};
+
+TEST(Agreement, HandsBackTheHintsOfAllRanksAsOne) {
+  for (int ranks = 1; ranks <= 9; ++ranks) {
+    for (const int nodes : {1, (ranks + 1) / 2, ranks}) {
+      run_ranks(
+          ranks,
+          [&](Comm& comm) {
+            const Hints mine{.most = (comm.rank() * 5) % 7, .sum = comm.rank()};
+            const Hints all = agree_on(comm, question_of("read"), std::nullopt, mine);
+            int64_t most = 0;
+            for (int r = 0; r < ranks; ++r) most = std::max<int64_t>(most, (r * 5) % 7);
+            EXPECT_EQ(all, (Hints{most, ranks * (ranks - 1) / 2}));
+          },
+          0, nodes);
+    }
+  }
+}
+
+// Ranks that call for different things bring different hints, or none: they meet all the same.
+TEST(Agreement, RanksWithDifferentHintsHearThatTheyAskForDifferentThings) {
+  struct OtherHints {
+    int64_t numbers[9] = {};
+    void combine(const OtherHints&) {}
+  };
+  const auto errors = thrown(4, [&](Comm& comm) {
+    if (comm.rank() == 0) agree_on(comm, question_of("read"), std::nullopt, Hints{});
+    if (comm.rank() == 1) agree_on(comm, question_of("read"), std::nullopt, Hints{});
+    if (comm.rank() == 2) agree_same(comm, "close");
+    if (comm.rank() == 3) agree_on(comm, question_of("write"), std::nullopt, OtherHints{});
+  });
+  expect_all(errors, ErrorKind::kDisagreement,
+             "ranks of one collective operation ask for different things: rank 0: read; rank 2: close. Give every rank "
+             "the same arguments");
+}
+
+TEST(Agreement, OfTheSameQuestionsMakesNoWords) {
+  run_ranks(4, [](Comm& comm) {
+    const Question question{7, []() -> std::string { throw std::logic_error("nobody asked"); }};
+    EXPECT_EQ(agree_on(comm, question, std::nullopt, Hints{1, 1}), (Hints{1, 4}));
+  });
+}
+
+TEST(Agreement, OfDifferentQuestionsMakesTheWordsThatItQuotesOnly) {
+  std::vector<int> made(5, 0);
+  const auto errors = thrown(5, [&](Comm& comm) {
+    const auto rank = static_cast<size_t>(comm.rank());
+    const Question question{rank < 2 ? 1U : 2U, [&made, rank] {
+                              ++made[rank];
+                              return "question of " + std::to_string(rank);
+                            }};
+    agree_on(comm, question, std::nullopt, Hints{});
+  });
+  for (const auto& error : errors)
+    EXPECT_NE(std::string(error->what()).find("rank 2: question of 2"), std::string::npos);
+  EXPECT_EQ(made, (std::vector<int>{1, 0, 1, 0, 0}));
+}
+
+TEST(Agreement, HintsThatAreTooLongAreRefusedBeforeAnybodyMeets) {
+  std::vector<std::byte> hints(kHintBytesMax + 1);
+  EXPECT_THROW(agree_on(*make_solo_comm(), {}, std::nullopt, hints, {}), Error);
+}
+
+// What a rank brings to an agreement: words or none, an error or none.
+struct Brought {
+  std::string words;
+  bool fails = false;
+};
+
+// The rules, one rank after another.
+std::string expected_error(const std::vector<Brought>& brought) {
+  const auto lowest_failure = [&](bool with_words) -> std::string {
+    for (size_t rank = 0; rank < brought.size(); ++rank) {
+      if (brought[rank].fails && brought[rank].words.empty() != with_words) {
+        return (brought.size() > 1 ? "rank " + std::to_string(rank) + ": " : "") + "error of " + std::to_string(rank);
+      }
+    }
+    return "";
+  };
+  if (const std::string error = lowest_failure(false); !error.empty()) return error;
+  for (size_t rank = 1; rank < brought.size(); ++rank) {
+    if (brought[rank].words == brought[0].words) continue;
+    return "ranks of one collective operation ask for different things: rank 0: " + brought[0].words + "; rank " +
+           std::to_string(rank) + ": " + brought[rank].words + ". Give every rank the same arguments";
+  }
+  return lowest_failure(true);
+}
+
+TEST(Agreement, OnAnythingIsByTheRules) {
+  std::mt19937 random(7);
+  const std::vector<std::string> words = {"read", "read", "read", "read", "write", ""};
+  for (int i = 0; i < 400; ++i) {
+    const int ranks = 1 + static_cast<int>(random() % 9);
+    const int nodes = 1 + static_cast<int>(random() % static_cast<unsigned>(ranks));
+    const size_t kinds = 1 + random() % words.size();
+    const unsigned one_fails_of = 1 + random() % 20;
+    std::vector<Brought> brought;
+    for (int r = 0; r < ranks; ++r) brought.push_back({words[random() % kinds], random() % one_fails_of == 1});
+    const std::string expected = expected_error(brought);
+    run_ranks(
+        ranks,
+        [&](Comm& comm) {
+          const Brought& mine = brought[static_cast<size_t>(comm.rank())];
+          std::optional<Error> error;
+          if (mine.fails) error = Error(ErrorKind::kStore, "error of " + std::to_string(comm.rank()), 5);
+          std::string text;
+          try {
+            agree_same(comm, mine.words, error);
+          } catch (const Error& agreed) {
+            text = agreed.what();
+          }
+          EXPECT_EQ(text, expected) << ranks << " ranks on " << nodes << " nodes";
+          comm.barrier();
+        },
+        random(), nodes);
+  }
+}
+
+TEST(Agreement, IsOneReductionOfConstantSize) {
+  for (const int nodes : {2, 3, 4, 8, 16, 33, 64}) {
+    for (const int ranks_of_node : {1, 2}) {
+      Simulation simulation(nodes * ranks_of_node, nodes, 0);
+      run_ranks(simulation, [](Comm& comm) {
+        agree_on(comm, question_of("read a.nc\n" + std::string(10'000, 'x')), std::nullopt, Hints{1, 2});
+      });
+      const Traffic traffic = simulation.traffic();
+      EXPECT_EQ(traffic.calls, (std::map<Call::Kind, int64_t>{{Call::Kind::kAllreduce, 1}}));
+      for (const Traffic::OfNode& node : traffic.nodes) {
+        EXPECT_LE(node.messages_sent, log2_ceil(nodes)) << nodes << " nodes";
+        EXPECT_EQ(node.bytes_sent, node.messages_sent * 256);
+        EXPECT_EQ(node.bytes_received, node.messages_received * 256);
+      }
+    }
+  }
+}
+
+// However many ranks bring an error, or ask for something else.
+TEST(Agreement, ThatFailsTakesAFixedNumberOfCalls) {
+  const auto calls_of = [](int ranks, const std::function<void(Comm&)>& agree_here) {
+    Simulation simulation(ranks, ranks, 0);
+    run_ranks(simulation, [&](Comm& comm) { EXPECT_THROW(agree_here(comm), Error); });
+    return simulation.traffic().calls;
+  };
+  for (const int ranks : {2, 9, 40}) {
+    const auto calls = [](int64_t reductions, int64_t broadcasts) {
+      return std::map<Call::Kind, int64_t>{{Call::Kind::kAllreduce, reductions}, {Call::Kind::kBroadcast, broadcasts}};
+    };
+    const Error error(ErrorKind::kStore, "error");
+    EXPECT_EQ(calls_of(ranks, [&](Comm& comm) { agree(comm, error); }), calls(1, 3));
+    EXPECT_EQ(calls_of(ranks, [](Comm& comm) { agree_same(comm, std::to_string(comm.rank())); }), calls(2, 5));
+  }
+}
+
 TEST(Agreement, EveryRankGetsTheNotesOfAll) {
   thrown(3, [](Comm& comm) {
-    const auto notes = agree_same(comm, "read", std::nullopt, {comm.rank(), 10, -1});
+    const auto notes = agree_same(comm, "read", std::nullopt, Note{comm.rank(), 10, -1});
     EXPECT_EQ(notes, (std::vector<Note>{{0, 10, -1, 0, 0}, {1, 10, -1, 0, 0}, {2, 10, -1, 0, 0}}));
   });
-  EXPECT_EQ(agree_same(*make_solo_comm(), "read", std::nullopt, {7, 8, 9, 10, 11}),
+  EXPECT_EQ(agree_same(*make_solo_comm(), "read", std::nullopt, Note{7, 8, 9, 10, 11}),
             (std::vector<Note>{{7, 8, 9, 10, 11}}));
 }
 

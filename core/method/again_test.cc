@@ -176,7 +176,7 @@ TEST(Again, IsNotDoneWhereARankPlansAnewAndIsAnErrorWhereOneAsksForAnotherThing)
           note[kMemoryBlock] = 8;
           const auto notes = agree_same(comm, "it", std::nullopt, note);
           EXPECT_EQ(notes[static_cast<size_t>((other + 1) % 3)][kPlannedBy], kSameOperation);
-          agree_same(comm, "another");
+          agree_same(comm, "another", std::nullopt, Note{});
         } else {
           const auto outcome = again.carry_out(share.memory.data(), 0, comm, engine);
           EXPECT_FALSE(outcome.counters);
@@ -254,7 +254,7 @@ TEST(ReadThenAgree, DoesNotCountBesideARankWhosePlanIsAnother) {
           (is_other ? again.carry_out(share.memory.data(), 0, comm, engine) : read_at_once(share, comm, engine))
               .counters);
       if (is_other) {
-        EXPECT_EQ(agree_same(comm, "it")[static_cast<size_t>((other + 1) % 3)][kPlannedBy], kConditionsAgreedLast);
+        EXPECT_EQ(agree_same(comm, "it", std::nullopt, Note{})[static_cast<size_t>((other + 1) % 3)][kPlannedBy], kConditionsAgreedLast);
       } else {
         EXPECT_FALSE(read_at_once(share, comm, engine).counters);
       }
