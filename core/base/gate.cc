@@ -8,12 +8,12 @@
 namespace swath {
 
 bool Gate::Inside::admits(Use use) const {
-  return use == Use::kBeside || (!alone && (use == Use::kShared || decomposition == 0));
+  return use == Use::kBeside || (!alone && (use == Use::kShared || sharing == 0));
 }
 
 void Gate::Inside::admit(Use use) {
   beside += use == Use::kBeside;
-  decomposition += use == Use::kShared;
+  sharing += use == Use::kShared;
   alone = alone || use == Use::kAlone;
 }
 
@@ -71,7 +71,7 @@ void Gate::leave(Use use) {
   if (use == Use::kAlone) {
     inside.alone = false;
   } else {
-    int64_t& count = use == Use::kShared ? inside.decomposition : inside.beside;
+    int64_t& count = use == Use::kShared ? inside.sharing : inside.beside;
     count = std::max<int64_t>(count - 1, 0);
   }
   if (!inside.waiting.empty() || closed_) inside.changed.notify_all();

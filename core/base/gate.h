@@ -35,7 +35,7 @@ class Gate {
     std::deque<uint64_t> waiting;  // tickets, the longest first
     uint64_t tickets = 0;
     int64_t beside = 0;
-    int64_t decomposition = 0;
+    int64_t sharing = 0;
     bool alone = false;
 
     bool admits(Use use) const;

@@ -9,6 +9,8 @@
 namespace swath {
 namespace {
 
+enum class Kind { kStrided, kChunked, kTiled };
+
 [[noreturn]] void fail_format(const std::string& message) { throw Error(ErrorKind::kFormat, message); }
 
 void check_extents(const Shape& shape) {
@@ -296,6 +298,35 @@ std::string Layout::to_string() const {
   std::string text = "order (";
   for (const int d : order) text += (text.back() == '(' ? "" : ", ") + std::to_string(d);
   return text + ")" + at;
+}
+
+void Layout::write(ByteWriter& writer) const {
+  writer.put(static_cast<int64_t>(is_tiled_ ? Kind::kTiled : is_chunked_ ? Kind::kChunked : Kind::kStrided));
+  if (!is_chunked_) {
+    writer.put(offset_);
+    writer.put(strides_);
+    return;
+  }
+  writer.put(chunk_shape_);
+  if (is_tiled_) {
+    writer.put(offset_);
+  } else {
+    writer.put(offsets_);
+  }
+}
+
+Layout Layout::read(ByteReader& reader, Shape shape, int64_t element_bytes) {
+  const auto kind = static_cast<Kind>(reader.number_in(0, 3, "the kind of a layout"));
+  if (kind == Kind::kStrided) {
+    const int64_t offset = reader.number();
+    return strided(std::move(shape), element_bytes, offset, reader.numbers());
+  }
+  Shape chunk_shape = reader.numbers();
+  if (kind == Kind::kTiled) {
+    const int64_t offset = reader.number();
+    return tiled(std::move(shape), element_bytes, std::move(chunk_shape), offset);
+  }
+  return chunked(std::move(shape), element_bytes, std::move(chunk_shape), reader.numbers());
 }
 
 }  // namespace swath

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "layout/regions.h"
 #include "space/distribution.h"
 
@@ -45,6 +46,7 @@ class Layout {
   const Shape& shape() const { return shape_; }
   int64_t element_bytes() const { return element_bytes_; }
   bool is_chunked() const { return is_chunked_; }
+  bool is_tiled() const { return is_tiled_; }
   bool has_absent_chunks() const { return !is_tiled_ && panel_count() < chunk_count_; }
   int64_t chunk_bytes() const;  // 0 unless chunked
 
@@ -68,6 +70,9 @@ class Layout {
 
   // "C order at offset 128", "F order ...", "records of 1,024 bytes ...", "chunks of (16, 16) ..."
   std::string to_string() const;
+  // Shape and element size are not among it.
+  void write(ByteWriter& writer) const;
+  static Layout read(ByteReader& reader, Shape shape, int64_t element_bytes);
 
  private:
   Panel chunk(int64_t linear) const;

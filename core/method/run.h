@@ -18,6 +18,7 @@ namespace swath {
 struct LocalMemory {
   std::vector<Part> parts;            // those of the plan's decomposition for this rank, placed in the caller's memory
   std::vector<std::byte*> addresses;  // one a part
+  bool is_packed = true;              // each part as it would lie by itself, in C order
 };
 
 // How far an operation is, for whoever watches from another thread.

@@ -10,6 +10,7 @@
 #include "base/direction.h"
 #include "layout/layout.h"
 #include "plan/profile.h"
+#include "plan/tuning.h"
 #include "space/decomposition.h"
 
 namespace swath {
@@ -18,28 +19,6 @@ enum class Method { kAuto, kDirect, kSieve, kList, kTwoPhase };
 std::string to_string(Method method);
 // Throws Error{kArgument} naming the methods there are.
 Method parse_method(const std::string& name);
-
-// How methods are to be carried out. Sizes in bytes.
-struct Tuning {
-  int64_t sieve_bytes = int64_t{4} << 20;        // window of independent sieving
-  int64_t bounce_bytes = int64_t{512} << 10;     // direct, where memory is not contiguous: stays in a core's cache
-  int64_t request_bytes_max = int64_t{1} << 30;  // longer runs are cut: the kernel stops at 2 GiB - 4096
-  int64_t list_pieces = 1024;                    // memory pieces of one list batch (IOV_MAX)
-  int64_t window_bytes = int64_t{512} << 10;     // one aggregator's window of one round (docs/performance.md)
-  int64_t domain_bytes_min = int64_t{64} << 10;  // no more aggregators than leave each this much
-  int64_t runs_bytes_min = int64_t{64} << 10;    // windows whose runs are longer are written run by run, not sieved
-  int64_t staged_run_bytes = 64;                 // mean runs shorter than this are staged: a cache line
-  int64_t look_bytes_min = 256 << 10;            // windows in the page cache so long are looked at, not copied
-  int aggregators = 0;                           // 0: as many as ranks
-};
-
-// What of the tuning was asked for; the rest is chosen by price.
-struct AskedTuning {
-  bool sieve_bytes = false;
-  bool window_bytes = false;
-  bool aggregators = false;
-  bool runs_bytes_min = false;
-};
 
 struct Request {
   Direction direction = Direction::kRead;

@@ -1,6 +1,8 @@
 #include "space/decomposition.h"
 
 #include <algorithm>
+#include <climits>
+#include <utility>
 
 #include "base/error.h"
 
@@ -8,6 +10,25 @@ namespace swath {
 namespace {
 
 std::string corners(const Box& box) { return swath::to_string(box.begin) + " to " + swath::to_string(box.end); }
+
+// Throws Error{kArgument} for a box outside `shape`; `who` has it.
+void check_boxes(const Boxes& boxes, const Shape& shape, const std::string& who) {
+  for (const Box& box : boxes) {
+    const std::string where = who + "box " + corners(box) + ": ";
+    if (box.begin.size() != shape.size() || box.end.size() != shape.size()) {
+      fail_argument(where + "expected corners of " + std::to_string(shape.size()) + " dimensions");
+    }
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (box.begin[d] < 0 || box.end[d] < box.begin[d] || box.end[d] > shape[d]) {
+        fail_argument(where + "dimension " + std::to_string(d) + " must lie within [0, " + std::to_string(shape[d]) +
+                      ") with start <= stop");
+      }
+    }
+  }
+}
+
+// How a decomposition is called in its bytes.
+enum class Kind { kAlone, kDistributed, kShareOf, kBoxes };
 
 }  // namespace
 
@@ -25,26 +46,26 @@ Decomposition Decomposition::distributed(Distribution distribution, Selection se
   return decomposition;
 }
 
-Decomposition Decomposition::boxes(std::vector<std::vector<Box>> boxes_of_rank, const Shape& shape) {
+Decomposition Decomposition::boxes(std::vector<Boxes> boxes_of_rank, const Shape& shape) {
   for (size_t rank = 0; rank < boxes_of_rank.size(); ++rank) {
-    for (const auto& box : boxes_of_rank[rank]) {
-      const std::string where = "rank " + std::to_string(rank) + ": box " + corners(box) + ": ";
-      if (box.begin.size() != shape.size() || box.end.size() != shape.size()) {
-        fail_argument(where + "expected corners of " + std::to_string(shape.size()) + " dimensions");
-      }
-      for (size_t d = 0; d < shape.size(); ++d) {
-        if (box.begin[d] < 0 || box.end[d] < box.begin[d] || box.end[d] > shape[d]) {
-          fail_argument(where + "dimension " + std::to_string(d) + " must lie within [0, " + std::to_string(shape[d]) +
-                        ") with start <= stop");
-        }
-      }
-    }
+    check_boxes(boxes_of_rank[rank], shape, "rank " + std::to_string(rank) + ": ");
   }
   Decomposition decomposition;
   decomposition.ranks_ = static_cast<int>(boxes_of_rank.size());
   decomposition.selection_ = select_all(shape);
-  decomposition.is_boxes_ = true;
-  decomposition.boxes_ = std::move(boxes_of_rank);
+  decomposition.boxes_ = std::make_shared<const std::vector<Boxes>>(std::move(boxes_of_rank));
+  return decomposition;
+}
+
+Decomposition Decomposition::own_boxes(Boxes own, int rank, int ranks, const Shape& shape) {
+  check_boxes(own, shape, "");
+  std::vector<Boxes> boxes_of_rank(static_cast<size_t>(ranks));
+  boxes_of_rank[static_cast<size_t>(rank)] = std::move(own);
+  Decomposition decomposition;
+  decomposition.ranks_ = ranks;
+  decomposition.selection_ = select_all(shape);
+  decomposition.boxes_ = std::make_shared<const std::vector<Boxes>>(std::move(boxes_of_rank));
+  decomposition.knows_all_ranks_ = ranks == 1;
   return decomposition;
 }
 
@@ -65,8 +86,8 @@ Decomposition Decomposition::share_of(Distribution distribution, Selection selec
 
 std::vector<Part> Decomposition::parts(int rank, int64_t element_bytes) const {
   std::vector<Part> parts;
-  if (is_boxes_) {
-    for (const auto& box : boxes_[static_cast<size_t>(rank)]) {
+  if (is_boxes()) {
+    for (const auto& box : (*boxes_)[static_cast<size_t>(rank)]) {
       parts.push_back(box_part(box.begin, box.end, element_bytes));
     }
   } else if (distribution_.empty()) {
@@ -80,7 +101,7 @@ std::vector<Part> Decomposition::parts(int rank, int64_t element_bytes) const {
 
 std::vector<RankKind> Decomposition::kinds(int parts_min) const {
   if (ranks_ == 1) return {{0, 1}};
-  if (!is_boxes_) return distribution_[0].kinds(selected_shape(selection_), ranks_, parts_min);
+  if (!is_boxes()) return distribution_[0].kinds(selected_shape(selection_), ranks_, parts_min);
   std::vector<RankKind> kinds;
   for (int rank = 0; rank < ranks_; ++rank) kinds.push_back({rank, 1});
   return kinds;
@@ -89,7 +110,7 @@ std::vector<RankKind> Decomposition::kinds(int parts_min) const {
 std::vector<Part> Decomposition::together(int64_t element_bytes) const {
   if (only_rank_ >= 0) return parts(0, element_bytes);
   std::vector<Part> all;
-  if (!is_boxes_) {
+  if (!is_boxes()) {
     all.push_back(selected_part(selection_, element_bytes));
     return all;
   }
@@ -101,14 +122,14 @@ std::vector<Part> Decomposition::together(int64_t element_bytes) const {
 }
 
 int Decomposition::busiest_rank() const {
-  if (is_boxes_) {
-    const auto elements = [](const std::vector<Box>& boxes) {
+  if (is_boxes()) {
+    const auto elements = [](const Boxes& boxes) {
       int64_t count = 0;
       for (const Box& box : boxes) count += box_part(box.begin, box.end, 1).count();
       return count;
     };
     std::vector<int64_t> counts;
-    for (const auto& boxes : boxes_) counts.push_back(elements(boxes));
+    for (const auto& boxes : *boxes_) counts.push_back(elements(boxes));
     return static_cast<int>(std::max_element(counts.begin(), counts.end()) - counts.begin());
   }
   if (only_rank_ >= 0 || distribution_.empty() || distribution_[0].ranks().empty()) return 0;
@@ -116,14 +137,14 @@ int Decomposition::busiest_rank() const {
 }
 
 void Decomposition::check_written_once() const {
-  if (!is_boxes_) return;  // a distribution gives each element to one rank
+  if (!is_boxes()) return;  // a distribution gives each element to one rank
   struct Owned {
     const Box* box;
     size_t rank;
   };
   std::vector<Owned> owned;
-  for (size_t rank = 0; rank < boxes_.size(); ++rank) {
-    for (const auto& box : boxes_[rank]) {
+  for (size_t rank = 0; rank < boxes_->size(); ++rank) {
+    for (const auto& box : (*boxes_)[rank]) {
       bool empty = false;
       for (size_t d = 0; d < box.begin.size(); ++d) empty = empty || box.begin[d] == box.end[d];
       if (!empty) owned.push_back({&box, rank});
@@ -151,14 +172,84 @@ void Decomposition::check_written_once() const {
 }
 
 std::string Decomposition::to_string() const {
-  if (is_boxes_) {
+  if (is_boxes()) {
     size_t count = 0;
-    for (const auto& boxes_here : boxes_) count += boxes_here.size();
+    for (const auto& boxes_here : *boxes_) count += boxes_here.size();
     return std::to_string(count) + " boxes of " + std::to_string(ranks_) + " ranks";
   }
   std::string text = distribution_.empty() ? "whole" : distribution_[0].to_string();
   if (only_rank_ >= 0) text += ", share of rank " + std::to_string(only_rank_);
   return text;
+}
+
+std::vector<Shape> Decomposition::local_shapes(int rank) const {
+  std::vector<Shape> shapes;
+  if (is_boxes()) {
+    for (const Box& box : (*boxes_)[static_cast<size_t>(rank)]) {
+      Shape& shape = shapes.emplace_back(box.begin.size());
+      for (size_t d = 0; d < shape.size(); ++d) shape[d] = box.end[d] - box.begin[d];
+    }
+    return shapes;
+  }
+  const Shape selected = selected_shape(selection_);
+  const int place = only_rank_ >= 0 ? only_rank_ : rank;
+  shapes.push_back(distribution_.empty() ? selected : distribution_[0].local_shape(selected, place));
+  return shapes;
+}
+
+void write(const Boxes& boxes, ByteWriter& writer) {
+  writer.put(std::ssize(boxes));
+  for (const Box& box : boxes) {
+    for (const int64_t corner : box.begin) writer.put(corner);
+    for (const int64_t corner : box.end) writer.put(corner);
+  }
+}
+
+Boxes read_boxes(ByteReader& reader, size_t dimensions) {
+  const int64_t box_bytes = std::max<int64_t>(16 * static_cast<int64_t>(dimensions), 1);
+  Boxes boxes(static_cast<size_t>(reader.count(box_bytes)));
+  for (Box& box : boxes) {
+    for (Shape* corner : {&box.begin, &box.end}) {
+      corner->resize(dimensions);
+      for (int64_t& index : *corner) index = reader.number();
+    }
+  }
+  return boxes;
+}
+
+void Decomposition::write(ByteWriter& writer, bool with_boxes) const {
+  const Kind kind = is_boxes()              ? Kind::kBoxes
+                    : only_rank_ >= 0       ? Kind::kShareOf
+                    : distribution_.empty() ? Kind::kAlone
+                                            : Kind::kDistributed;
+  writer.put(static_cast<int64_t>(kind));
+  if (kind == Kind::kBoxes) {
+    writer.put(ranks_);
+    for (const Boxes& boxes : *boxes_) {
+      if (with_boxes) swath::write(boxes, writer);
+    }
+    return;
+  }
+  swath::write(selection_, writer);
+  if (kind != Kind::kAlone) {
+    distribution_[0].write(writer);
+    writer.put(kind == Kind::kShareOf ? only_rank_ : ranks_);
+  }
+}
+
+Decomposition Decomposition::read(ByteReader& reader, const Shape& shape) {
+  const auto kind = static_cast<Kind>(reader.number_in(0, 4, "the kind of a decomposition"));
+  if (kind == Kind::kBoxes) {
+    std::vector<Boxes> boxes_of_rank(static_cast<size_t>(reader.count(sizeof(int64_t))));
+    for (Boxes& boxes : boxes_of_rank) boxes = read_boxes(reader, shape.size());
+    return boxes(std::move(boxes_of_rank), shape);
+  }
+  Selection selection = read_selection(reader, shape);
+  if (kind == Kind::kAlone) return alone(std::move(selection));
+  Distribution distribution = Distribution::read(reader);
+  const auto number = static_cast<int>(reader.number_in(0, INT_MAX, "a number of ranks"));
+  return kind == Kind::kShareOf ? share_of(std::move(distribution), std::move(selection), number)
+                                : distributed(std::move(distribution), std::move(selection), number);
 }
 
 }  // namespace swath

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "space/distribution.h"
 
 namespace swath {
@@ -14,7 +16,14 @@ namespace swath {
 struct Box {
   Shape begin;
   Shape end;
+
+  friend bool operator==(const Box& a, const Box& b) = default;
 };
+using Boxes = std::vector<Box>;
+
+void write(const Boxes& boxes, ByteWriter& writer);
+// Of an array of so many dimensions.
+Boxes read_boxes(ByteReader& reader, size_t dimensions);
 
 // Whose elements are whose.
 class Decomposition {
@@ -22,7 +31,9 @@ class Decomposition {
   // The selected array dealt out over `ranks` ranks. Throws Error{kArgument} where the grid has more places.
   static Decomposition distributed(Distribution distribution, Selection selection, int ranks);
   // Explicit boxes of every rank (adaptive meshes). Throws Error{kArgument} for a box outside `shape`.
-  static Decomposition boxes(std::vector<std::vector<Box>> boxes_of_rank, const Shape& shape);
+  static Decomposition boxes(std::vector<Boxes> boxes_of_rank, const Shape& shape);
+  // The same as one rank knows it, before the ranks have told each other: of the others nothing is known.
+  static Decomposition own_boxes(Boxes own, int rank, int ranks, const Shape& shape);
   // One rank alone that wants a whole selection, or one rank's share of a distribution over others.
   static Decomposition alone(Selection selection);
   static Decomposition share_of(Distribution distribution, Selection selection, int rank);
@@ -40,18 +51,24 @@ class Decomposition {
   void check_written_once() const;
   // Elements of one kept dimension: where a part's memory is not packed, the caller places it with this selection.
   const Selection& selection() const { return selection_; }
-  bool is_boxes() const { return is_boxes_; }
-  const std::vector<std::vector<Box>>& boxes_of_rank() const { return boxes_; }
+  bool is_boxes() const { return boxes_ != nullptr; }
+  bool knows_all_ranks() const { return knows_all_ranks_; }
+  const std::vector<Boxes>& boxes_of_rank() const { return *boxes_; }
+  // What a part is called in memory: the shape of each of `rank`'s parts, as NumPy would return it.
+  std::vector<Shape> local_shapes(int rank) const;
 
   std::string to_string() const;
+  // `with_boxes` false: what all ranks know of boxes is that there are some.
+  void write(ByteWriter& writer, bool with_boxes = true) const;
+  static Decomposition read(ByteReader& reader, const Shape& shape);
 
  private:
   int ranks_ = 1;
   std::vector<Distribution> distribution_;  // none or one
   Selection selection_;
-  int only_rank_ = -1;  // share_of
-  bool is_boxes_ = false;
-  std::vector<std::vector<Box>> boxes_;
+  int only_rank_ = -1;                               // share_of
+  std::shared_ptr<const std::vector<Boxes>> boxes_;  // of every rank; shared by plans, for there may be many
+  bool knows_all_ranks_ = true;
 };
 
 }  // namespace swath

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <numeric>
 
 #include "base/error.h"
@@ -306,6 +307,60 @@ Part box_part(const Shape& begin, const Shape& end, int64_t element_bytes) {
   }
   part.memory_strides = c_strides(extents, element_bytes);
   return part;
+}
+
+void Distribution::write(ByteWriter& writer) const {
+  writer.put(std::ssize(rules_));
+  for (const DimensionRule& rule : rules_) {
+    writer.put(static_cast<int64_t>(rule.kind));
+    writer.put(rule.size);
+  }
+  writer.put(grid_);
+  writer.put(std::vector<int64_t>(ranks_.begin(), ranks_.end()));
+}
+
+Distribution Distribution::read(ByteReader& reader) {
+  std::vector<DimensionRule> rules(static_cast<size_t>(reader.count(16)));
+  for (DimensionRule& rule : rules) {
+    rule.kind = static_cast<DimensionRule::Kind>(reader.number_in(0, 3, "the rule of a dimension"));
+    rule.size = reader.number_in(rule.kind == DimensionRule::Kind::kCyclic ? 1 : 0, INT64_MAX, "a block's size");
+  }
+  std::vector<int64_t> grid = reader.numbers();
+  std::vector<int> ranks(static_cast<size_t>(reader.count(8)));
+  for (int& rank : ranks) rank = static_cast<int>(reader.number_in(0, INT_MAX, "a rank"));
+  return Distribution(std::move(rules), std::move(grid), std::move(ranks));
+}
+
+void write(const Selection& selection, ByteWriter& writer) {
+  for (const DimensionSelection& dimension : selection) {
+    writer.put(dimension.start);
+    writer.put(dimension.step);
+    writer.put(dimension.count);
+    writer.put(dimension.dropped ? 1 : 0);
+  }
+}
+
+bool lies_within(const DimensionSelection& dimension, int64_t extent) {
+  const auto& [start, step, count, dropped] = dimension;
+  if (step == 0 || count < 0 || (dropped && count != 1)) return false;
+  if (count == 0) return true;
+  if (start < 0 || start >= extent) return false;
+  const int64_t most = step < 0 ? start : extent - 1 - start;  // from the first index to the last
+  return count == 1 || (step != INT64_MIN && count - 1 <= most / std::abs(step));
+}
+
+Selection read_selection(ByteReader& reader, const Shape& shape) {
+  Selection selection;
+  for (const int64_t extent : shape) {
+    DimensionSelection dimension;
+    dimension.start = reader.number();
+    dimension.step = reader.number();
+    dimension.count = reader.number();
+    dimension.dropped = reader.flag("an index");
+    if (!lies_within(dimension, extent)) reader.fail("a selection leaves the array");
+    selection.push_back(dimension);
+  }
+  return selection;
 }
 
 }  // namespace swath

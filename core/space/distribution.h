@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "space/index_set.h"
 
 namespace swath {
@@ -41,6 +42,11 @@ struct DimensionSelection {
 using Selection = std::vector<DimensionSelection>;
 
 Selection select_all(const Shape& shape);
+// Whether it selects indices of [0, extent) only.
+bool lies_within(const DimensionSelection& dimension, int64_t extent);
+void write(const Selection& selection, ByteWriter& writer);
+// Of an array of that shape.
+Selection read_selection(ByteReader& reader, const Shape& shape);
 // The shape that NumPy would give the selected array.
 Shape selected_shape(const Selection& selection);
 
@@ -95,6 +101,8 @@ class Distribution {
   std::vector<RankKind> kinds(const Shape& shape, int ranks, int parts_min = 1) const;
 
   std::string to_string() const;
+  void write(ByteWriter& writer) const;
+  static Distribution read(ByteReader& reader);
   friend bool operator==(const Distribution& a, const Distribution& b) = default;
 
  private:

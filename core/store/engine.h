@@ -1,7 +1,7 @@
 // The only seam through which stored bytes are touched. An engine is one open file and one way of moving bytes.
 //
 // Every engine passes the same contract suite (engine_contract_test.cc). An engine belongs to one operation at a time;
-// threads that share an array have one each (method/shared_engine.h). It counts requests and bytes, up to the point of
+// threads that share an array have one each (array/shared_engine.h). It counts requests and bytes, up to the point of
 // an error too; seconds and locks are for the caller to count.
 #pragma once
 

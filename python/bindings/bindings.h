@@ -14,13 +14,18 @@
 #include "method/run.h"
 #include "text.h"
 
-void bind_again(nanobind::module_& m);
+void bind_array(nanobind::module_& m);
 void bind_calibrate(nanobind::module_& m);
 void bind_chunks(nanobind::module_& m);
+void bind_comm(nanobind::module_& m);
+void bind_counters(nanobind::module_& m);
 void bind_formats(nanobind::module_& m);
 void bind_interrupt(nanobind::module_& m);
+void bind_memory(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
+void bind_plan(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);
+void bind_space(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);
 
 // Lets go of the interpreter's lock, as nanobind::gil_scoped_release does. Where no other rank waits for this one, what
@@ -38,28 +43,23 @@ class Interruptible {
 // Where a signal handler has raised during what an Interruptible of this thread was for: raises that (in Python), true.
 bool raise_from_signal();
 
-// An ndarray's place in memory. By the buffer protocol without its format, which not every dtype has.
-class Place {
+// Where an ndarray is in memory. By the buffer protocol without its format, which not every dtype has.
+class StridedMemory {
  public:
-  explicit Place(const nanobind::handle& array) {
+  explicit StridedMemory(const nanobind::handle& array) {
     if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES) != 0) throw nanobind::python_error();
   }
-  ~Place() { PyBuffer_Release(&view_); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  ~StridedMemory() { PyBuffer_Release(&view_); }
+  StridedMemory(const StridedMemory&) = delete;
+  StridedMemory& operator=(const StridedMemory&) = delete;
 
   std::byte* address() const { return static_cast<std::byte*>(view_.buf); }
   bool is_writable() const { return view_.readonly == 0; }
   int64_t element_bytes() const { return view_.itemsize; }
   std::vector<int64_t> shape() const { return {view_.shape, view_.shape + view_.ndim}; }
   std::vector<int64_t> strides() const { return {view_.strides, view_.strides + view_.ndim}; }
-  // Whether it is of that shape, with these strides.
-  bool is(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) const {
-    const auto is_same = [this](const std::vector<int64_t>& expected, const Py_ssize_t* found) {
-      return std::equal(expected.begin(), expected.end(), found, found + view_.ndim);
-    };
-    return is_same(shape, view_.shape) && is_same(strides, view_.strides);
-  }
+  // Whether its elements lie one behind the other, the last dimension fastest.
+  bool is_packed() const { return PyBuffer_IsContiguous(&view_, 'C') != 0; }
 
  private:
   Py_buffer view_;

@@ -8,12 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "array/file.h"
 #include "bindings.h"
 #include "calibrate/copies.h"
 #include "calibrate/meetings.h"
 #include "calibrate/requests.h"
 #include "calibrate/small_reads.h"
-#include "method/shared_engine.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,8 +29,8 @@ std::pair<double, int64_t> pair_of(const swath::TimedRequests& timed) { return {
 // What measures one engine, of a file that threads share.
 template <typename Result, typename... Arguments>
 auto leased(Result (*measure)(swath::Engine&, Arguments...)) {
-  return [measure](swath::SharedEngine& shared, Arguments... arguments) {
-    const auto engine = shared.lease();
+  return [measure](swath::File& file, Arguments... arguments) {
+    const auto engine = file.engine().lease();
     return measure(*engine, arguments...);
   };
 }
@@ -40,14 +40,14 @@ auto leased(Result (*measure)(swath::Engine&, Arguments...)) {
 void bind_calibrate(nb::module_& m) {
   m.def(
       "time_requests",
-      [](swath::SharedEngine& shared, bool write, int64_t bytes, int64_t first, int64_t stride, int64_t count,
-         int64_t batch, bool shuffled, bool sync, int64_t memory_bytes, double seconds_max) {
-        const auto engine = shared.lease();
+      [](swath::File& file, bool write, int64_t bytes, int64_t first, int64_t stride, int64_t count, int64_t batch,
+         bool shuffled, bool sync, int64_t memory_bytes, double seconds_max) {
+        const auto engine = file.engine().lease();
         return pair_of(swath::time_requests(
             *engine, {direction_of(write), bytes, first, stride, count, batch, shuffled, sync, memory_bytes},
             seconds_max));
       },
-      "engine"_a, "write"_a, "bytes"_a, "first"_a, "stride"_a, "count"_a, "batch"_a = 1, "shuffled"_a = false,
+      "file"_a, "write"_a, "bytes"_a, "first"_a, "stride"_a, "count"_a, "batch"_a = 1, "shuffled"_a = false,
       "sync"_a = false, "memory_bytes"_a = 0, "seconds_max"_a, Unlocked(), "(seconds, requests)");
   m.def(
       "time_streams",
@@ -58,9 +58,9 @@ void bind_calibrate(nb::module_& m) {
       },
       "path"_a, "write"_a, "bytes"_a, "count"_a, "sync"_a, "streams"_a, "distance"_a, "seconds_max"_a, Unlocked(),
       "(seconds of one stream, requests of all)");
-  m.def("time_looks", leased(&swath::time_looks), "engine"_a, "bytes"_a, "first"_a, "count"_a, "step"_a, Unlocked(),
+  m.def("time_looks", leased(&swath::time_looks), "file"_a, "bytes"_a, "first"_a, "count"_a, "step"_a, Unlocked(),
         "Seconds of looking at one byte a step of one window in the page cache; None where it cannot be.");
-  m.def("time_locks", leased(&swath::time_locks), "engine"_a, "window_bytes"_a, "count"_a, Unlocked());
+  m.def("time_locks", leased(&swath::time_locks), "file"_a, "window_bytes"_a, "count"_a, Unlocked());
   m.def(
       "time_copies",
       [](bool gather, bool exchange, int64_t block_bytes, int64_t window_bytes, int64_t memory_bytes,

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
 import weakref
-from collections.abc import Callable, Mapping
-from types import NoneType, TracebackType
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from swath import _core, coded_access, filling, formats, library_access, profile, throttle, waits
-from swath import asked as asked_words
+from swath import _core, asked, formats, layouts, library_access, profile, progress, throttle, waits
 from swath.aside import Aside
-from swath.asked import effective_engine
 from swath.counters import Counters
-from swath.errors import ArgumentError, Error
-from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout
-from swath.learning import Learning
+from swath.errors import ArgumentError, Error, to_core
+from swath.formats import CodedLayout, Description, LibraryLayout
 from swath.local_memory import Part, checked_out, checked_values, new_part
-from swath.operation import Conditions, Operation, checked_tuning
 from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
-from swath.planned_access import PLANS_KEPT, PlannedAccess
-from swath.prepared import Asked, Done, OwnNote, Prepared
 from swath.ranks import Ranks
-from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape, selection_text
+from swath.space import Boxes, Distribution, normalise_selection, selected_shape, selection_text
 from swath.stream_settings import Streams
 
-T = TypeVar("T")
-BESIDE, SHARED, ALONE = _core.Use.BESIDE, _core.Use.SHARED, _core.Use.ALONE
-FILLED_LAYOUTS = (StridedLayout, ChunkedLayout)
-"""Of which a new file has all bytes from the beginning, and they are zero."""
+OPERATIONS_KEPT = 64
+"""Of an array: checked, for whoever asks for the same again, as programs do at every time step."""
 
 
 class FoundOfStore(NamedTuple):
@@ -42,6 +36,40 @@ class FoundOfStore(NamedTuple):
     coordinator: throttle.Coordinator | None = None
     number: int = 0
     """Of the array, among those that rank 0 has opened."""
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """How an array is opened: the arguments of `swath.open` and `swath.create`, and what rank 0 found out.
+
+    Attributes:
+        mode: "r" or "r+".
+        engine: what moves the bytes.
+        streams: see `swath.open`.
+        lock_timeout: see `swath.open`.
+        found: what rank 0 found out about the store.
+        aside: where a new file is written; None where the file exists.
+        learns: whether operations teach the profile.
+    """
+
+    mode: str = "r"
+    engine: str | None = None
+    streams: Streams = "default"
+    lock_timeout: float | None = None
+    found: FoundOfStore = field(default_factory=FoundOfStore)
+    aside: Aside | None = None
+    learns: bool = True
+
+
+class Request(NamedTuple):
+    """What a caller asks for, as it was given: the arguments of `Array.read` and `Array.write`."""
+
+    direction: str
+    distribution: Distribution | Boxes | None
+    selection: Any
+    method: str = "auto"
+    rank: int | None = None
+    tuning: Any = None
 
 
 class Array:
@@ -64,61 +92,69 @@ class Array:
         engine_reason: why the engine is another than the one asked for, else empty.
     """
 
-    def __init__(
-        self,
-        description: Description,
-        ranks: Ranks,
-        mode: str,
-        engine: str | None,
-        found: FoundOfStore = FoundOfStore(),  # noqa: B008 - it never changes
-        aside: Aside | None = None,
-        streams: Streams = "default",
-        lock_timeout: float | None = None,
-    ) -> None:
-        self.mode = mode
+    def __init__(self, description: Description, ranks: Ranks, options: OpenOptions = OpenOptions()) -> None:
+        aside, found = options.aside, options.found
+        self.mode = options.mode
         self._ranks = ranks
-        self._alone = ranks if ranks.size == 1 else Ranks(_core.solo_comm())
-        self._done: Done | None = None  # the last operation
-        self._unplanned = "library"  # what carried out an operation without a plan
+        self._done: _core.Execution | None = None  # the last operation
         self._aside = aside
-        self._gate = _core.Gate()
         self._made_in = _core.fork_generation()
         self._never_closed: weakref.finalize[..., Any] | None = None
-        # A new file is all zero bytes; another fill value is written when it turns out to be needed.
-        # Coded chunks that are not stored are no zero bytes: they read as the fill value.
-        self._unfilled = aside is not None and isinstance(description.layout, FILLED_LAYOUTS) and any(description.fill)
         self.path: str = aside.final_path if aside else description.path
         self.variable = description.variable
-        self.shape: Shape = description.shape
+        self.shape = description.shape
         self.dtype: np.dtype[Any] = description.dtype
         self.attributes = description.attributes
+        self._description = description
         # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
-        self._compared = "" if ranks.size == 1 else asked_words.identity(description, self.path, found.number)
-        self._engine: Any
-        mover = effective_engine(engine)
-        on_first_node = ranks.comm.node_of(ranks.rank) == 0
-        self._throttle = throttle.throttle_for(
-            description.path, mover, streams, None if on_first_node else found.coordinator
-        )
-        turns = {} if self._throttle is None else self._throttle.engine_arguments
-        waiting = {**turns, "lock_timeout": waits.lock_seconds(lock_timeout)}
-        self._engine, self.engine_reason = coded_access.open_engine(description, mode, mover, waiting)
-        # The time of a modelled disk tells nothing of the store under it.
-        self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
-        self._planned: PlannedAccess | None = None
-        self._set_description(description)
+        self._identity_of_ranks = self.path if ranks.size == 1 else asked.identity(description, self.path, found.number)
+        self._throttle = self._throttle_of(options)
+        file, self.engine_reason = self._open_file(options)
+        self.engine: str = file.engine
+        self._stored_profile = found.profile
+        self._form = layouts.array_form(description, self._identity_of_ranks)
+        self._core = self._open_array(file, options)
         # Pure: what was asked before has the same answer. It does not hold the array, which would hold itself.
-        self._checked = functools.lru_cache(PLANS_KEPT)(
-            functools.partial(Operation, self.path, self.shape, ranks.rank, ranks.size, identity=self._compared)
-        )
+        self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, self.path, ranks.size))
+
+    def _throttle_of(self, options: OpenOptions) -> throttle.Throttle | None:
+        engine = asked.effective_engine(options.engine)
+        is_on_first_node = self._ranks.comm.node_of(self._ranks.rank) == 0
+        coordinator = None if is_on_first_node else options.found.coordinator
+        return throttle.throttle_for(self._description.path, engine, options.streams, coordinator)
+
+    def _open_file(self, options: OpenOptions) -> tuple[_core.File, str]:
+        """The file, and why its engine is another than the one asked for."""
+        engine = asked.effective_engine(options.engine)
+        lock_timeout = waits.lock_seconds(options.lock_timeout)
+        if layouts.is_folder(self._description):
+            other = f"{engine} moves bytes of one file; chunks are read and written by threads"
+            return _core.open_folder(self._description.path), "" if engine == "auto" else other
+        if self._throttle is None:
+            return _core.open_file(self._description.path, options.mode, engine, lock_timeout=lock_timeout)
+        tokens, streams = self._throttle.tokens, self._throttle.limits
+        return _core.open_file(self._description.path, options.mode, engine, tokens, streams, lock_timeout)
+
+    def _open_array(self, file: _core.File, options: OpenOptions) -> _core.Array:
+        description, stored = self._description, options.found.profile
+        # The time of a modelled disk tells nothing of the store under it.
+        frozen = self.engine.startswith("modelled disk") or (stored is not None and stored.frozen)
+        given: dict[str, Any] = {
+            "name": self.path,
+            "learns": options.learns and not frozen and os.environ.get("SWATH_LEARNING") != "0",
+            "is_new": options.aside is not None,
+        }
+        if stored is not None:
+            given["profile"] = stored.core
+        chunks = layouts.coded_chunks(description)
+        if chunks is not None:
+            given["chunks"] = chunks
+        return _core.Array(self._ranks.comm, file, self._form, description.fill, given)
 
     @property
     def counters(self) -> Counters:
         """What the last operation did on this rank; of several threads' operations, the one that ended last."""
-        if self._done is None:
-            return Counters()
-        plan, counted = self._done
-        return Counters.of(self._unplanned if plan is None else plan.method, counted)
+        return Counters() if self._done is None else Counters.of(self._done.method, self._done.counters)
 
     @property
     def streams(self) -> throttle.TargetStatus | None:
@@ -162,15 +198,7 @@ class Array:
     @property
     def layout(self) -> str:
         """Where the bytes are, in words: "C order at offset 128"."""
-        layout = self._description.layout
-        if self._planned is not None:
-            return str(self._planned.layout)
-        return f"through the library: {layout.reason}" if isinstance(layout, LibraryLayout) else str(layout)
-
-    @property
-    def engine(self) -> str:
-        """What moves the bytes: "posix", "uring", ..."""
-        return str(self._engine.name)
+        return layouts.text(self._description)
 
     def read(
         self,
@@ -206,7 +234,8 @@ class Array:
             DisagreementError: what `out` then holds is not defined.
             StoreError: naming rank, path, offset, bytes wanted and got.
         """
-        parts = self._read(self._ranks, Asked("read", distribution, selection, method, rank, tuning), out).parts
+        request = Request("read", distribution, selection, method, rank, tuning)
+        parts = self._read(request, out)
         return parts if isinstance(distribution, Boxes) else parts[0]
 
     def write(
@@ -235,7 +264,7 @@ class Array:
             StoreError: naming rank, path, offset, bytes wanted and written. Elements of the request may then be old or
                 new; all other bytes are as they were.
         """
-        self._write(Asked("write", distribution, selection, method, rank, tuning), values)
+        self._write(Request("write", distribution, selection, method, rank, tuning), values)
 
     def explain(
         self,
@@ -267,35 +296,26 @@ class Array:
             ArgumentError: as `read` does.
             StoreError: with `analyze`, as `read` and `write` do.
         """
-        asked = Asked("write" if write else "read", distribution, selection, method, rank, tuning)
+        request = Request("write" if write else "read", distribution, selection, method, rank, tuning)
         if analyze:
             with self._ranks.in_turn(f"explain {self.path}"):
-                return self._analyze(asked)
-        if isinstance(distribution, Boxes):
-            return self._in_turn(
-                self._ranks, "explain", BESIDE, lambda: self._explain_boxes(asked, distribution, cached)
-            )
-        return self._in_turn(self._alone, "explain", BESIDE, lambda: self._explain_distribution(asked, cached))
-
-    def _explain_boxes(self, asked: Asked, boxes_of_rank: Boxes, cached: float | None) -> Plan:
-        operation, boxes = self._gather_boxes(asked, boxes_of_rank, explain=True, cached=cached)
-        self._ranks.together(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
-        return self._explained(operation, cached)
-
-    def _explain_distribution(self, asked: Asked, cached: float | None) -> Plan:
-        distribution, rank = asked.distribution, asked.rank
-        ranks = self._ranks.size
-        if ranks == 1 and rank is None and isinstance(distribution, Distribution):
-            # Planning needs no ranks: explain what so many would do.
-            ranks = max(distribution.ranks) + 1 if distribution.ranks else distribution.size
-        return self._explained(self._operation(asked, ranks), cached)
+                return self._analyze(request)
+        if not isinstance(distribution, Boxes):
+            return self._plan(self._explained_operation(request), cached)
+        with self._ranks.in_turn(f"explain {self.path}"):
+            try:
+                operation = self._operation(request)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+                self._refuse(None, error)
+            with self._agreed_errors():
+                return self._plan(self._core.with_all_boxes(operation, f"explained with cached={cached}"), cached)
 
     def __getitem__(self, selection: Any) -> Any:
         """The selected elements, as NumPy's basic slicing returns them (a scalar where every dimension is dropped).
 
         Local: this rank alone reads.
         """
-        part = self._read(self._alone, Asked("read", None, selection), None).parts[0]
+        part = self._read(Request("read", None, selection), None, alone=True)[0]
         return part[()] if part.ndim == 0 else part
 
     def __setitem__(self, selection: Any, values: Any) -> None:
@@ -322,19 +342,8 @@ class Array:
         One rank of each node syncs the file, after all ranks have finished writing. What is written from then on is
         taken to be synced too, and on its way to the device as soon as it is written.
         """
-        self._in_turn(self._ranks, "sync", BESIDE, self._sync)
-
-    def _sync(self) -> None:
-        """Collective."""
-
-        def work() -> None:
-            if self._ranks.is_first_of_node:
-                self._engine.sync()
-
-        # Every write ended with an agreement: nothing that any rank wrote is on its way still.
-        self._ranks.together(f"sync {self._compared}", work)
-        if self._planned is not None:
-            self._planned.expect_sync()
+        with self._ranks.in_turn(f"sync {self.path}"), self._agreed_errors():
+            self._core.sync()
 
     def expect_close(self) -> None:
         """Of a created array: from now on, who lets go of it without closing it is told (ResourceWarning)."""
@@ -366,274 +375,283 @@ class Array:
                 raise
 
     def __repr__(self) -> str:
-        state = "closed, " if self._gate.is_closed else ""
+        state = "closed, " if self._core.is_closed else ""
         return f"<swath.Array {self._title()}: {state}{self.layout}>"
 
     def _close(self, error: BaseException | None) -> None:
-        if self._gate.is_closed:
+        if self._core.is_closed:
             return
         if self._made_in != _core.fork_generation():
-            self._gate.close(True)
+            self._core.close(True)
             self._let_go()
             return
         with self._ranks.in_turn(f"close {self.path}"):
-            if self._gate.close(self._ranks.size == 1):
+            if self._core.close(self._ranks.size == 1):
                 self._close_together(error)
 
     def _close_together(self, error: BaseException | None) -> None:
         """Collective. Nobody uses the array any more."""
+        ranks = self._ranks
         try:
-            if error is not None and self._ranks.all_raise(error):
+            if error is not None and ranks.all_raise(error):
                 raise error  # every rank is leaving with it: nobody waits
             # An error goes before what the other ranks are at: without words.
-            self._ranks.agree(f"close {self._compared}" if error is None else "", error)
+            ranks.agree(f"close {self._identity_of_ranks}" if error is None else "", error)
             if self._aside is not None:
-                if self._unfilled:
-                    self._fill()
-                self._sync()
-                self._ranks.on_first(f"close {self._compared}: complete", self._aside.complete)
+                with self._agreed_errors():
+                    self._core.finish()
+                ranks.on_first(f"close {self._identity_of_ranks}: complete", self._aside.complete)
         except BaseException:
-            if self._aside is not None and self._ranks.rank == 0:
+            if self._aside is not None and ranks.rank == 0:
                 self._aside.remove()
             raise
         finally:
+            stored, core = self._stored_profile, self._core
+            if ranks.rank == 0 and stored is not None and core.has_learned:
+                stored.save_corrections(core.profile.corrections)
+            if ranks.rank == 0 and self._throttle is not None:
+                self._throttle.keep()
             self._let_go()
-            if self._ranks.rank == 0:
-                self._learning.keep()
-                if self._throttle is not None:
-                    self._throttle.keep()
 
     def _let_go(self) -> None:
-        """Of the file."""
+        """Let go of the file."""
         if self._never_closed is not None:
             self._never_closed.detach()
-        if self._planned is not None:
-            self._planned.close()
-        self._engine = None
+        self._core.let_go()
 
     def refuse_closed(self, doing: str) -> None:
         """Raise ArgumentError where the array is closed."""
-        if self._gate.is_closed:
-            raise self._closed_error(doing)
-
-    def _closed_error(self, doing: str) -> ArgumentError:
-        return ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
-
-    def _in_turn(self, ranks: Ranks, doing: str, use: _core.Use, work: Callable[..., T], *arguments: Any) -> T:
-        """Collective over `ranks`. `work(*arguments)`, while no other thread does what cannot go along with it.
-
-        Raises ArgumentError where the array is closed, on all ranks, and where another thread's turn it is.
-        """
-        if ranks.turn is not None:
-            ranks.turn.begin(doing, self.path)
-        try:
-            if not self._gate.enter(use, ranks.size == 1):
-                ranks.agree("", self._closed_error(doing))
-            try:
-                return work(*arguments)
-            finally:
-                self._gate.leave(use)
-        finally:
-            if ranks.turn is not None:
-                ranks.turn.end()
+        if self._core.is_closed:
+            raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
 
     @property
     def _identity(self) -> str:
         """Which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
-        return asked_words.identity(self._description, self.path)
+        return asked.identity(self._description, self.path)
 
     def _title(self) -> str:
         name = self.path if self.variable is None else f"{self.path}:{self.variable}"
         return f"{self.dtype} {self.shape} in {name}"
 
-    def _set_description(self, description: Description) -> None:
-        self._description = description
-        layout = description.layout
-        self._coded = coded_access.CodedAccess(layout, description) if isinstance(layout, CodedLayout) else None
-        if isinstance(layout, (CodedLayout, LibraryLayout)):
-            self._planned = None
-        elif self._planned is None:
-            self._planned = PlannedAccess(
-                description, self._ranks, self._engine, self._learning, is_new=self._aside is not None
-            )
-        else:
-            self._planned.describe(description)
+    # ---- one operation -----------------------------------------------------------------------------------------------
 
-    def _operation(self, asked: Asked, ranks: int) -> Operation:
-        """The operation, checked; of a distribution the same one again where the same is asked again."""
-        direction, distribution, selection, method, rank, tuning = asked
+    def _operation(self, request: Request, *, alone: bool = False) -> _core.Operation:
+        """The operation, checked; the same one again where the same is asked again."""
+        direction, distribution, selection, method, rank, tuning = request
         sizes = checked_tuning(tuning)
         chosen = normalise_selection(selection, self.shape)
-        if isinstance(distribution, Boxes) and selection is not ...:
-            raise ArgumentError(f"{direction} {self.path}: boxes are of the whole array; leave out the selection")
-        if rank is not None and self._ranks.size > 1:
+        ranks = self._ranks
+        if rank is not None and ranks.size > 1:
             raise ArgumentError(
                 f"{direction} {self.path}: rank={rank} is for arrays opened without a communicator; each rank has its "
                 "own"
             )
-        can_be_compared = isinstance(distribution, (Distribution, NoneType)) and isinstance(method, str)
-        if can_be_compared and rank is None and ranks == self._ranks.size:
-            return self._checked(direction, distribution, chosen, method, sizes)
-        own = self._ranks.rank
-        return Operation(
-            self.path, self.shape, own, ranks, direction, distribution, chosen, method, sizes, rank, self._compared
+        if not isinstance(method, str):
+            raise ArgumentError(
+                f'{direction} {self.path}: method: expected the name of one, such as "auto", not {method!r}'
+            )
+        if distribution is None and ranks.size > 1 and not alone:
+            raise ArgumentError(
+                f"{direction} {self.path}: with a communicator of {ranks.size} ranks say who gets what: a "
+                "swath.Distribution or swath.Boxes (or a[...] for this rank alone)"
+            )
+        if isinstance(distribution, Boxes):
+            return self._operation_of_boxes(request, distribution, sizes)
+        if distribution is not None and not isinstance(distribution, Distribution):
+            raise ArgumentError(
+                f"{direction} {self.path}: expected a swath.Distribution or swath.Boxes, not "
+                f"{type(distribution).__name__}"
+            )
+        return self._operations(self._form, Request(direction, distribution, chosen, method, rank, sizes))
+
+    def _operation_of_boxes(self, request: Request, boxes: Boxes, sizes: Any) -> _core.Operation:
+        where = f"{request.direction} {self.path}"
+        if request.selection is not ...:
+            raise ArgumentError(f"{where}: boxes are of the whole array; leave out the selection")
+        if request.rank is not None:
+            raise ArgumentError(f"{where}: boxes are this rank's own; leave out rank={request.rank}")
+        own = _core.Decomposition.own_boxes(boxes.boxes, self._ranks.rank, self._ranks.size, self.shape)
+        return _core.Operation(self._form, request.direction, own, request.method, sizes)
+
+    def explain_for(self, request: Request, ranks: int) -> Plan:
+        """What so many ranks would do, of whom none is needed. Local; `request` is of a distribution."""
+        return self._plan(self._operation_of_ranks(request, ranks), None)
+
+    def _explained_operation(self, request: Request) -> _core.Operation:
+        """Without a communicator it is an operation of as many ranks as the distribution is for."""
+        distribution = request.distribution
+        if self._ranks.size > 1 or request.rank is not None or not isinstance(distribution, Distribution):
+            return self._operation(request)
+        return self._operation_of_ranks(
+            request, max(distribution.ranks) + 1 if distribution.ranks else distribution.size
         )
 
-    def _gather_boxes(self, asked: Asked, boxes: Boxes, **more: Any) -> tuple[Operation, list[Any]]:
-        """Collective. The operation, which knows of no boxes yet, and the boxes of all ranks; `more` is compared."""
-        arguments = {**asked._asdict(), **more}
-        words = asked_words.words(asked.direction, self._compared, arguments, own=("direction", "rank"))
-        operation = self._ranks.together(words, lambda: self._operation(asked, self._ranks.size))
-        return operation, self._ranks.gather_objects(boxes.boxes)
+    def _operation_of_ranks(self, request: Request, ranks: int) -> _core.Operation:
+        distribution = request.distribution
+        assert isinstance(distribution, Distribution)
+        chosen = normalise_selection(request.selection, self.shape)
+        decomposition = _core.Decomposition.distributed(distribution._core, chosen, ranks)
+        sizes = checked_tuning(request.tuning)
+        return _core.Operation(self._form, request.direction, decomposition, request.method, sizes)
 
-    def _prepare(self, ranks: Ranks, asked: Asked, memory: Callable[[Operation], list[Part]]) -> Prepared:
-        """Collective. The same operation on every rank, with each rank's memory, or the same error on every rank.
-
-        One agreement tells all: what is asked, whether each rank can do it, and what planning must know of the memory
-        of all of them and of the page cache. Boxes are gathered before.
-        """
-        operation: Operation | None = None
-        boxes: list[Any] = []
-        parts: list[Part] = []
-        note = OwnNote()
-        error: Exception | None = None
-        is_alone = ranks is not self._ranks
-        if isinstance(asked.distribution, Boxes):
-            operation, boxes = self._gather_boxes(asked, asked.distribution)
+    def _execute(
+        self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
+    ) -> list[Part]:
+        """Collective, unless `alone`. Carries out what this rank's part is of, in the memory that is returned."""
+        operation: _core.Operation | None = None
         try:
-            if operation is None:
-                operation = self._operation(asked, ranks.size)
+            operation = self._operation(request, alone=alone)
+            parts = parts_of(operation)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+            self._refuse(operation, error, alone=alone)
+        library = allocate = None
+        if not self._core.has_plans:
+            library = functools.partial(library_access.move, self._description, request, self._ranks.rank, parts)
+        elif request.direction == "write" and layouts.has_absent_chunks(self._description):
+            allocate = self._allocate
+        try:
+            if progress.are_shown():
+                with progress.watching(f"{request.direction} {self.path}", self._ranks.rank) as watched:
+                    self._done = self._core.execute(operation, parts, watched, library, allocate)
             else:
-                operation.set_boxes(boxes)
-            parts = memory(operation)
-            if self._planned is not None:
-                note = self._planned.note(operation, parts, is_alone=is_alone)
-        except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-            error = raised
-        if self._planned is not None:
-            return self._planned.agree(ranks, asked, operation, parts, note, error)
-        ranks.agree(operation.asked if operation is not None and ranks.size > 1 else "", error, note)
-        return Prepared(asked, operation, parts, Conditions(), note)
+                self._done = self._core.execute(operation, parts, None, library, allocate)
+        except Error as error:
+            if not alone:
+                self._ranks.have_agreed(error)
+            raise
+        return parts
 
-    def _read(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
-        """Collective. This rank's parts, in `out` or in new memory."""
-        return self._in_turn(ranks, "read", SHARED, self._read_now, ranks, asked, out)
+    def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:
+        """Collective, unless `alone`. Raises the error, on all ranks."""
+        if alone or self._ranks.size == 1:
+            raise error
+        with self._agreed_errors():
+            try:
+                self._core.refuse(operation, *to_core(error))
+            except Error as agreed:
+                self._ranks.have_agreed(error)
+                raise agreed from error
+        raise AssertionError("the core refuses by raising")
 
-    def _read_now(self, ranks: Ranks, asked: Asked, out: Any) -> Prepared:
-        prepared = None if self._planned is None else self._planned.carry_out_again(ranks, asked, out)
-        if prepared is None:
-            prepared = self._prepare(ranks, asked, functools.partial(self._memory_to_read, out))
-        if prepared.done is None:
-            self._carry_out(ranks, prepared)
-        else:
-            self._done = prepared.done
-        for part in prepared.parts:
+    @contextlib.contextmanager
+    def _agreed_errors(self) -> Iterator[None]:
+        """Errors of the core are raised on all ranks, which is noted on them."""
+        try:
+            yield
+        except Error as error:
+            self._ranks.have_agreed(error)
+            raise
+
+    def _read(self, request: Request, out: Any, *, alone: bool = False) -> list[Part]:
+        """Collective, unless `alone`. This rank's parts, in `out` or in new memory."""
+        parts = self._execute(request, functools.partial(self._memory_to_read, request, out), alone=alone)
+        for part in parts:
             if part.dtype != self.dtype:
                 part.byteswap(inplace=True)  # `out` is in the other byte order
-        return prepared
+        return parts
 
-    def _memory_to_read(self, out: Any, operation: Operation) -> list[Part]:
-        shapes = operation.local_shapes
+    def _memory_to_read(self, request: Request, out: Any, operation: _core.Operation) -> list[Part]:
+        shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
         if out is None:
             # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
-            return [new_part(s, self.dtype, lambda: self._in_words(operation), zeroed=not s) for s in shapes]
-        return checked_out(out, shapes, self.dtype, boxes=isinstance(operation.distribution, Boxes))
+            return [new_part(s, self.dtype, lambda: self._in_words(request), zeroed=not s) for s in shapes]
+        return checked_out(out, shapes, self.dtype, boxes=isinstance(request.distribution, Boxes))
 
-    def _in_words(self, operation: Operation) -> str:
-        return f"{operation.direction} {self._description.name}{selection_text(operation.selection)}"
+    def _in_words(self, request: Request) -> str:
+        chosen = normalise_selection(request.selection, self.shape)
+        return f"{request.direction} {self._description.name}{selection_text(chosen)}"
 
-    def _write(self, asked: Asked, values: Any) -> Prepared:
+    def _write(self, request: Request, values: Any) -> None:
         """Collective."""
-        return self._in_turn(self._ranks, "write", ALONE, self._write_now, asked, values)
+        self._execute(request, functools.partial(self._memory_to_write, request, values))
+        if self._done is not None and self._done.method == "library":
+            self._describe_again()
 
-    def _write_now(self, asked: Asked, values: Any) -> Prepared:
-        prepared = None if self._planned is None else self._planned.carry_out_again(self._ranks, asked, values)
-        if prepared is None:
-            prepared = self._prepare(self._ranks, asked, functools.partial(self._memory_to_write, values))
-        if prepared.done is None:
-            self._allocate_in_file()
-            if self._unfilled and not self._covers_all(prepared):
-                self._fill()
-            self._carry_out(self._ranks, prepared)
-            self._unfilled = False
-        else:
-            self._done = prepared.done
-        return prepared
+    def _describe_again(self) -> None:
+        """Collective. Coded chunks that the library has written in another size are elsewhere."""
+        there = self._description
+        if isinstance(there.layout, CodedLayout):
+            words = f"describe {self._identity_of_ranks}"
+            self._set_description(self._ranks.on_first(words, lambda: formats.describe_again(there)))
 
-    def _memory_to_write(self, values: Any, operation: Operation) -> list[Part]:
+    def _memory_to_write(self, request: Request, values: Any, operation: _core.Operation) -> list[Part]:
         if self.mode != "r+":
             raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
-        boxes = isinstance(operation.distribution, Boxes)
-        return checked_values(values, operation.local_shapes, self.dtype, boxes=boxes)
+        shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
+        return checked_values(values, shapes, self.dtype, boxes=isinstance(request.distribution, Boxes))
 
-    def _analyze(self, asked: Asked) -> Plan:
+    def _allocate(self) -> _core.ArrayForm:
+        """Collective. Storage that the format has not allocated yet, by the format's own library."""
+        there, words = self._description, f"allocate {self._identity_of_ranks}"
+        self._set_description(self._ranks.on_first(words, lambda: formats.allocate(there)))
+        return self._form
+
+    def _set_description(self, description: Description) -> None:
+        self._description = description
+        self._form = layouts.array_form(description, self._identity_of_ranks)
+        self._core.store_as(self._form, layouts.coded_chunks(description))
+        self._operations.cache_clear()
+
+    def _analyze(self, request: Request) -> Plan:
         """Collective. Carries the operation out, and sets what was measured beside its plan."""
-        self._ranks.agree(f"explain, with analyze, {asked.direction} {self._compared}")
-        if asked.direction == "read":
-            prepared = self._read(self._ranks, asked, None)
+        self._ranks.agree(f"explain, with analyze, {request.direction} {self._identity_of_ranks}")
+        if request.direction == "read":
+            self._read(request, None)
         else:
-            there = self.read(asked.distribution, selection=asked.selection, rank=asked.rank)
-            prepared = self._write(asked, there)
-        plan = self._plan(prepared.operation, prepared.conditions)
+            self._write(request, self.read(request.distribution, selection=request.selection, rank=request.rank))
+        assert self._done is not None
+        if self._done.plan is None:
+            plan = self._plan(self._operation(request), None)
+        else:
+            plan = Plan(self._done.plan, self._title())
         plan.measured = Measured.of(self._ranks.gather_objects(self.counters.to_dict()))
         return plan
 
-    def _explained(self, operation: Operation, cached: float | None) -> Plan:
-        conditions = Conditions() if self._planned is None else self._planned.conditions_now(operation, cached)
-        return self._plan(operation, conditions)
-
-    def _plan(self, operation: Operation, conditions: Conditions) -> Plan:
-        if self._planned is not None:
-            return Plan(self._planned.plan(self._ranks, operation, conditions), self._title())
+    def _plan(self, operation: _core.Operation, cached: float | None) -> Plan:
+        if self._core.has_plans:
+            return Plan(self._core.explain(operation, cached), self._title())
+        self.refuse_closed("explain")
         layout = self._description.layout
-        kind = LibraryPlan if self._by_chunks(operation) is None else ChunkPlan
+        direction, ranks = operation.direction, operation.ranks
         reason = layout.reason if isinstance(layout, LibraryLayout) else str(layout)
-        if kind is LibraryPlan and self._coded is not None:
+        if self._core.goes_by_chunks(direction):
+            return ChunkPlan(self._title(), direction, ranks, reason)
+        if isinstance(layout, CodedLayout):
             reason = f"compressed chunks are written by the library: {reason}"
-        return kind(self._title(), operation.direction, operation.decomposition.ranks, reason)
+        return LibraryPlan(self._title(), direction, ranks, reason)
 
-    def _covers_all(self, prepared: Prepared) -> bool:
-        """Whether the operation writes every element of the array."""
-        if self._planned is None:
-            return False
-        return self._planned.plan(self._ranks, prepared.operation, prepared.conditions).bytes == self.nbytes
 
-    def _carry_out(self, ranks: Ranks, prepared: Prepared) -> None:
-        if self._planned is not None:
-            label = f"{prepared.operation.direction} {self.path}"
-            self._done = self._planned.carry_out(ranks, prepared, label)
-        else:
-            self._done = Done(None, self._carry_out_unplanned(ranks, prepared.operation, prepared.parts))
-
-    def _by_chunks(self, operation: Operation) -> coded_access.CodedAccess | None:
-        """What moves coded chunks, where the operation goes by it: HDF5's are written by the library."""
-        coded = self._coded
-        return coded if coded is not None and (operation.direction == "read" or coded.can_write) else None
-
-    def _carry_out_unplanned(self, ranks: Ranks, operation: Operation, parts: list[Part]) -> _core.Counters:
-        """Collective. By chunks where they are coded, else, and to write them in HDF5, by the format's own library."""
-        coded = self._by_chunks(operation)
-        if coded is not None:
-            self._unplanned = "chunks"
-            return coded.carry_out(operation, parts, ranks, self._ranks.most_on_a_node)
-        self._unplanned = "library"
-        library_access.carry_out(operation, parts, self._description, ranks)
-        if self._coded is not None:  # chunks of another size are written elsewhere
-            there = self._description
-            self._set_description(ranks.on_first(f"describe {self._compared}", lambda: formats.describe_again(there)))
-        return _core.Counters()
-
-    def _allocate_in_file(self) -> None:
-        """Collective. Before writing: storage that the format has not allocated yet, by the format's own library."""
-        layout = self._description.layout
-        if not isinstance(layout, ChunkedLayout) or (layout.offsets >= 0).all():
-            return
-        self._set_description(
-            self._ranks.on_first(f"allocate {self._compared}", lambda: formats.allocate(self._description))
+def _operation(path: str, ranks: int, form: _core.ArrayForm, request: Request) -> _core.Operation:
+    """An operation of a distribution, or of one rank alone. `request`: its selection and tuning are normalised."""
+    direction, distribution, selection, method, rank, sizes = request
+    where = f"{direction} {path}"
+    assert not isinstance(distribution, Boxes)
+    if distribution is None:
+        if rank is not None:
+            raise ArgumentError(
+                f"{where}: rank={rank} is whose share of a distribution; give the swath.Distribution too"
+            )
+        decomposition = _core.Decomposition.alone(selection)
+    elif rank is not None:
+        distribution.local_shape(selected_shape(selection), rank)
+        decomposition = _core.Decomposition.share_of(distribution._core, selection, rank)
+    elif ranks == 1 and distribution.size > 1:
+        raise ArgumentError(
+            f"{where}: {distribution!r} is for {distribution.size} ranks, and this process is alone: say whose "
+            "share with rank=, or open the array with comm="
         )
+    else:
+        decomposition = _core.Decomposition.distributed(distribution._core, selection, ranks)
+    return _core.Operation(form, direction, decomposition, method, sizes)
 
-    def _fill(self) -> None:
-        """Collective. Writes the fill value everywhere."""
-        work = functools.partial(filling.fill_part, self._engine, self._description, self._ranks.rank, self._ranks.size)
-        self._ranks.together(f"fill {self._compared}", work)
-        self._unfilled = False
+
+def checked_tuning(tuning: Any) -> tuple[tuple[str, int], ...]:
+    """`tuning` sorted by name; ArgumentError where it is none."""
+    if tuning is None:
+        return ()
+    if not isinstance(tuning, Mapping):
+        raise ArgumentError(f'tuning: expected sizes by name, such as {{"window_bytes": 1 << 22}}, not {tuning!r}')
+    for name, value in tuning.items():
+        if not isinstance(value, (int, np.integer)) or value >= 1 << 62:
+            raise ArgumentError(f"tuning: {name}: expected an integer below 2**62, not {value!r}")
+    return tuple(sorted((str(name), int(value)) for name, value in tuning.items()))

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from swath import formats
 from swath.formats import CodedLayout, Description, LibraryLayout
-from swath.ranks import Ranks
+from swath.space import Boxes, Shape, normalise_selection, selected_shape
 
 if TYPE_CHECKING:
-    from swath.operation import Operation
+    from swath.array import Request
 
 SLAB_BYTES = 16 << 20
 """Are moved by a call, which cannot be interrupted."""
@@ -26,20 +26,31 @@ Part = npt.NDArray[Any]
 Access = Callable[[Description, list[npt.NDArray[np.int64]], Part], None]
 
 
-def carry_out(operation: Operation, parts: list[Part], description: Description, ranks: Ranks) -> None:
-    """Collective. Every rank reads on its own; ranks write one after another, for the library writes alone."""
-    jobs = list(zip(operation.local_indices(), parts, strict=False))
-    if operation.direction == "read":
-        ranks.together(operation.asked, lambda: _for_each(_read, description, jobs))
-        return
-    for rank in range(ranks.size):
-        mine = jobs if rank == ranks.rank else []
-        ranks.together(f"{operation.asked}: rank {rank}", lambda: _for_each(_write, description, mine))  # noqa: B023
-
-
-def _for_each(access: Access, description: Description, jobs: list[Any]) -> None:
-    for indices, part in jobs:
+def move(description: Description, request: Request, rank: int, parts: list[Part]) -> None:
+    """Reads or writes this rank's parts, alone; who else must wait meanwhile is seen to by the caller."""
+    access = _read if request.direction == "read" else _write
+    for indices, part in zip(_local_indices(description.shape, request, rank), parts, strict=True):
         access(description, indices, part)
+
+
+def _local_indices(shape: Shape, request: Request, rank: int) -> list[list[npt.NDArray[np.int64]]]:
+    """The array's indices that each part holds, one ascending or descending list a dimension of the ARRAY."""
+    distribution = request.distribution
+    if isinstance(distribution, Boxes):
+        return [[np.arange(b, e) for b, e in zip(low, high, strict=True)] for low, high in distribution.boxes]
+    selection = normalise_selection(request.selection, shape)
+    selected = selected_shape(selection)
+    if distribution is None:
+        kept = iter([np.arange(n) for n in selected])
+        holds = True
+    else:
+        place = rank if request.rank is None else request.rank
+        kept = iter(distribution.indices(selected, place))
+        holds = bool(distribution._core.holds(place))
+    indices = []
+    for start, step, _, dropped in selection:
+        indices.append(np.array([start] if holds else [], dtype=np.int64) if dropped else start + step * next(kept))
+    return [indices]
 
 
 def _read(description: Description, indices: list[npt.NDArray[np.int64]], part: Part) -> None:

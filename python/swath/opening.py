@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from swath import asked, formats, profile, throttle, waits
-from swath.array import Array, FoundOfStore
+from swath.array import Array, FoundOfStore, OpenOptions
 from swath.aside import Aside
 from swath.errors import ArgumentError
 from swath.formats import Description
@@ -73,9 +73,8 @@ def open(  # noqa: A001 - the name that scripts use
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
     description, found = ranks.on_first(words, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
-    return ranks.together(
-        f"open {name}: engines", lambda: Array(description, ranks, mode, engine, found, None, streams, lock_timeout)
-    )
+    options = OpenOptions(mode, engine, streams, lock_timeout, found)
+    return ranks.together(f"open {name}: engines", lambda: Array(description, ranks, options))
 
 
 @in_turn
@@ -164,10 +163,8 @@ def create(
 
     description = ranks.on_first(f"create {name}: header", make)
     try:
-        array = ranks.together(
-            f"create {name}: engines",
-            lambda: Array(description, ranks, "r+", engine, found, aside, streams, lock_timeout),
-        )
+        options = OpenOptions("r+", engine, streams, lock_timeout, found, aside)
+        array = ranks.together(f"create {name}: engines", lambda: Array(description, ranks, options))
         array.expect_close()
         return array
     except BaseException:

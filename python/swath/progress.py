@@ -15,6 +15,11 @@ _enabled = False
 _is_watching = False
 
 
+def are_shown() -> bool:
+    """Whether bars are wanted."""
+    return _enabled
+
+
 def show_bars(enabled: bool = True) -> None:
     """Whether long operations show a bar on standard error. Command-line programs ask for it, libraries do not."""
     global _enabled  # noqa: PLW0603 - one terminal a process

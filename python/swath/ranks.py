@@ -9,7 +9,7 @@ import pickle
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeVar
 
 from swath import _core
@@ -17,9 +17,6 @@ from swath.errors import ArgumentError, Error, to_core
 
 T = TypeVar("T")
 P = ParamSpec("P")
-Note = Sequence[int]
-"""What a rank alone knows and planning needs; it travels with an agreement, at no further cost: five integers."""
-NO_NOTE: Note = (0, 0, 0, 0, 0, 0)
 
 
 class Turn:
@@ -75,11 +72,6 @@ class Ranks:
         finally:
             self.turn.end()
 
-    @property
-    def exchange_messages(self) -> bool:
-        """Whether some ranks share no memory, so that two-phase packs what it sends them."""
-        return self.size > 1 and (self.most_on_a_node < self.size or bool(self.comm.shared_refusal))
-
     @functools.cached_property
     def most_on_a_node(self) -> int:
         """How many ranks the fullest node has."""
@@ -91,16 +83,16 @@ class Ranks:
         """Whether no lower rank is on the same node."""
         return all(self.comm.node_of(rank) != self.comm.node_of(self.rank) for rank in range(self.rank))
 
-    def agree(self, asked: str, error: BaseException | None = None, note: Note = NO_NOTE) -> list[Note]:
+    def agree(self, asked: str, error: BaseException | None = None) -> None:
         """Collective. Raises the same error on every rank if any brings one, or if they ask for different things.
 
-        An error without words goes first, then different words, then an error with words. Returns every rank's note.
+        An error without words goes first, then different words, then an error with words.
         """
         if error is None and self.size == 1:
-            return [note]
+            return
         kind, message, os_error = (0, "", 0) if error is None else to_core(error)
         try:
-            return self.comm.agree_same(asked, kind, message, os_error, note)
+            self.comm.agree_same(asked, kind, message, os_error)
         except Error as agreed:
             self.have_agreed(agreed)
             if error is not None:

@@ -154,15 +154,10 @@ class Throttle:
         return self._tokens
 
     @property
-    def engine_arguments(self) -> dict[str, Any]:
-        """For `_core.open_engine`."""
+    def limits(self) -> _core.ThrottleOptions:
+        """How many streams are served at a time, as the settings say."""
         settings = self.settings
-        return {
-            "tokens": self.tokens,
-            "reads": settings.reads,
-            "writes": settings.writes,
-            "burst_bytes": settings.burst_bytes,
-        }
+        return _core.ThrottleOptions(settings.reads, settings.writes, settings.burst_bytes)
 
     @property
     def status(self) -> TargetStatus:
@@ -383,8 +378,8 @@ def _cached_part(path: str) -> float | None:
     try:
         if not os.path.isfile(path):
             return None
-        engine, _ = _core.open_engine(path, "r", "posix")
-        return engine.cached_range(0, engine.size)
+        file, _ = _core.open_file(path, "r", "posix")
+        return file.cached_range(0, file.size)
     except Exception:  # noqa: BLE001 - the block itself will tell what is wrong with the file
         return None
 

@@ -245,7 +245,9 @@ def _measure_all(ranks: Ranks, contenders: list[Contender], options: Options) ->
 def _time_planning(repetitions: int) -> dict[str, Any]:
     """Seconds of one plan for all ranks of the grid, by the distribution; nothing is read."""
     strides = [PLANNED_SHAPE[1] * VALUE_BYTES, VALUE_BYTES]
-    layout = _core.Layout.strided(PLANNED_SHAPE, VALUE_BYTES, 0, strides)
+    form = _core.ArrayForm(
+        "planned", PLANNED_SHAPE, VALUE_BYTES, _core.Layout.strided(PLANNED_SHAPE, VALUE_BYTES, 0, strides)
+    )
     ranks = PLANNED_GRID[0] * PLANNED_GRID[1]
     everything = [(0, 1, extent, False) for extent in PLANNED_SHAPE]
     seconds: dict[str, list[float]] = {}
@@ -253,9 +255,11 @@ def _time_planning(repetitions: int) -> dict[str, Any]:
         distribution = Distribution(rules, PLANNED_GRID)
         for write in (False, True):
             took = seconds.setdefault(f"{'write' if write else 'read'} {rules[0]}, {rules[1]}", [])
+            shares = _core.Decomposition.distributed(distribution._core, everything, ranks)
+            operation = _core.Operation(form, "write" if write else "read", shares)
             for _ in range(min(repetitions, 5)):
                 start = time.perf_counter()
-                _core.make_plan(write, layout, _core.Decomposition.distributed(distribution._core, everything, ranks))
+                _core.make_plan(operation)
                 took.append(time.perf_counter() - start)
     return {"ranks": ranks, "shape": list(PLANNED_SHAPE), "seconds": seconds}
 

@@ -51,10 +51,10 @@ def looks(measuring: Measuring, seconds: float) -> None:
 
     def timed(size: int, step: int = LINE) -> tuple[float, int]:
         first, count = file.stretch(size, max(LOOK_BYTES // size, 1))
-        looked = _core.time_looks(file.engine, size, first, count, step)
+        looked = _core.time_looks(file.file, size, first, count, step)
         if looked is None:  # a page went meanwhile
             file.request(False, size, first, size, count)
-            looked = _core.time_looks(file.engine, size, first, count, step)
+            looked = _core.time_looks(file.file, size, first, count, step)
         if looked is None:
             raise NotReachedError("the kernel does not say what of a range is there (cachestat, from Linux 6.5 on)")
         return looked, size * count
@@ -97,7 +97,7 @@ def jumps(measuring: Measuring, seconds: float) -> None:
 def locks_and_pieces(measuring: Measuring, seconds: float) -> None:
     """A lock of a range of the file; and one more piece of memory in a request."""
     file = measuring.file
-    locks = measuring.in_turn([lambda: _core.time_locks(file.engine, WINDOW, 100)], seconds / 4)[0]
+    locks = measuring.in_turn([lambda: _core.time_locks(file.file, WINDOW, 100)], seconds / 4)[0]
     measuring.findings.set("lock_seconds", locks.median, locks.spread)
     # By the methods themselves, so that what our own part costs is in it.
     memory = np.ones((PIECES, PIECE_DISTANCE // 8), dtype=np.int64)

@@ -22,13 +22,13 @@ def syncs(measuring: Measuring, seconds: float) -> None:
     sizes = [size for size in (0, 1 << 20, 4 << 20, 16 << 20) if size <= file.nbytes // 2]
 
     def run(size: int) -> float:
-        file.engine.sync()
+        file.file.sync()
         if size:
             file.request(True, piece, 0, piece, size // piece)
         else:
             file.request(True, 8, 0, 8, 1)
         begin = time.perf_counter()
-        file.engine.sync()
+        file.file.sync()
         return time.perf_counter() - begin
 
     fixed, *more = measuring.in_turn([partial(run, size) for size in sizes], seconds)

@@ -36,7 +36,7 @@ class MeasuredFile:
     Attributes:
         path: of the file.
         nbytes: its length.
-        engine: that moves the bytes.
+        file: that is measured.
         cursor: where the next stretch begins, so that stretches follow each other.
     """
 
@@ -48,7 +48,7 @@ class MeasuredFile:
         self._device_part = 1.0  # the least part of what was asked for that came from the device
         with open(path, "xb"):
             pass
-        self.engine, _ = _core.open_engine(path, "r+")
+        self.file, _ = _core.open_file(path, "r+")
 
     def make(self, nbytes: int, seconds: float) -> bool:
         """Fill it; whether all of it is there: from an eighth on it ends where more than `seconds` are over."""
@@ -65,7 +65,7 @@ class MeasuredFile:
         self, write: bool, size: int, first: int, stride: int, count: int, *, seconds_max: float = 60.0, **how: Any
     ) -> tuple[float, int]:
         """Seconds of so many requests, and how many were made in `seconds_max`."""
-        return _core.time_requests(self.engine, write, size, first, stride, count, seconds_max=seconds_max, **how)
+        return _core.time_requests(self.file, write, size, first, stride, count, seconds_max=seconds_max, **how)
 
     def stretch(self, size: int, count: int) -> tuple[int, int]:
         """Where the next `count` requests of `size` begin, behind those before; and how many the file has room for."""
@@ -98,7 +98,7 @@ class MeasuredFile:
         """
         for _ in range(TRIES):
             if synced:
-                self.engine.sync()
+                self.file.sync()
             cached = self._cached_fraction()
             if cached < CACHED_MIN:
                 self.request(False, WINDOW, 0, WINDOW, self.nbytes // WINDOW)

@@ -123,8 +123,8 @@ def _version(package: str) -> str | None:
 
 def _io_uring() -> Finding:
     with tempfile.NamedTemporaryFile() as file:
-        engine, reason = _core.open_engine(file.name, "r", "uring")
-        if engine.name == "uring":
+        opened, reason = _core.open_file(file.name, "r", "uring")
+        if opened.engine == "uring":
             return Finding("io_uring", "ok", "the kernel gives a ring")
     return Finding("io_uring", "without", reason)
 

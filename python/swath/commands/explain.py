@@ -7,11 +7,10 @@ import math
 from typing import Any
 
 from swath import mpi
-from swath.array import Array
+from swath.array import Array, Request
 from swath.commands import arguments, output
 from swath.errors import ArgumentError
 from swath.plan import Plan
-from swath.prepared import Asked
 from swath.space import Distribution, balanced_grid
 
 DESCRIPTION = """\
@@ -118,8 +117,7 @@ def _plan(a: Array, options: argparse.Namespace) -> Plan:
     if options.analyze:
         return a.explain(distribution, selection=selection, method=options.method, write=options.write, analyze=True)
     direction = "write" if options.write else "read"
-    operation = a._operation(Asked(direction, distribution, selection, options.method), ranks)
-    return a._explained(operation, None)
+    return a.explain_for(Request(direction, distribution, selection, options.method), ranks)
 
 
 def _ranks_of_job(options: argparse.Namespace) -> Any:

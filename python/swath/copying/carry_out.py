@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from swath import _core, progress
-from swath.array import Array
+from swath.array import Array, OpenOptions
 from swath.copying.ahead import ReadAhead
 from swath.copying.journal import Journal
 from swath.copying.one_pass import Pass
@@ -185,8 +185,7 @@ class _OnePass:
 @contextlib.contextmanager
 def _opened(description: Description, mode: str, engine: str | None) -> Iterator[Array]:
     """For this process alone, and learning nothing: stages that run at once would teach it wrong prices."""
-    array = Array(description, Ranks(_core.solo_comm()), mode, engine)
-    array._learning.frozen = True
+    array = Array(description, Ranks(_core.solo_comm()), OpenOptions(mode, engine, learns=False))
     try:
         yield array
     finally:

@@ -145,7 +145,7 @@ class WriteBack:
             self._jobs.put(functools.partial(self._write, band))
         elif bytes_written - self._bytes_begun >= FOLDER_BYTES:  # all its files at once: not too often
             self._bytes_begun = bytes_written
-            self._jobs.put(functools.partial(_core.sync_folder, self._path))
+            self._jobs.put(_core.open_folder(self._path).sync)
 
     def begin_sync(self, sync: Any) -> None:
         """Calls `sync` behind what was begun before; only where the one before was waited for."""

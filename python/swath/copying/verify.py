@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath import _core, asked, formats, progress
-from swath.array import Array
+from swath.array import Array, OpenOptions
 from swath.copying.costs import Costs
 from swath.copying.one_pass import Pass
 from swath.copying.pipeline import Elements, Progress, Tiles
@@ -124,7 +124,7 @@ def verify(
 
         def work() -> _Found:
             arrays = [
-                stack.enter_context(contextlib.closing(Array(d, Ranks(_core.solo_comm()), "r", engine)))
+                stack.enter_context(contextlib.closing(Array(d, Ranks(_core.solo_comm()), OpenOptions("r", engine))))
                 for d in (first, second)
             ]
             room = plan.chunk_buffer_bytes(side_a), plan.chunk_buffer_bytes(side_b)

@@ -1,4 +1,4 @@
-#include "method/shared_engine.h"
+#include "array/shared_engine.h"
 
 #include <exception>
 #include <utility>

@@ -1,5 +1,5 @@
 // Threads that share one file: every operation brings what it would bring alone.
-#include "method/shared_engine.h"
+#include "array/shared_engine.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,0 +1,462 @@
+#include "array/array.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "array/collectively.h"
+#include "base/hash.h"
+#include "chunks/chunks.h"
+
+namespace swath {
+namespace {
+
+// Of what is predicted to take less, agreement is a part worth saving.
+constexpr double kShortSeconds = 5e-3;
+
+int most_on_a_node(const Comm& comm) {
+  std::vector<int> counts(static_cast<size_t>(comm.node_count()));
+  for (int rank = 0; rank < comm.size(); ++rank) ++counts[static_cast<size_t>(comm.node_of(rank))];
+  return *std::max_element(counts.begin(), counts.end());
+}
+
+bool is_first_of_node(const Comm& comm) {
+  for (int rank = 0; rank < comm.rank(); ++rank) {
+    if (comm.node_of(rank) == comm.node_of(comm.rank())) return false;
+  }
+  return true;
+}
+
+bool is_nonzero(std::span<const std::byte> bytes) {
+  return std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; });
+}
+
+// Whether a new array's bytes are all in the file from the beginning, zero, which is another value than its fill value.
+bool needs_filling(const Array::Options& options) {
+  const Layout* layout = options.form->layout().get();
+  return options.is_new && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
+}
+
+// A step of an operation, for ranks that are to be at the same one.
+Question step_of(const Operation& operation, const std::string& step = "") {
+  return {hash_text(step) + operation.key(), [&operation, step] { return operation.words() + step; }};
+}
+
+}  // namespace
+
+struct Array::Call {
+  const Operation& operation;
+  const LocalMemory& memory;
+  const Companions& companions;
+  Progress& progress;
+  Comm& comm;
+  bool is_of_all_ranks;
+
+  Call with(const Operation& other) const { return {other, memory, companions, progress, comm, is_of_all_ranks}; }
+};
+
+// A read that was made before the ranks agreed on it.
+struct Array::Attempt {
+  uint64_t conditions = 0;
+  CachedPlan planned;
+  Counters counters;
+  std::optional<Error> failure;
+};
+
+// Is inside the gate as long as it lives. Throws Error{kArgument} where the array is closed, on all ranks alike.
+class Array::Passage {
+ public:
+  Passage(Array& array, Gate::Use use, Comm& comm, const std::string& doing) : gate_(array.gate_), use_(use) {
+    if (gate_.enter(use)) return;
+    const Error closed(ErrorKind::kArgument, doing + " " + array.name_ + ": the array is closed; open the file again");
+    agree_on(comm, Question{}, closed, RankHints{});
+  }
+  ~Passage() { gate_.leave(use_); }
+  Passage(const Passage&) = delete;
+  Passage& operator=(const Passage&) = delete;
+
+ private:
+  Gate& gate_;
+  const Gate::Use use_;
+};
+
+Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, Options options)
+    : comm_(std::move(comm)),
+      alone_(make_solo_comm()),
+      file_(std::move(file)),
+      name_(options.name),
+      fill_(options.fill),
+      can_write_chunks_(options.chunks != nullptr && !std::holds_alternative<ChunkTable>(options.chunks->places)),
+      is_new_(options.is_new),
+      most_on_a_node_(most_on_a_node(*comm_)),
+      is_first_of_node_(is_first_of_node(*comm_)),
+      learning_(options.profile != nullptr ? options.profile : std::make_shared<const Profile>(default_profile()),
+                !options.learns),
+      form_(options.form),
+      chunks_(options.chunks),
+      will_sync_(options.is_new),
+      is_unfilled_(needs_filling(options)) {
+  if (form_->layout() != nullptr) shows_cache_ = file_->engine().lease()->cached_view() != nullptr;
+}
+
+Array::~Array() = default;
+
+std::shared_ptr<const ArrayForm> Array::form() const {
+  const std::lock_guard guard(mutex_);
+  return form_;
+}
+
+void Array::store_as(std::shared_ptr<const ArrayForm> form, std::shared_ptr<const CodedArray> chunks) {
+  const std::lock_guard guard(mutex_);
+  form_ = std::move(form);
+  chunks_ = std::move(chunks);
+  plans_.clear();
+}
+
+bool Array::goes_by_chunks(Direction direction) const {
+  const std::lock_guard guard(mutex_);
+  return chunks_ != nullptr && (direction == Direction::kRead || can_write_chunks_);
+}
+
+Question Array::question(const std::string& doing) const {
+  const std::string words = doing + " " + form()->identity();
+  return {hash_text(words), [words] { return words; }};
+}
+
+// ---- one operation
+// ---------------------------------------------------------------------------------------------------
+
+Execution Array::execute(const Operation& operation, const LocalMemory& memory, const Companions& companions) {
+  const int ranks = operation.decomposition().ranks();
+  const bool is_of_all_ranks = ranks == comm_->size();
+  if (!is_of_all_ranks && ranks != 1) {
+    throw Error(ErrorKind::kInternal, "an operation of " + std::to_string(ranks) + " ranks, of which there are " +
+                                          std::to_string(comm_->size()));
+  }
+  Progress unwatched;
+  Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
+  Comm& comm = is_of_all_ranks ? *comm_ : *alone_;
+  const Call call{operation, memory, companions, progress, comm, is_of_all_ranks};
+  const bool is_read = operation.direction() == Direction::kRead;
+  const Passage passage(*this, is_read ? Gate::Use::kShared : Gate::Use::kAlone, comm,
+                        to_string(operation.direction()));
+  const auto now = form();
+  if (&operation.array() == now.get()) return execute_now(call);
+  const Operation current = operation.of(now);  // chunks have got a place since
+  return execute_now(call.with(current));
+}
+
+Execution Array::execute_now(const Call& call) {
+  if (call.operation.array().layout() != nullptr) return execute_planned(call);
+  return goes_by_chunks(call.operation.direction()) ? execute_chunks(call) : execute_library(call);
+}
+
+void Array::refuse(const Operation* operation, const Error& error) {
+  const bool is_alone = operation != nullptr && operation->decomposition().ranks() != comm_->size();
+  const Question question = operation == nullptr ? Question{} : step_of(*operation);
+  agree_on(is_alone ? *alone_ : *comm_, question, error, RankHints{});
+  throw error;  // never: agree_on() throws what any rank brings
+}
+
+RankHints Array::agree(const Call& call, const std::optional<Error>& failure, const RankHints& own) {
+  const RankHints all = agree_on(call.comm, step_of(call.operation), failure, own);
+  if (call.is_of_all_ranks) learning_.told(all.nanoseconds);
+  return all;
+}
+
+Operation Array::with_boxes_of_all(const Call& call, uint64_t boxes) {
+  return known_boxes_.complete(call.operation, boxes, call.comm);
+}
+
+Operation Array::with_all_boxes(const Operation& operation, const std::string& also) {
+  const Passage passage(*this, Gate::Use::kBeside, *comm_, "explain");
+  RankHints own;
+  own.boxes = KnownBoxes::key_of(operation, comm_->rank());
+  const std::string step = "\n" + also;
+  const RankHints all = agree_on(*comm_, step_of(operation, step), std::nullopt, own);
+  Operation complete = known_boxes_.complete(operation, all.boxes, *comm_);
+  if (operation.direction() == Direction::kWrite) complete.decomposition().check_written_once();
+  return complete;
+}
+
+// ---- by a plan
+// -------------------------------------------------------------------------------------------------------
+
+int64_t Array::cached_steps(const FileRange& range) {
+  if (is_new_) return kCachedSteps;
+  const auto part = file_->engine().lease()->cached_part(range.begin, range.bytes);
+  return part ? std::lround(*part * static_cast<double>(kCachedSteps)) : kCachedUnknown;
+}
+
+RankHints Array::own_hints(const Call& call) {
+  RankHints own;
+  const MemoryPlacement placement = placement_of(*call.operation.array().layout(), call.memory, call.memory.is_packed);
+  own.memory_block_bytes = placement.block_bytes;
+  own.memory_span_bytes = placement.span_bytes;
+  if (call.comm.rank() == 0) {
+    own.cached_steps = cached_steps(plans_.touched(call.operation));
+    own.shows_cache = shows_cache_ ? 1 : 0;
+  }
+  if (call.is_of_all_ranks) own.nanoseconds = learning_.untold_nanoseconds();
+  own.boxes = KnownBoxes::key_of(call.operation, call.comm.rank());
+  return own;
+}
+
+std::optional<Conditions> Array::agreed_last() const {
+  const std::lock_guard guard(mutex_);
+  return agreed_last_;
+}
+
+// The conditions that all ranks should agree on, as far as this rank knows: those of the same operation the last time,
+// else those of the last one. Only of what is in the page cache: it may be read in vain.
+std::optional<Conditions> Array::expected_conditions(const Call& call, const RankHints& own) {
+  if (call.comm.rank() == 0 && own.cached_steps != kCachedSteps) return std::nullopt;
+  const MemoryPlacement own_memory{own.memory_block_bytes, own.memory_span_bytes};
+  const auto last = plans_.last(call.operation);
+  if (last && last->conditions.is_all_cached() && last->own_memory == own_memory) return last->conditions;
+  const auto agreed = agreed_last();
+  const MemoryPlacement packed;
+  const bool is_likely = agreed && agreed->is_all_cached() && agreed->memory == packed && own_memory == packed;
+  return is_likely ? agreed : std::nullopt;
+}
+
+std::optional<Array::Attempt> Array::read_before_agreement(const Call& call, const RankHints& own) {
+  const Operation& operation = call.operation;
+  if (call.comm.size() == 1 || operation.direction() == Direction::kWrite || operation.decomposition().is_boxes()) {
+    return std::nullopt;
+  }
+  const auto conditions = expected_conditions(call, own);
+  if (!conditions) return std::nullopt;
+  Attempt attempt{conditions->key(), plans_.plan(operation, plan_inputs(call, *conditions, 0)), {}, std::nullopt};
+  if (attempt.planned.plan->method == Method::kTwoPhase || attempt.planned.estimate->seconds() >= kShortSeconds)
+    return std::nullopt;
+  try {
+    const auto lease = file_->engine().lease();
+    attempt.counters = run_own_part(*attempt.planned.plan, call.comm, *lease, call.memory, call.progress);
+  } catch (const Error& error) {
+    attempt.failure = error;
+  }
+  return attempt;
+}
+
+PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, uint64_t boxes) const {
+  PlanInputs inputs;
+  inputs.conditions = conditions;
+  inputs.profile = learning_.profile();
+  inputs.boxes = boxes;
+  if (call.comm.size() > 1) {
+    inputs.ranks_of_node = std::min(most_on_a_node_, call.comm.size());
+    inputs.messages = most_on_a_node_ < call.comm.size() || !call.comm.shared_refusal().empty();
+  }
+  const std::lock_guard guard(mutex_);
+  inputs.will_sync = will_sync_;
+  return inputs;
+}
+
+Execution Array::execute_planned(const Call& call) {
+  RankHints own = own_hints(call);
+  const std::optional<Attempt> attempt = read_before_agreement(call, own);
+  if (attempt) own.read_by_least = own.read_by_most = attempt->conditions;
+  const RankHints all = agree(call, attempt ? attempt->failure : std::nullopt, own);
+  const Conditions conditions = all.conditions();
+  if (call.is_of_all_ranks) {
+    plans_.keep_last(call.operation, {conditions, {own.memory_block_bytes, own.memory_span_bytes}});
+    const std::lock_guard guard(mutex_);
+    agreed_last_ = conditions;
+  }
+  if (attempt && all.all_have_read()) {
+    fill_absent_chunks(call);
+    measured(call, attempt->planned, attempt->counters);
+    return {to_string(attempt->planned.plan->method), attempt->planned.plan, attempt->counters, true};
+  }
+  Operation operation = with_boxes_of_all(call, all.boxes);
+  const PlanInputs inputs = plan_inputs(call, conditions, all.boxes);
+  if (operation.direction() == Direction::kWrite) operation = prepare_to_write(call, operation, inputs);
+  const CachedPlan planned = plans_.plan(operation, inputs);
+  const Counters counters = run_planned(call.with(operation), planned);
+  return {to_string(planned.plan->method), planned.plan, counters, false};
+}
+
+Counters Array::run_planned(const Call& call, const CachedPlan& planned) {
+  Counters counters;
+  {
+    const auto lease = file_->engine().lease();
+    lease->set_write_behind(is_going_to_sync());
+    counters = run(*planned.plan, lease.ranks(call.comm), *lease, call.memory, call.progress);
+  }
+  fill_absent_chunks(call);
+  measured(call, planned, counters);
+  return counters;
+}
+
+void Array::fill_absent_chunks(const Call& call) const {
+  const Layout& layout = *call.operation.array().layout();
+  if (call.operation.direction() == Direction::kRead && layout.has_absent_chunks()) {
+    fill_absent(layout, call.memory, fill_);
+  }
+}
+
+void Array::measured(const Call& call, const CachedPlan& planned, const Counters& counters) {
+  if (!call.is_of_all_ranks) return;
+  learning_.measured(planned.estimate, std::llround((counters.total_seconds - counters.token_seconds) * 1e9));
+}
+
+// What must be so before anything is written: each element is written once, chunks have a place in the file, and what
+// is not written has the fill value.
+Operation Array::prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs) {
+  operation.decomposition().check_written_once();
+  Operation current = operation;
+  if (operation.array().layout()->has_absent_chunks() && call.companions.allocate) {
+    store_as(call.companions.allocate(), nullptr);
+    current = operation.of(form());
+  }
+  bool must_fill = false;
+  {
+    const std::lock_guard guard(mutex_);
+    must_fill = std::exchange(is_unfilled_, false);
+  }
+  if (must_fill && plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes()) {
+    run_collectively(call.comm, question("fill"), [this] { fill_own_part(); });
+  }
+  return current;
+}
+
+std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::optional<double> cached) {
+  const Passage passage(*this, Gate::Use::kBeside, *alone_, "explain");
+  const Operation current = operation.of(form());
+  Conditions conditions;
+  conditions.shows_cache = shows_cache_;
+  if (cached) {
+    conditions.cached_steps = std::lround(*cached * static_cast<double>(kCachedSteps));
+  } else if (comm_->size() == 1) {
+    conditions.cached_steps = cached_steps(plans_.touched(current));
+  } else if (const auto agreed = agreed_last()) {
+    // Ranks that ask the kernel at different moments may be told different things, and then plan differently.
+    conditions.cached_steps = agreed->cached_steps;
+  }
+  Progress unwatched;
+  const LocalMemory nothing;
+  const Companions none;
+  const bool is_alone = comm_->size() == 1 || operation.decomposition().ranks() == 1;
+  const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false};
+  return plans_.plan(current, plan_inputs(call, conditions, 0)).plan;
+}
+
+// ---- otherwise than by a plan
+// ----------------------------------------------------------------------------------------
+
+Execution Array::execute_chunks(const Call& call) {
+  const Operation operation = with_boxes_of_all(call, agree(call, std::nullopt, own_boxes_hint(call)).boxes);
+  std::shared_ptr<const CodedArray> chunks;
+  {
+    const std::lock_guard guard(mutex_);
+    chunks = chunks_;
+  }
+  const ChunkMemory memory{call.memory.parts, call.memory.addresses};
+  ChunkOptions options;
+  options.buffer_bytes_max = setting_or(operation.tuning(), "chunk_buffer_bytes", options.buffer_bytes_max);
+  options.ranks_of_node = most_on_a_node_;
+  options.bytes_done = &call.progress.bytes_done;
+  for (const Part& part : call.memory.parts) call.progress.bytes_total += part.count() * chunks->element_bytes;
+  Execution done{"chunks", nullptr, {}, false};
+  if (operation.direction() == Direction::kRead) {
+    run_collectively(call.comm, step_of(operation, ": chunks"),
+                     [&] { done.counters = read_chunks(*chunks, memory, options); });
+    return done;
+  }
+  operation.decomposition().check_written_once();
+  const auto write = [&](const std::string& step, std::span<const int64_t> units) {
+    run_collectively(call.comm, step_of(operation, step),
+                     [&] { done.counters += write_chunks(*chunks, memory, units, options); });
+  };
+  TouchedUnits units;
+  const int rank = std::min(call.comm.rank(), operation.decomposition().ranks() - 1);
+  run_collectively(call.comm, step_of(operation, ": units"),
+                   [&] { units = touched_units(*chunks, operation.decomposition(), rank); });
+  write(": chunks of one rank", units.own);
+  RankHints some_are_shared;
+  some_are_shared.nanoseconds = units.shared.empty() ? 0 : 1;
+  const bool any =
+      agree_on(call.comm, step_of(operation, ": shared chunks"), std::nullopt, some_are_shared).nanoseconds > 0;
+  for (int round = 0; any && round < call.comm.size(); ++round) {
+    // Of the ranks that share a chunk, each has it in another round.
+    std::vector<int64_t> turn;
+    std::ranges::copy_if(units.shared, std::back_inserter(turn),
+                         [&](int64_t unit) { return (unit + call.comm.rank()) % call.comm.size() == round; });
+    write(": shared chunks, round " + std::to_string(round), turn);
+  }
+  return done;
+}
+
+Execution Array::execute_library(const Call& call) {
+  const Operation operation = with_boxes_of_all(call, agree(call, std::nullopt, own_boxes_hint(call)).boxes);
+  if (operation.direction() == Direction::kRead) {
+    run_collectively(call.comm, step_of(operation, ": library"), call.companions.library);
+  } else {
+    operation.decomposition().check_written_once();
+    for (int rank = 0; rank < call.comm.size(); ++rank) {
+      run_collectively(call.comm, step_of(operation, ": rank " + std::to_string(rank)), [&] {
+        if (rank == call.comm.rank()) call.companions.library();
+      });
+    }
+  }
+  return {"library", nullptr, {}, false};
+}
+
+RankHints Array::own_boxes_hint(const Call& call) {
+  RankHints own;
+  own.boxes = KnownBoxes::key_of(call.operation, call.comm.rank());
+  return own;
+}
+
+// ---- the whole array
+// -------------------------------------------------------------------------------------------------
+
+void Array::fill_own_part() {
+  const Layout& layout = *form()->layout();
+  const int64_t element_bytes = layout.element_bytes();
+  const int64_t elements = layout.is_chunked() ? layout.chunk_bytes() / element_bytes : element_count(layout.shape());
+  const int64_t first = elements * comm_->rank() / comm_->size() * element_bytes;
+  const int64_t last = elements * (comm_->rank() + 1) / comm_->size() * element_bytes;
+  const auto lease = file_->engine().lease();
+  for (int64_t panel = 0; panel < layout.panel_count(); ++panel) {
+    const int64_t begin = layout.panel(panel).offset;
+    fill_range(*lease, begin + first, begin + last, fill_);
+  }
+}
+
+bool Array::is_going_to_sync() const {
+  const std::lock_guard guard(mutex_);
+  return will_sync_;
+}
+
+void Array::let_go() {
+  plans_.clear();
+  file_ = nullptr;
+}
+
+void Array::sync() {
+  const Passage passage(*this, Gate::Use::kBeside, *comm_, "sync");
+  sync_file();
+}
+
+void Array::sync_file() {
+  // Every write ended with an agreement: nothing that any rank wrote is on its way still.
+  run_collectively(*comm_, question("sync"), [this] {
+    if (is_first_of_node_) file_->sync();
+  });
+  const std::lock_guard guard(mutex_);
+  will_sync_ = true;
+}
+
+void Array::finish() {
+  bool must_fill = false;
+  {
+    const std::lock_guard guard(mutex_);
+    must_fill = std::exchange(is_unfilled_, false);
+  }
+  if (must_fill) run_collectively(*comm_, question("fill"), [this] { fill_own_part(); });
+  sync_file();
+}
+
+}  // namespace swath

@@ -1,0 +1,160 @@
+// An open array: whoever reads or writes one, from whichever language, comes through execute().
+//
+// It has the ranks that opened it together, the file, the profile that prices are made from and what is learned of it,
+// and the plans of the latest operations. Any number of threads may use it: reads share it, a write has it alone, close
+// waits for both (base/gate.h). Collective calls are of one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "array/conditions.h"
+#include "array/file.h"
+#include "array/known_boxes.h"
+#include "array/learning.h"
+#include "array/plan_cache.h"
+#include "base/counters.h"
+#include "base/gate.h"
+#include "chunks/coded_array.h"
+#include "comm/agreement.h"
+#include "comm/comm.h"
+#include "method/run.h"
+#include "plan/operation.h"
+
+namespace swath {
+
+// What was carried out.
+struct Execution {
+  std::string method;                // "two-phase", …; "chunks", "library"
+  std::shared_ptr<const Plan> plan;  // null where no plan moves the bytes
+  Counters counters;                 // of this rank
+  bool was_read_before_agreement = false;
+};
+
+class Array {
+ public:
+  struct Options {
+    std::shared_ptr<const ArrayForm> form;
+    std::vector<std::byte> fill;               // one element: what those read as that were never stored
+    std::shared_ptr<const CodedArray> chunks;  // where they are coded; else null
+    std::shared_ptr<const Profile> profile;    // null: the stated defaults
+    bool learns = true;                        // false: the profile stays as it is
+    std::string name;                          // of the file and the variable, for messages
+    // The file is being made: all of it is in the page cache, and it is synced before it gets its name. Elements that
+    // are never written are filled.
+    bool is_new = false;
+  };
+
+  // What goes along with an operation.
+  struct Companions {
+    Progress* progress = nullptr;  // for whoever watches from another thread
+    // Moves this rank's elements by the format's own library, where neither a plan nor Swath's chunks can. Ranks read
+    // at once, and write one after another.
+    std::function<void()> library;
+    // Collective. Called before a write where chunks have no place in the file yet: the array as it is from then on.
+    std::function<std::shared_ptr<const ArrayForm>()> allocate;
+  };
+
+  Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, Options options);
+  ~Array();
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+
+  Comm& comm() const { return *comm_; }
+  std::shared_ptr<const ArrayForm> form() const;
+  Learning& learning() { return learning_; }
+
+  // Collective, but for an operation of one rank alone (Decomposition::alone, share_of). Moves this rank's share
+  // between the file and `memory`. When it throws, every rank throws the same; what is not part of the operation is
+  // untouched in any case.
+  //
+  // Ranks agree by one reduction. What is short, in the page cache and lets no ranks meet is read before it, by the
+  // conditions that all ranks agreed on the last time: a read that is agreed on by all to have been made so is done.
+  Execution execute(const Operation& operation, const LocalMemory& memory, const Companions& companions);
+
+  // Collective, beside ranks that execute: this rank cannot, and says why. `operation`: null where it is none. Always
+  // throws, on all ranks alike.
+  [[noreturn]] void refuse(const Operation* operation, const Error& error);
+
+  // Local. How the operation would be carried out, by what is known now; `cached`: the part of it that is taken to be
+  // in the page cache. The boxes of all ranks must be known.
+  std::shared_ptr<const Plan> explain(const Operation& operation, std::optional<double> cached);
+  // Collective. The same operation with the boxes of all ranks. `also`: what ranks compare besides.
+  Operation with_all_boxes(const Operation& operation, const std::string& also);
+
+  // Collective. When it returns, what all ranks wrote is on the medium; what is written from then on is on its way to
+  // the device as soon as it is written.
+  void sync();
+  // Collective. What was never written of a new array has its fill value, and all of it is on the medium.
+  void finish();
+  // Waits until nobody uses the array; from then on nobody can. False: it was closed before.
+  bool close() { return gate_.close(); }
+  // Of the file, once it is closed.
+  void let_go();
+  bool is_closed() const { return gate_.is_closed(); }
+  // Not collective. The array is stored in another way from now on; null chunks: not coded.
+  void store_as(std::shared_ptr<const ArrayForm> form, std::shared_ptr<const CodedArray> chunks);
+
+  // Whether elements go by Swath's own chunks, by the format's library, or neither: then there is a plan.
+  bool goes_by_chunks(Direction direction) const;
+  bool has_plans() const { return form()->layout() != nullptr; }
+
+ private:
+  struct Call;
+  struct Attempt;
+  class Passage;
+
+  Execution execute_now(const Call& call);
+  Execution execute_planned(const Call& call);
+  Execution execute_chunks(const Call& call);
+  Execution execute_library(const Call& call);
+
+  RankHints own_hints(const Call& call);
+  std::optional<Conditions> expected_conditions(const Call& call, const RankHints& own);
+  std::optional<Attempt> read_before_agreement(const Call& call, const RankHints& own);
+  RankHints agree(const Call& call, const std::optional<Error>& failure, const RankHints& own);
+  Operation with_boxes_of_all(const Call& call, uint64_t boxes);
+  PlanInputs plan_inputs(const Call& call, const Conditions& conditions, uint64_t boxes) const;
+  Operation prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs);
+  Counters run_planned(const Call& call, const CachedPlan& planned);
+  void fill_absent_chunks(const Call& call) const;
+  void measured(const Call& call, const CachedPlan& planned, const Counters& counters);
+  static RankHints own_boxes_hint(const Call& call);
+  void fill_own_part();
+  void sync_file();
+  bool is_going_to_sync() const;
+  int64_t cached_steps(const FileRange& range);
+  std::optional<Conditions> agreed_last() const;
+  Question question(const std::string& doing) const;
+
+  const std::shared_ptr<Comm> comm_;
+  const std::unique_ptr<Comm> alone_;
+  std::shared_ptr<File> file_;
+  const std::string name_;
+  const std::vector<std::byte> fill_;
+  const bool can_write_chunks_;
+  const bool is_new_;
+  const int most_on_a_node_;
+  const bool is_first_of_node_;
+  bool shows_cache_ = false;
+
+  Gate gate_;
+  Learning learning_;
+  PlanCache plans_;
+  KnownBoxes known_boxes_;
+
+  mutable std::mutex mutex_;  // of what follows
+  std::shared_ptr<const ArrayForm> form_;
+  std::shared_ptr<const CodedArray> chunks_;
+  std::optional<Conditions> agreed_last_;  // of the last operation of all ranks
+  bool will_sync_;
+  bool is_unfilled_;
+};
+
+}  // namespace swath

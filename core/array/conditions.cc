@@ -1,0 +1,68 @@
+#include "array/conditions.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <span>
+
+#include "base/hash.h"
+#include "layout/access.h"
+
+namespace swath {
+namespace {
+
+int64_t span_of(const Part& part, int64_t element_bytes) {
+  if (part.count() == 0) return 0;
+  int64_t span = element_bytes;
+  for (size_t d = 0; d < part.indices.size(); ++d) {
+    if (part.indices[d].count() > 1) span += std::abs(part.memory_strides[d]) * (part.indices[d].count() - 1);
+  }
+  return span;
+}
+
+}  // namespace
+
+MemoryPlacement placement_of(const Layout& layout, const LocalMemory& memory, bool packed) {
+  MemoryPlacement placement;
+  if (packed) return placement;
+  Access(layout, memory.parts).visit_all([&](const Slice& slice) {
+    const int64_t dense = slice.regions.dense_positions() * slice.regions.element_bytes();
+    placement.block_bytes = placement.block_bytes == 0 ? dense : std::min(placement.block_bytes, dense);
+  });
+  for (const Part& part : memory.parts) {
+    placement.span_bytes = std::max(placement.span_bytes, span_of(part, layout.element_bytes()));
+  }
+  return placement;
+}
+
+std::optional<double> Conditions::cached_part() const {
+  if (cached_steps == kCachedUnknown) return std::nullopt;
+  return static_cast<double>(cached_steps) / kCachedSteps;
+}
+
+uint64_t Conditions::key() const {
+  const std::array<int64_t, 4> all{cached_steps, memory.block_bytes, memory.span_bytes, shows_cache ? 1 : 0};
+  return std::max<uint64_t>(hash_bytes(std::as_bytes(std::span(all))), 1);
+}
+
+void RankHints::combine(const RankHints& other) {
+  const int64_t smaller = std::min(memory_block_bytes, other.memory_block_bytes);
+  memory_block_bytes = smaller > 0 ? smaller : std::max(memory_block_bytes, other.memory_block_bytes);
+  memory_span_bytes = std::max(memory_span_bytes, other.memory_span_bytes);
+  cached_steps = std::max(cached_steps, other.cached_steps);
+  shows_cache = std::max(shows_cache, other.shows_cache);
+  nanoseconds = std::max(nanoseconds, other.nanoseconds);
+  read_by_least = std::min(read_by_least, other.read_by_least);
+  read_by_most = std::max(read_by_most, other.read_by_most);
+  boxes += other.boxes;
+}
+
+Conditions RankHints::conditions() const {
+  Conditions conditions;
+  conditions.cached_steps = cached_steps;
+  conditions.memory = {memory_block_bytes, memory_block_bytes > 0 ? memory_span_bytes : 0};
+  conditions.shows_cache = shows_cache != 0;
+  return conditions;
+}
+
+}  // namespace swath

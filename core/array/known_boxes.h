@@ -1,0 +1,31 @@
+// Boxes that ranks have told each other: who asks for the same again tells nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "comm/comm.h"
+#include "plan/operation.h"
+
+namespace swath {
+
+// Of one communicator; all ranks make the same calls in the same order, and so remember the same.
+class KnownBoxes {
+ public:
+  // What this rank brings to the agreement: a hash of its boxes and its number. The sum of all ranks' tells all boxes.
+  static uint64_t key_of(const Operation& operation, int rank);
+
+  // Collective where these boxes are new: they then travel to each node once. The operation with the boxes of all
+  // ranks. Throws Error{kArgument}, on all ranks alike, for boxes that cannot be.
+  Operation complete(const Operation& operation, uint64_t key_of_all, Comm& comm);
+
+ private:
+  std::vector<std::pair<uint64_t, Decomposition>> known_;  // the latest last
+};
+
+// Collective. The same without remembering anything.
+std::vector<Boxes> gather_boxes(const Operation& operation, Comm& comm);
+
+}  // namespace swath

@@ -1,0 +1,58 @@
+// How a profile learns from operations: measured seconds beside predicted ones, at collective points only.
+//
+// A profile that is wrong corrects itself, within bounds: one factor for each direction, medium and scale, and one for
+// each method there (plan/profile.h). All ranks must price alike: what a rank measured is not used before all ranks
+// know of it. It travels with the next agreement, and the slowest rank's time counts.
+//
+// Short operations tell little but noise, and what is learned costs a new plan: those by one plan are a group, which
+// counts as one long operation, by its median.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "plan/cost_estimate.h"
+
+namespace swath {
+
+class Learning {
+ public:
+  // A group is complete as soon as its operations took so long together, or are so many.
+  static constexpr int64_t kGroupNanoseconds = 16'000'000;
+  static constexpr size_t kGroupOperations = 16;
+
+  // `frozen`: nothing is learned.
+  Learning(std::shared_ptr<const Profile> profile, bool frozen) : profile_(std::move(profile)), frozen_(frozen) {}
+
+  // What prices are made from; the same on all ranks.
+  std::shared_ptr<const Profile> profile() const;
+  void freeze();
+  // Whether `profile` is another than in the beginning.
+  bool has_learned() const;
+
+  // This rank's own time of an operation that all ranks carried out by the plan that was estimated so.
+  void measured(std::shared_ptr<const CostEstimate> estimate, int64_t nanoseconds);
+  // What this rank has measured and the others have not heard of; 0 for nothing.
+  int64_t untold_nanoseconds() const;
+  // All ranks have told what they measured of the operation before: the slowest of them so much.
+  void told(int64_t slowest_nanoseconds);
+
+ private:
+  void learn();
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Profile> profile_;
+  bool frozen_;
+  bool has_learned_ = false;
+  std::shared_ptr<const CostEstimate>
+      untold_;                      // null: nothing; a rank without a share may have measured nothing, and hears of
+  int64_t untold_nanoseconds_ = 0;  // the others' time all the same
+  std::shared_ptr<const CostEstimate> group_of_;
+  std::vector<int64_t> group_;  // nanoseconds, by that plan
+  int64_t group_nanoseconds_ = 0;
+};
+
+}  // namespace swath

@@ -1,0 +1,105 @@
+#include "array/plan_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace swath {
+namespace {
+
+constexpr size_t kOperationsKept = 64;
+constexpr size_t kPlansOfOperation = 4;  // by other conditions: some of it cached, memory that is not packed, …
+
+Request request_of(const Operation& operation, const PlanInputs& inputs) {
+  Request request;
+  request.direction = operation.direction();
+  request.layout = operation.array().layout();
+  request.decomposition = operation.decomposition();
+  request.method = operation.method();
+  apply(operation.tuning(), request.tuning, request.asked_tuning);
+  request.messages = inputs.messages;
+  request.profile = inputs.profile;
+  request.cached = inputs.conditions.cached_part().value_or(0);
+  request.memory_block_bytes = inputs.conditions.memory.block_bytes;
+  request.memory_span_bytes = inputs.conditions.memory.span_bytes;
+  request.ranks_of_node = inputs.ranks_of_node;
+  request.synced = operation.direction() == Direction::kWrite && inputs.will_sync;
+  request.shows_cache = inputs.conditions.shows_cache;
+  return request;
+}
+
+FileRange touched_by(const Operation& operation) {
+  const Layout& layout = *operation.array().layout();
+  const Decomposition& decomposition = operation.decomposition();
+  std::vector<Part> parts = decomposition.together(layout.element_bytes());
+  // A rank without boxes knows nothing of where those of the others are.
+  if (parts.empty() && !decomposition.knows_all_ranks()) {
+    parts.push_back(selected_part(select_all(layout.shape()), layout.element_bytes()));
+  }
+  const Access together(layout, std::move(parts));
+  if (together.empty()) return {};
+  const int64_t begin = *together.next_start(0);
+  return {begin, *together.last_end(INT64_MAX) - begin};
+}
+
+}  // namespace
+
+PlanCache::Entry& PlanCache::entry_of(const Operation& operation) {
+  const auto is_same = [&](const std::unique_ptr<Entry>& entry) {
+    return entry->key == operation.key() && entry->access_bytes == operation.access_bytes();
+  };
+  const auto found = std::find_if(entries_.rbegin(), entries_.rend(), is_same);
+  if (found != entries_.rend()) {
+    std::rotate(std::prev(found.base()), found.base(), entries_.end());
+    return *entries_.back();
+  }
+  if (entries_.size() == kOperationsKept) entries_.erase(entries_.begin());
+  entries_.push_back(std::make_unique<Entry>());
+  entries_.back()->key = operation.key();
+  entries_.back()->access_bytes = operation.access_bytes();
+  return *entries_.back();
+}
+
+CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs) {
+  {
+    const std::lock_guard guard(mutex_);
+    auto& plans = entry_of(operation).plans;
+    const auto found =
+        std::find_if(plans.begin(), plans.end(), [&](const auto& planned) { return planned.inputs == inputs; });
+    if (found != plans.end()) {
+      std::rotate(found, std::next(found), plans.end());
+      return plans.back().plan;
+    }
+  }
+  auto made = std::make_shared<const Plan>(make_plan(request_of(operation, inputs)));
+  CachedPlan cached{made, std::make_shared<const CostEstimate>(made->price())};
+  const std::lock_guard guard(mutex_);
+  auto& plans = entry_of(operation).plans;
+  if (plans.size() == kPlansOfOperation) plans.erase(plans.begin());
+  plans.push_back({inputs, cached});
+  return cached;
+}
+
+FileRange PlanCache::touched(const Operation& operation) {
+  if (operation.decomposition().is_boxes()) return touched_by(operation);  // the key does not tell them apart
+  const std::lock_guard guard(mutex_);
+  auto& touched = entry_of(operation).touched;
+  if (!touched) touched = touched_by(operation);
+  return *touched;
+}
+
+std::optional<PlanCache::Last> PlanCache::last(const Operation& operation) {
+  const std::lock_guard guard(mutex_);
+  return entry_of(operation).last;
+}
+
+void PlanCache::keep_last(const Operation& operation, const Last& last) {
+  const std::lock_guard guard(mutex_);
+  entry_of(operation).last = last;
+}
+
+void PlanCache::clear() {
+  const std::lock_guard guard(mutex_);
+  entries_.clear();
+}
+
+}  // namespace swath

@@ -1,0 +1,77 @@
+// Plans of the latest operations of an array, for whoever asks for the same again, as programs do at every time step.
+//
+// A plan is pure: the same operation, by the same conditions and the same profile, has the same plan.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "array/conditions.h"
+#include "plan/make_plan.h"
+#include "plan/operation.h"
+
+namespace swath {
+
+// Part of the file, [begin, begin + bytes).
+struct FileRange {
+  int64_t begin = 0;
+  int64_t bytes = 0;
+};
+
+// All that a plan depends on besides the operation.
+struct PlanInputs {
+  Conditions conditions;
+  std::shared_ptr<const Profile> profile;
+  uint64_t boxes = 0;      // of all ranks together; 0 without
+  int ranks_of_node = 0;   // of the fullest node
+  bool messages = false;   // some ranks share no memory
+  bool will_sync = false;  // what is written will be synced
+
+  friend bool operator==(const PlanInputs& a, const PlanInputs& b) = default;
+};
+
+struct CachedPlan {
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const CostEstimate> estimate;
+};
+
+class PlanCache {
+ public:
+  // Of the operation, with the boxes of all ranks where there are boxes.
+  CachedPlan plan(const Operation& operation, const PlanInputs& inputs);
+  // From the first byte that any rank touches to the last; of boxes that other ranks have, this rank's own.
+  FileRange touched(const Operation& operation);
+
+  // What the operation was agreed on by the last time, with this rank's own memory then.
+  struct Last {
+    Conditions conditions;
+    MemoryPlacement own_memory;
+  };
+  std::optional<Last> last(const Operation& operation);
+  void keep_last(const Operation& operation, const Last& last);
+
+  void clear();
+
+ private:
+  struct Entry {
+    uint64_t key = 0;
+    std::vector<std::byte> access_bytes;
+    std::optional<FileRange> touched;
+    std::optional<Last> last;
+    struct Planned {
+      PlanInputs inputs;
+      CachedPlan plan;
+    };
+    std::vector<Planned> plans;  // the latest last
+  };
+
+  Entry& entry_of(const Operation& operation);  // the mutex is held; the reference is good until the next call
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Entry>> entries_;  // the latest last
+};
+
+}  // namespace swath

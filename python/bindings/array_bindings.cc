@@ -1,0 +1,290 @@
+// Operations, open files and open arrays.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "array/array.h"
+#include "base/error.h"
+#include "bindings.h"
+#include "plan/operation.h"
+#include "store/engine.h"
+#include "throttle/throttled_engine.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using swath::Array;
+using swath::ArrayForm;
+using swath::CodedArray;
+using swath::Comm;
+using swath::Counters;
+using swath::Error;
+using swath::ErrorKind;
+using swath::Execution;
+using swath::File;
+using swath::Operation;
+using swath::Profile;
+
+namespace {
+
+std::vector<std::byte> vector_of(const nb::bytes& bytes) {
+  const auto* begin = reinterpret_cast<const std::byte*>(bytes.c_str());
+  return {begin, begin + bytes.size()};
+}
+
+nb::bytes bytes_of(const std::vector<std::byte>& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
+swath::Direction direction_named(const std::string& name) {
+  return name == "write" ? swath::Direction::kWrite : swath::Direction::kRead;
+}
+
+int own_number(const Operation& operation, const Comm& comm) {
+  return std::min(comm.rank(), operation.decomposition().ranks() - 1);
+}
+
+bool is_alone(const Array& array, const Operation& operation) {
+  return array.comm().size() == 1 || operation.decomposition().ranks() == 1;
+}
+
+// Python code that the core calls while it lets go of the interpreter's lock. What it raises is an Error for the other
+// ranks; of a process alone it is raised as it is. Whoever calls it keeps the code alive.
+class Callback {
+ public:
+  explicit Callback(const nb::handle& code) : code_(code) {}
+
+  bool is_given() const { return !code_.is_none(); }
+
+  // Calls it; `take` gets the result, with the interpreter's lock.
+  template <typename Take>
+  void call(const Take& take) {
+    const nb::gil_scoped_acquire acquire;
+    try {
+      take(code_());
+    } catch (nb::python_error& raised) {
+      const auto [kind, message, os_error] = nb::cast<std::tuple<int, std::string, int>>(
+          nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
+      raised_.emplace(std::move(raised));
+      throw Error(static_cast<ErrorKind>(kind), message, os_error);
+    }
+  }
+
+  // With the interpreter's lock: raises again what was raised, if anything was.
+  void raise() {
+    if (!raised_) return;
+    raised_->restore();
+    raised_.reset();
+    throw nb::python_error();
+  }
+
+ private:
+  const nb::handle code_;
+  std::optional<nb::python_error> raised_;
+};
+
+Execution execute(Array& array, const Operation& operation, const nb::list& arrays, swath::Progress* watched,
+                  const nb::handle& library, const nb::handle& allocate) {
+  const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
+                                operation.array().element_bytes(), arrays);
+  Callback by_library(library);
+  Callback allocated(allocate);
+  Array::Companions companions;
+  companions.progress = watched;
+  companions.library = [&] { by_library.call([](const nb::object&) {}); };
+  if (allocated.is_given()) {
+    companions.allocate = [&] {
+      std::shared_ptr<const ArrayForm> form;
+      allocated.call([&](const nb::object& made) { form = nb::cast<std::shared_ptr<ArrayForm>>(made); });
+      return form;
+    };
+  }
+  const bool alone = is_alone(array, operation);
+  try {
+    const Interruptible interruptible(alone);
+    return array.execute(operation, memory, companions);
+  } catch (const Error&) {
+    if (alone) {
+      by_library.raise();
+      allocated.raise();
+    }
+    throw;
+  }
+}
+
+// An engine of the file, and its turns at the target where there are tokens.
+swath::SharedEngine::Make engines_of(swath::MakeEngine make, std::shared_ptr<swath::Tokens> tokens,
+                                     const swath::ThrottleOptions& throttle, std::shared_ptr<std::string> reason) {
+  return [=]() -> std::unique_ptr<swath::Engine> {
+    auto made = make(reason.get());
+    if (tokens == nullptr) return made;
+    return std::make_unique<swath::ThrottledEngine>(std::move(made), tokens->for_this_process(), throttle);
+  };
+}
+
+std::pair<std::shared_ptr<File>, std::string> open_file(const std::string& path, const std::string& mode,
+                                                        const std::string& engine,
+                                                        const std::shared_ptr<swath::Tokens>& tokens,
+                                                        const swath::ThrottleOptions& throttle,
+                                                        std::optional<double> lock_timeout) {
+  const auto open_mode = mode == "r"    ? swath::OpenMode::kRead
+                         : mode == "r+" ? swath::OpenMode::kReadWrite
+                                        : swath::OpenMode::kCreateNew;
+  swath::EngineOptions options;
+  options.engine = engine;
+  if (lock_timeout) options.lock_timeout_seconds = *lock_timeout;
+  const auto reason = std::make_shared<std::string>();
+  auto file = std::make_shared<File>(
+      path, engines_of(swath::open_for_engines(path, open_mode, options), tokens, throttle, reason));
+  return {std::move(file), *reason};
+}
+
+void bind_operation(nb::module_& m) {
+  nb::class_<ArrayForm>(m, "ArrayForm", "What an operation must know of the array.")
+      .def(
+          "__init__",
+          [](ArrayForm* self, std::string identity, swath::Shape shape, int64_t element_bytes,
+             std::shared_ptr<swath::Layout> layout) {
+            new (self) ArrayForm(std::move(identity), std::move(shape), element_bytes, std::move(layout));
+          },
+          "identity"_a, "shape"_a, "element_bytes"_a, "layout"_a.none())
+      .def_prop_ro("identity", &ArrayForm::identity);
+  nb::class_<Operation>(m, "Operation", "One read or write as data; it never changes.")
+      .def(
+          "__init__",
+          [](Operation* self, std::shared_ptr<ArrayForm> array, const std::string& direction,
+             const swath::Decomposition& decomposition, const std::string& method, swath::TuningSettings tuning) {
+            new (self) Operation(std::move(array), {direction_named(direction), decomposition,
+                                                    swath::parse_method(method), std::move(tuning)});
+          },
+          "array"_a, "direction"_a, "decomposition"_a, "method"_a = "auto", "tuning"_a = swath::TuningSettings())
+      .def_static(
+          "parse", [](const nb::bytes& bytes) { return Operation::parse(vector_of(bytes)); }, "bytes"_a,
+          "Raises FormatError for anything that `serialise` has not made.")
+      .def("serialise", [](const Operation& operation) { return bytes_of(operation.serialise()); })
+      .def_prop_ro("direction", [](const Operation& operation) { return swath::to_string(operation.direction()); })
+      .def_prop_ro("words", &Operation::words)
+      .def_prop_ro("ranks", [](const Operation& operation) { return operation.decomposition().ranks(); })
+      .def(
+          "local_shapes",
+          [](const Operation& operation, int rank) {
+            return operation.decomposition().local_shapes(std::min(rank, operation.decomposition().ranks() - 1));
+          },
+          "rank"_a, "Of each of a rank's parts in memory.");
+}
+
+void bind_file(nb::module_& m) {
+  nb::class_<File>(m, "File", "An open file, for any number of arrays and threads.")
+      .def_prop_ro("path", &File::path)
+      .def_prop_ro("engine", &File::engine_name)
+      .def_prop_ro("size", &File::size)
+      .def(
+          "cached_range",
+          [](File& file, int64_t offset, int64_t bytes) { return file.engine().lease()->cached_part(offset, bytes); },
+          "offset"_a, "bytes"_a, "What part of so many bytes is in the page cache; None where that is not known.")
+      .def(
+          "resize", [](File& file, int64_t bytes) { file.engine().lease()->resize(bytes); }, "bytes"_a,
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("sync", &File::sync, nb::call_guard<nb::gil_scoped_release>());
+  nb::class_<swath::ThrottleOptions>(m, "ThrottleOptions", "How many streams of a target are served at a time.")
+      .def(
+          "__init__",
+          [](swath::ThrottleOptions* self, std::optional<int32_t> reads, std::optional<int32_t> writes,
+             int64_t burst_bytes) {
+            new (self) swath::ThrottleOptions();
+            self->reads = reads ? std::optional(swath::StreamLimit{*reads}) : std::nullopt;
+            self->writes = writes ? std::optional(swath::StreamLimit{*writes}) : std::nullopt;
+            self->burst_bytes = burst_bytes;
+          },
+          "reads"_a.none() = nb::none(), "writes"_a.none() = nb::none(), "burst_bytes"_a = int64_t{4} << 20,
+          "0: as many as the controller says; None: all.");
+  m.def("open_file", &open_file, "path"_a, "mode"_a, "engine"_a = "auto", "tokens"_a.none() = nb::none(),
+        "throttle"_a = swath::ThrottleOptions(), "lock_timeout"_a.none() = nb::none(),
+        "(file, why the engine is another than the one asked for). With tokens it is served in turns. `lock_timeout`: "
+        "seconds that a lock is waited for, None for ever.");
+  m.def(
+      "open_folder", [](std::string path) { return std::make_shared<File>(std::move(path)); }, "path"_a,
+      "A folder whose files are chunks.");
+}
+
+void bind_open_array(nb::module_& m) {
+  nb::class_<Execution>(m, "Execution", "What was carried out.")
+      .def_ro("method", &Execution::method)
+      .def_prop_ro("plan", [](const Execution& done) { return std::const_pointer_cast<swath::Plan>(done.plan); })
+      .def_ro("counters", &Execution::counters)
+      .def_ro("was_read_before_agreement", &Execution::was_read_before_agreement);
+  nb::class_<Array>(m, "Array", "An open array: whoever reads or writes one comes through `execute`.")
+      .def(
+          "__init__",
+          [](Array* self, std::shared_ptr<Comm> comm, std::shared_ptr<File> file, std::shared_ptr<ArrayForm> form,
+             const nb::bytes& fill, const nb::dict& options) {
+            Array::Options given;
+            given.form = std::move(form);
+            given.fill = vector_of(fill);
+            if (options.contains("chunks")) given.chunks = nb::cast<std::shared_ptr<CodedArray>>(options["chunks"]);
+            if (options.contains("profile")) given.profile = nb::cast<std::shared_ptr<Profile>>(options["profile"]);
+            given.learns = nb::cast<bool>(options["learns"]);
+            given.is_new = nb::cast<bool>(options["is_new"]);
+            given.name = nb::cast<std::string>(options["name"]);
+            new (self) Array(std::move(comm), std::move(file), std::move(given));
+          },
+          "comm"_a, "file"_a, "form"_a, "fill"_a, "options"_a)
+      .def("execute", &execute, "operation"_a, "arrays"_a, "watched"_a.none() = nb::none(),
+           "library"_a.none() = nb::none(), "allocate"_a.none() = nb::none(),
+           "Collective, but for operations of one rank. `arrays`: this rank's memory, an ndarray a part.")
+      .def(
+          "refuse",
+          [](Array& array, const Operation* operation, int kind, const std::string& message, int os_error) {
+            const nb::gil_scoped_release release;
+            array.refuse(operation, Error(static_cast<ErrorKind>(kind), message, os_error));
+          },
+          "operation"_a.none(), "kind"_a, "message"_a, "os_error"_a,
+          "Collective, beside ranks that execute: raises, on all ranks, what this one brings or a lower one.")
+      .def(
+          "explain",
+          [](Array& array, const Operation& operation, std::optional<double> cached) {
+            return std::const_pointer_cast<swath::Plan>(array.explain(operation, cached));
+          },
+          "operation"_a, "cached"_a.none())
+      .def("with_all_boxes", &Array::with_all_boxes, "operation"_a, "also"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "Collective. The operation with the boxes of all ranks.")
+      .def("sync", &Array::sync, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
+      .def("finish", &Array::finish, nb::call_guard<nb::gil_scoped_release>(),
+           "Collective. Fills what was never written, and syncs.")
+      .def(
+          "close",
+          [](Array& array, bool is_alone) {
+            const Interruptible interruptible(is_alone);
+            return array.close();
+          },
+          "is_alone"_a, "Waits until nobody uses it. False: it was closed before. `is_alone`: no rank waits.")
+      .def("let_go", &Array::let_go, nb::call_guard<nb::gil_scoped_release>(), "Of the file, once it is closed.")
+      .def_prop_ro("is_closed", &Array::is_closed)
+      .def(
+          "store_as",
+          [](Array& array, std::shared_ptr<ArrayForm> form, std::shared_ptr<CodedArray> chunks) {
+            array.store_as(std::move(form), std::move(chunks));
+          },
+          "form"_a, "chunks"_a.none())
+      .def_prop_ro("has_plans", &Array::has_plans)
+      .def(
+          "goes_by_chunks",
+          [](const Array& array, const std::string& direction) {
+            return array.goes_by_chunks(direction_named(direction));
+          },
+          "direction"_a)
+      .def_prop_ro("profile", [](Array& array) { return std::const_pointer_cast<Profile>(array.learning().profile()); })
+      .def_prop_ro("has_learned", [](Array& array) { return array.learning().has_learned(); });
+}
+
+}  // namespace
+
+void bind_array(nb::module_& m) {
+  bind_operation(m);
+  bind_file(m);
+  bind_open_array(m);
+}

@@ -1,0 +1,87 @@
+// What happens in memory: where arrays are, copies, and redistribution.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "bindings.h"
+#include "layout/copy.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using swath::Comm;
+using swath::Error;
+using swath::ErrorKind;
+
+swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank, int64_t element_bytes,
+                             const nb::list& arrays) {
+  swath::LocalMemory memory;
+  memory.parts = decomposition.parts(rank, element_bytes);
+  if (memory.parts.size() != arrays.size()) {
+    throw Error(ErrorKind::kInternal, "one array a part is needed");
+  }
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const StridedMemory place(arrays[i]);
+    swath::place_in_memory(memory.parts[i], decomposition.selection(), place.strides());
+    memory.addresses.push_back(place.address());
+    memory.is_packed = memory.is_packed && place.is_packed();
+  }
+  return memory;
+}
+
+namespace {
+
+// One loop a dimension, the fastest of the target innermost.
+std::vector<swath::CopyLevel> levels_between(const std::vector<int64_t>& shape, const StridedMemory& target,
+                                             const StridedMemory& source) {
+  std::vector<swath::CopyLevel> levels;
+  for (size_t d = 0; d < shape.size(); ++d) levels.push_back({shape[d], source.strides()[d], target.strides()[d]});
+  std::stable_sort(levels.begin(), levels.end(), [](const swath::CopyLevel& a, const swath::CopyLevel& b) {
+    return std::abs(a.target_stride) > std::abs(b.target_stride);
+  });
+  return levels;
+}
+
+}  // namespace
+
+void bind_memory(nb::module_& m) {
+  m.def(
+      "copy_strided",
+      [](const nb::handle& target, const nb::handle& source) {
+        const StridedMemory to(target);
+        const StridedMemory from(source);
+        const auto shape = to.shape();
+        if (shape != from.shape() || to.element_bytes() != from.element_bytes()) {
+          throw Error(ErrorKind::kInternal, "copy_strided needs two arrays of one shape and element size");
+        }
+        int64_t bytes = to.element_bytes();
+        for (const int64_t count : shape) bytes *= count;
+        if (bytes == 0) return;
+        nb::gil_scoped_release release;
+        swath::copy_levels(to.address(), from.address(), to.element_bytes(), levels_between(shape, to, from),
+                           swath::target_of(bytes));
+      },
+      "target"_a, "source"_a,
+      "Every element of `source` to its place in `target`, bytes as they are; the two must not overlap.");
+
+  m.def(
+      "redistribute",
+      [](int64_t element_bytes, const swath::Decomposition& from, const swath::Decomposition& to, Comm& comm,
+         const nb::list& source, const nb::list& target, swath::Progress* watched) {
+        const auto before = memory_of(from, comm.rank(), element_bytes, source);
+        const auto after = memory_of(to, comm.rank(), element_bytes, target);
+        swath::Progress unwatched;
+        const Interruptible interruptible(comm);
+        return swath::redistribute(element_bytes, from, to, comm, before, after, {},
+                                   watched == nullptr ? unwatched : *watched);
+      },
+      "element_bytes"_a, "source_decomposition"_a, "target_decomposition"_a, "comm"_a, "source"_a, "target"_a,
+      "progress"_a.none() = nb::none());
+}

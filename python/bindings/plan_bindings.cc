@@ -1,0 +1,124 @@
+// Plans, as explain shows them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+#include "bindings.h"
+#include "plan/explain.h"
+#include "plan/make_plan.h"
+#include "plan/operation.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+nb::dict io_counts_dict(const swath::IoCounts& cost) {
+  nb::dict dict;
+  dict["requests"] = cost.requests();
+  dict["read_requests"] = cost.read_requests;
+  dict["write_requests"] = cost.write_requests;
+  dict["read_bytes"] = cost.read_bytes;
+  dict["written_bytes"] = cost.written_bytes;
+  dict["exchanged_bytes"] = cost.exchanged_bytes;
+  dict["locks"] = cost.locks;
+  dict["buffer_bytes"] = cost.buffer_bytes;
+  dict["exact"] = cost.exact;
+  return dict;
+}
+
+nb::dict cost_estimate_dict(const swath::CostEstimate& price) {
+  nb::dict dict;
+  dict["seconds"] = price.seconds();
+  dict["transfer"] = price.transfer;
+  dict["copy"] = price.copy;
+  dict["exchange"] = price.exchange;
+  dict["fixed"] = price.fixed;
+  dict["hidden"] = price.hidden;
+  dict["sync"] = price.sync;
+  dict["correction"] = price.correction;
+  dict["place"] = swath::correction_name(price.place);
+  return dict;
+}
+
+nb::dict tuning_dict(const swath::Tuning& tuning) {
+  nb::dict dict;
+  dict["sieve_bytes"] = tuning.sieve_bytes;
+  dict["list_pieces"] = tuning.list_pieces;
+  dict["window_bytes"] = tuning.window_bytes;
+  dict["runs_bytes_min"] = tuning.runs_bytes_min;
+  dict["aggregators"] = tuning.aggregators;
+  return dict;
+}
+
+}  // namespace
+
+void bind_plan(nb::module_& m) {
+  nb::class_<swath::Plan>(m, "Plan")
+      .def_prop_ro("method", [](const swath::Plan& plan) { return swath::to_string(plan.method); })
+      .def_prop_ro("reason", [](const swath::Plan& plan) { return plan.reason; })
+      .def_prop_ro(
+          "direction",
+          [](const swath::Plan& plan) { return plan.request.direction == swath::Direction::kRead ? "read" : "write"; })
+      .def_prop_ro("ranks", [](const swath::Plan& plan) { return plan.request.decomposition.ranks(); })
+      .def_prop_ro("decomposition", [](const swath::Plan& plan) { return plan.request.decomposition.to_string(); })
+      .def_prop_ro("layout", [](const swath::Plan& plan) { return plan.request.layout->to_string(); })
+      .def_prop_ro("domains",
+                   [](const swath::Plan& plan) {
+                     std::vector<std::tuple<int, int64_t, int64_t>> domains;
+                     for (size_t i = 0; i < plan.domains.size(); ++i) {
+                       const swath::FileDomain domain = plan.domains[i];
+                       domains.emplace_back(domain.rank, domain.begin, domain.end);
+                     }
+                     return domains;
+                   })
+      .def_prop_ro("runs", [](const swath::Plan& plan) { return plan.runs.count; })
+      .def_prop_ro("run_bytes_max", [](const swath::Plan& plan) { return plan.runs.bytes_max; })
+      .def_prop_ro("bytes", [](const swath::Plan& plan) { return plan.runs.bytes; })
+      .def("requests_with_stripes",
+           [](const swath::Plan& plan, int64_t stripe_bytes) {
+             return swath::requests_with_stripes(plan.runs, stripe_bytes);
+           })
+      .def("local_bytes", &swath::Plan::local_bytes, "rank"_a)
+      .def(
+          "cost",
+          [](const swath::Plan& plan, const std::string& method, int rank) {
+            return io_counts_dict(plan.cost(swath::parse_method(method), rank));
+          },
+          "method"_a, "rank"_a)
+      .def_prop_ro("price", [](const swath::Plan& plan) { return cost_estimate_dict(plan.price()); })
+      .def_prop_ro("seconds", [](const swath::Plan& plan) { return plan.price().seconds(); })
+      .def_prop_ro("tuning", [](const swath::Plan& plan) { return tuning_dict(plan.request.tuning); })
+      .def("candidates",
+           [](const swath::Plan& plan) {
+             nb::dict dict;
+             for (const auto& candidate : plan.candidates()) {
+               nb::dict cost = io_counts_dict(candidate.cost.sum);
+               cost["buffer_bytes_max"] = candidate.cost.buffer_bytes_max;
+               cost["price"] = cost_estimate_dict(candidate.option.price);
+               cost["tuning"] = tuning_dict(candidate.option.tuning);
+               dict[swath::to_string(candidate.option.method).c_str()] = cost;
+             }
+             return dict;
+           })
+      .def("text", &swath::explain, "title"_a, "ranks_shown"_a = 16);
+
+  m.def(
+      "make_plan",
+      [](const swath::Operation& operation) {
+        swath::Request request;
+        request.direction = operation.direction();
+        request.layout = operation.array().layout();
+        request.decomposition = operation.decomposition();
+        request.method = operation.method();
+        swath::apply(operation.tuning(), request.tuning, request.asked_tuning);
+        return swath::make_plan(std::move(request));
+      },
+      "operation"_a, "By the stated defaults, of what is in the page cache.");
+}

@@ -1,0 +1,133 @@
+// Distributions, layouts and decompositions.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <utility>
+
+#include "bindings.h"
+#include "layout/layout.h"
+#include "space/decomposition.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+// (rules, grid, ranks): rules are ("whole" | "block" | "cyclic", size).
+swath::Distribution make_distribution(const std::vector<std::pair<std::string, int64_t>>& rules,
+                                      std::vector<int64_t> grid, std::vector<int> ranks) {
+  std::vector<swath::DimensionRule> parsed;
+  for (const auto& [kind, size] : rules) {
+    const auto rule_kind = kind == "whole"   ? swath::DimensionRule::Kind::kWhole
+                           : kind == "block" ? swath::DimensionRule::Kind::kBlock
+                                             : swath::DimensionRule::Kind::kCyclic;
+    parsed.push_back({rule_kind, size});
+  }
+  return swath::Distribution(std::move(parsed), std::move(grid), std::move(ranks));
+}
+
+using IndexArray = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
+
+IndexArray index_array(const swath::IndexSet& set) {
+  auto indices = std::make_unique<std::vector<int64_t>>(static_cast<size_t>(set.count()));
+  for (size_t p = 0; p < indices->size(); ++p) (*indices)[p] = set.at(static_cast<int64_t>(p));
+  int64_t* data = indices->data();
+  const size_t count = indices->size();
+  nb::capsule owner(indices.release(), [](void* owned) noexcept { delete static_cast<std::vector<int64_t>*>(owned); });
+  return IndexArray(data, {count}, owner);
+}
+
+// (start, step, count, dropped) of every dimension.
+using SelectionTuples = std::vector<std::tuple<int64_t, int64_t, int64_t, bool>>;
+
+swath::Selection selection_of(const SelectionTuples& tuples) {
+  swath::Selection selection;
+  for (const auto& [start, step, count, dropped] : tuples) selection.push_back({start, step, count, dropped});
+  return selection;
+}
+
+using Corners = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
+
+swath::Boxes boxes_of(const std::vector<Corners>& corners) {
+  swath::Boxes boxes;
+  for (const auto& [begin, end] : corners) boxes.push_back({begin, end});
+  return boxes;
+}
+
+swath::Decomposition decomposition_of_boxes(const std::vector<std::vector<Corners>>& boxes_of_rank,
+                                            const swath::Shape& shape) {
+  std::vector<swath::Boxes> boxes;
+  for (const auto& of_rank : boxes_of_rank) boxes.push_back(boxes_of(of_rank));
+  return swath::Decomposition::boxes(std::move(boxes), shape);
+}
+
+}  // namespace
+
+void bind_space(nb::module_& m) {
+  nb::class_<swath::Distribution>(m, "Distribution")
+      .def("__init__",
+           [](swath::Distribution* self, const std::vector<std::pair<std::string, int64_t>>& rules,
+              std::vector<int64_t> grid, std::vector<int> ranks) {
+             new (self) swath::Distribution(make_distribution(rules, std::move(grid), std::move(ranks)));
+           })
+      .def_prop_ro("grid", &swath::Distribution::grid)
+      .def_prop_ro("places", &swath::Distribution::places)
+      .def("holds", &swath::Distribution::holds)
+      .def("check", &swath::Distribution::check)
+      .def("local_shape", &swath::Distribution::local_shape)
+      .def("indices",
+           [](const swath::Distribution& self, const swath::Shape& shape, int rank) {
+             std::vector<IndexArray> arrays;
+             for (const auto& set : self.local_sets(shape, rank)) arrays.push_back(index_array(set));
+             return arrays;
+           })
+      .def("__str__", &swath::Distribution::to_string);
+
+  nb::class_<swath::Layout>(m, "Layout", "Which byte of the file holds which element.")
+      .def_static("strided",
+                  [](swath::Shape shape, int64_t element_bytes, int64_t offset, std::vector<int64_t> strides) {
+                    return std::make_shared<swath::Layout>(
+                        swath::Layout::strided(std::move(shape), element_bytes, offset, std::move(strides)));
+                  })
+      .def_static(
+          "chunked",
+          [](swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape, std::vector<int64_t> offsets) {
+            return std::make_shared<swath::Layout>(
+                swath::Layout::chunked(std::move(shape), element_bytes, std::move(chunk_shape), std::move(offsets)));
+          })
+      .def_static("tiled",
+                  [](swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape, int64_t offset) {
+                    return std::make_shared<swath::Layout>(
+                        swath::Layout::tiled(std::move(shape), element_bytes, std::move(chunk_shape), offset));
+                  })
+      .def_prop_ro("has_absent_chunks", &swath::Layout::has_absent_chunks)
+      .def("__str__", &swath::Layout::to_string);
+
+  nb::class_<swath::Decomposition>(m, "Decomposition", "Whose elements are whose.")
+      .def_static("distributed",
+                  [](const swath::Distribution& distribution, const SelectionTuples& selection, int ranks) {
+                    return swath::Decomposition::distributed(distribution, selection_of(selection), ranks);
+                  })
+      .def_static("share_of",
+                  [](const swath::Distribution& distribution, const SelectionTuples& selection, int rank) {
+                    return swath::Decomposition::share_of(distribution, selection_of(selection), rank);
+                  })
+      .def_static("alone",
+                  [](const SelectionTuples& selection) { return swath::Decomposition::alone(selection_of(selection)); })
+      .def_static("boxes", &decomposition_of_boxes, "boxes_of_rank"_a, "shape"_a)
+      .def_static(
+          "own_boxes",
+          [](const std::vector<Corners>& own, int rank, int ranks, const swath::Shape& shape) {
+            return swath::Decomposition::own_boxes(boxes_of(own), rank, ranks, shape);
+          },
+          "own"_a, "rank"_a, "ranks"_a, "shape"_a, "As one rank knows it, before the ranks have told each other.")
+      .def_prop_ro("ranks", &swath::Decomposition::ranks)
+      .def("check_written_once", &swath::Decomposition::check_written_once)
+      .def("__str__", &swath::Decomposition::to_string);
+}

@@ -1,0 +1,96 @@
+"""Where an array's bytes are, as a format describes it, turned into the core's words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swath import _core
+from swath.errors import FormatError
+from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
+from swath.formats.description import ChunkFiles, ChunkTable, Codec
+
+
+def array_form(description: Description, identity: str) -> _core.ArrayForm:
+    """What an operation must know of the array; `identity`: which array it is, the same text on all ranks.
+
+    Raises FormatError where its layout cannot be.
+    """
+    return _core.ArrayForm(identity, description.shape, description.dtype.itemsize, _layout(description))
+
+
+def coded_chunks(description: Description) -> _core.CodedArray | None:
+    """The array's chunks where they are coded, else None. Raises FormatError where they cannot be."""
+    return _coded_array(description.layout, description) if isinstance(description.layout, CodedLayout) else None
+
+
+def is_folder(description: Description) -> bool:
+    """Whether the array is a folder of chunks, not one file."""
+    layout = description.layout
+    return isinstance(layout, CodedLayout) and not isinstance(layout.places, ChunkTable)
+
+
+def has_absent_chunks(description: Description) -> bool:
+    """Whether some chunks that no codec touches have no place in the file yet."""
+    layout = description.layout
+    return isinstance(layout, ChunkedLayout) and bool((layout.offsets < 0).any())
+
+
+def text(description: Description) -> str:
+    """Where the bytes are, for people: "C order at offset 128"."""
+    layout = _layout(description)
+    if layout is not None:
+        return str(layout)
+    stored = description.layout
+    return f"through the library: {stored.reason}" if isinstance(stored, LibraryLayout) else str(stored)
+
+
+def _layout(description: Description) -> _core.Layout | None:
+    """None where no plan moves the bytes: coded chunks, and what only the format's library reaches."""
+    try:
+        return _checked_layout(description)
+    except FormatError as error:
+        raise FormatError(f"{description.name}: {error}") from None
+
+
+def _checked_layout(description: Description) -> _core.Layout | None:
+    layout, shape, itemsize = description.layout, description.shape, description.dtype.itemsize
+    if isinstance(layout, StridedLayout):
+        return _core.Layout.strided(shape, itemsize, layout.offset, layout.strides)
+    if isinstance(layout, TiledLayout):
+        return _core.Layout.tiled(shape, itemsize, layout.chunk_shape, layout.offset)
+    if isinstance(layout, ChunkedLayout):
+        offsets = np.ascontiguousarray(layout.offsets, dtype=np.int64).ravel().tolist()
+        return _core.Layout.chunked(shape, itemsize, layout.chunk_shape, offsets)
+    return None
+
+
+def _tuples(codecs: tuple[Codec, ...]) -> list[tuple[str, dict[str, int | str]]]:
+    return [(codec.name, dict(codec.settings)) for codec in codecs]
+
+
+def _coded_array(layout: CodedLayout, description: Description) -> _core.CodedArray:
+    common = (
+        layout.path,
+        description.shape,
+        description.dtype.itemsize,
+        layout.chunk_shape,
+        layout.order,
+        _tuples(layout.codecs),
+        description.fill,
+    )
+    places = layout.places
+    if isinstance(places, ChunkTable):
+        flat = [np.ascontiguousarray(a).ravel().tolist() for a in (places.offsets, places.nbytes, places.skipped)]
+        return _core.CodedArray.table(*common, *flat)
+    if isinstance(places, ChunkFiles):
+        return _core.CodedArray.files(*common, places.first, places.separator, places.scalar)
+    files = places.files
+    return _core.CodedArray.shards(
+        *common,
+        files.first,
+        files.separator,
+        files.scalar,
+        places.shape,
+        _tuples(places.index_codecs),
+        places.index_at_end,
+    )
