@@ -50,9 +50,14 @@ struct Array::Call {
   const Companions& companions;
   Progress& progress;
   Comm& comm;
-  bool is_of_all_ranks;
+  bool is_of_all_ranks;  // in the order of the program: it teaches, and is remembered
+  // As it was when the program asked; null: as it is once the ranks have agreed.
+  std::shared_ptr<const Profile> profile;
+  bool will_sync;
 
-  Call with(const Operation& other) const { return {other, memory, companions, progress, comm, is_of_all_ranks}; }
+  Call with(const Operation& other) const {
+    return {other, memory, companions, progress, comm, is_of_all_ranks, profile, will_sync};
+  }
 };
 
 // A read that was made before the ranks agreed on it.
@@ -66,7 +71,8 @@ struct Array::Attempt {
 // Is inside the gate as long as it lives. Throws Error{kArgument} where the array is closed, on all ranks alike.
 class Array::Passage {
  public:
-  Passage(Array& array, Gate::Use use, Comm& comm, const std::string& doing) : gate_(array.gate_), use_(use) {
+  Passage(Array& array, Gate::Use use, Comm& comm, const std::string& doing)
+      : turn_(comm.size() > 1 ? &comm.turn() : nullptr, doing, array.name_), gate_(array.gate_), use_(use) {
     if (gate_.enter(use)) return;
     const Error closed(ErrorKind::kArgument, doing + " " + array.name_ + ": the array is closed; open the file again");
     agree_on(comm, Question{}, closed, RankHints{});
@@ -76,6 +82,7 @@ class Array::Passage {
   Passage& operator=(const Passage&) = delete;
 
  private:
+  const CollectiveTurnScope turn_;
   Gate& gate_;
   const Gate::Use use_;
 };
@@ -133,17 +140,54 @@ Execution Array::execute(const Operation& operation, const LocalMemory& memory, 
     throw Error(ErrorKind::kInternal, "an operation of " + std::to_string(ranks) + " ranks, of which there are " +
                                           std::to_string(comm_->size()));
   }
+  beside_.finish_deferred();
   Progress unwatched;
   Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
   Comm& comm = is_of_all_ranks ? *comm_ : *alone_;
-  const Call call{operation, memory, companions, progress, comm, is_of_all_ranks};
+  const Call call{operation, memory, companions, progress, comm, is_of_all_ranks, nullptr, will_sync()};
   const bool is_read = operation.direction() == Direction::kRead;
   const Passage passage(*this, is_read ? Gate::Use::kShared : Gate::Use::kAlone, comm,
                         to_string(operation.direction()));
+  return execute_current(call);
+}
+
+Execution Array::execute_current(const Call& call) {
   const auto now = form();
-  if (&operation.array() == now.get()) return execute_now(call);
-  const Operation current = operation.of(now);  // chunks have got a place since
+  if (&call.operation.array() == now.get()) return execute_now(call);
+  const Operation current = call.operation.of(now);  // chunks have got a place since
   return execute_now(call.with(current));
+}
+
+Future Array::start(const Operation& operation, const LocalMemory& memory, const Companions& companions) {
+  beside_.finish();
+  const bool needs_library = operation.array().layout() == nullptr && !goes_by_chunks(operation.direction());
+  if (needs_library || companions.allocate) {
+    auto now = std::make_shared<Beside::Outcome>();
+    now->execution = execute(operation, memory, companions);
+    return {beside_, now};
+  }
+  const bool is_of_ranks = comm_->size() > 1 && operation.decomposition().ranks() > 1;
+  const CollectiveTurnScope turn(is_of_ranks ? &comm_->turn() : nullptr, to_string(operation.direction()), name_);
+  if (is_of_ranks && comm_beside_ == nullptr) comm_beside_ = comm_->duplicate();
+  const auto use = operation.direction() == Direction::kRead ? Gate::Use::kShared : Gate::Use::kAlone;
+  auto passage =
+      std::make_shared<Passage>(*this, use, is_of_ranks ? *comm_ : *alone_, to_string(operation.direction()));
+  Comm& comm = is_of_ranks ? *comm_beside_ : *alone_;
+  const auto profile = learning_.profile();
+  const bool by_thread = !is_of_ranks || comm_->may_be_called_beside();
+  const auto job = [=, this, &comm, passage = std::move(passage), sync = will_sync()]() mutable {
+    const auto inside = std::move(passage);  // until the job is done
+    Progress unwatched;
+    Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
+    return execute_current({operation, memory, companions, progress, comm, false, profile, sync});
+  };
+  return {beside_, beside_.start(job, by_thread)};
+}
+
+Execution Future::wait() {
+  if (!outcome_->is_known()) beside_->finish();
+  if (outcome_->error != nullptr) std::rethrow_exception(outcome_->error);
+  return *outcome_->execution;
 }
 
 Execution Array::execute_now(const Call& call) {
@@ -165,7 +209,9 @@ RankHints Array::agree(const Call& call, const std::optional<Error>& failure, co
 }
 
 Operation Array::with_boxes_of_all(const Call& call, uint64_t boxes) {
-  return known_boxes_.complete(call.operation, boxes, call.comm);
+  if (call.is_of_all_ranks) return known_boxes_.complete(call.operation, boxes, call.comm);
+  if (call.operation.decomposition().knows_all_ranks()) return call.operation;
+  return call.operation.with_boxes(gather_boxes(call.operation, call.comm));
 }
 
 Operation Array::with_all_boxes(const Operation& operation, const std::string& also) {
@@ -242,14 +288,13 @@ std::optional<Array::Attempt> Array::read_before_agreement(const Call& call, con
 PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, uint64_t boxes) const {
   PlanInputs inputs;
   inputs.conditions = conditions;
-  inputs.profile = learning_.profile();
+  inputs.profile = call.profile != nullptr ? call.profile : learning_.profile();
   inputs.boxes = boxes;
   if (call.comm.size() > 1) {
     inputs.ranks_of_node = std::min(most_on_a_node_, call.comm.size());
     inputs.messages = most_on_a_node_ < call.comm.size() || !call.comm.shared_refusal().empty();
   }
-  const std::lock_guard guard(mutex_);
-  inputs.will_sync = will_sync_;
+  inputs.will_sync = call.will_sync;
   return inputs;
 }
 
@@ -281,7 +326,7 @@ Counters Array::run_planned(const Call& call, const CachedPlan& planned) {
   Counters counters;
   {
     const auto lease = file_->engine().lease();
-    lease->set_write_behind(is_going_to_sync());
+    lease->set_write_behind(call.will_sync);
     counters = run(*planned.plan, lease.ranks(call.comm), *lease, call.memory, call.progress);
   }
   fill_absent_chunks(call);
@@ -338,7 +383,7 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   const LocalMemory nothing;
   const Companions none;
   const bool is_alone = comm_->size() == 1 || operation.decomposition().ranks() == 1;
-  const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false};
+  const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false, nullptr, will_sync()};
   return plans_.plan(current, plan_inputs(call, conditions, 0)).plan;
 }
 
@@ -425,9 +470,14 @@ void Array::fill_own_part() {
   }
 }
 
-bool Array::is_going_to_sync() const {
+bool Array::will_sync() const {
   const std::lock_guard guard(mutex_);
   return will_sync_;
+}
+
+bool Array::close() {
+  beside_.finish();
+  return gate_.close();
 }
 
 void Array::let_go() {

@@ -14,12 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "array/beside.h"
 #include "array/conditions.h"
+#include "array/execution.h"
 #include "array/file.h"
 #include "array/known_boxes.h"
 #include "array/learning.h"
 #include "array/plan_cache.h"
-#include "base/counters.h"
 #include "base/gate.h"
 #include "chunks/coded_array.h"
 #include "comm/agreement.h"
@@ -29,12 +30,19 @@
 
 namespace swath {
 
-// What was carried out.
-struct Execution {
-  std::string method;                // "two-phase", …; "chunks", "library"
-  std::shared_ptr<const Plan> plan;  // null where no plan moves the bytes
-  Counters counters;                 // of this rank
-  bool was_read_before_agreement = false;
+// An operation that may go on beside the program.
+class Future {
+ public:
+  // Collective where the operation is. Throws what execute() would have thrown.
+  Execution wait();
+
+ private:
+  friend class Array;
+  Future(Beside& beside, std::shared_ptr<const Beside::Outcome> outcome)
+      : beside_(&beside), outcome_(std::move(outcome)) {}
+
+  Beside* beside_;  // of the array, which outlives this
+  std::shared_ptr<const Beside::Outcome> outcome_;
 };
 
 class Array {
@@ -78,6 +86,11 @@ class Array {
   // conditions that all ranks agreed on the last time: a read that is agreed on by all to have been made so is done.
   Execution execute(const Operation& operation, const LocalMemory& memory, const Companions& companions);
 
+  // The same beside the program: one operation at a time, on a communicator of its own where ranks meet; where MPI
+  // allows no second thread, when it is waited for, or when the array is used otherwise. The memory must stay until
+  // then. What needs the format's library is done at once. Nothing is learned from it.
+  Future start(const Operation& operation, const LocalMemory& memory, const Companions& companions);
+
   // Collective, beside ranks that execute: this rank cannot, and says why. `operation`: null where it is none. Always
   // throws, on all ranks alike.
   [[noreturn]] void refuse(const Operation* operation, const Error& error);
@@ -94,7 +107,7 @@ class Array {
   // Collective. What was never written of a new array has its fill value, and all of it is on the medium.
   void finish();
   // Waits until nobody uses the array; from then on nobody can. False: it was closed before.
-  bool close() { return gate_.close(); }
+  bool close();
   // Of the file, once it is closed.
   void let_go();
   bool is_closed() const { return gate_.is_closed(); }
@@ -110,6 +123,7 @@ class Array {
   struct Attempt;
   class Passage;
 
+  Execution execute_current(const Call& call);
   Execution execute_now(const Call& call);
   Execution execute_planned(const Call& call);
   Execution execute_chunks(const Call& call);
@@ -128,7 +142,7 @@ class Array {
   static RankHints own_boxes_hint(const Call& call);
   void fill_own_part();
   void sync_file();
-  bool is_going_to_sync() const;
+  bool will_sync() const;
   int64_t cached_steps(const FileRange& range);
   std::optional<Conditions> agreed_last() const;
   Question question(const std::string& doing) const;
@@ -148,6 +162,8 @@ class Array {
   Learning learning_;
   PlanCache plans_;
   KnownBoxes known_boxes_;
+  std::unique_ptr<Comm> comm_beside_;  // once something was started beside ranks
+  Beside beside_;
 
   mutable std::mutex mutex_;  // of what follows
   std::shared_ptr<const ArrayForm> form_;

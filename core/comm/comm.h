@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/collective_turn.h"
+
 namespace swath {
 
 // One contiguous message. Sizes are known on both sides beforehand, so none is sent.
@@ -32,6 +34,9 @@ constexpr int64_t kRecordBytesMax = 4096;  // of a reduction
 class Comm {
  public:
   virtual ~Comm() = default;
+
+  // For whoever makes several calls that belong together.
+  CollectiveTurn& turn() { return turn_; }
 
   virtual std::string name() const = 0;  // "solo", "simulated", "mpi"
   virtual int rank() const = 0;
@@ -79,6 +84,9 @@ class Comm {
   // Whether another thread of this rank may be in a call of a duplicate while this thread is in one of this. Else a
   // rank uses them from one thread, one call after another.
   virtual bool may_be_called_beside() const = 0;
+
+ private:
+  CollectiveTurn turn_;
 };
 
 // One rank alone.

@@ -130,6 +130,18 @@ std::vector<std::byte> Operation::serialise() const {
 
 Operation Operation::parse(std::span<const std::byte> bytes) {
   ByteReader reader(kWhat, bytes);
+  try {
+    Operation operation = read(reader);
+    reader.expect_end();
+    if (!std::ranges::equal(operation.serialise(), bytes)) reader.fail("not as Swath writes it");
+    return operation;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kFormat) throw;
+    reader.fail(error.what());
+  }
+}
+
+Operation Operation::read(ByteReader& reader) {
   if (reader.number() != kMagic) reader.fail("this is no operation of Swath");
   const int64_t version = reader.number();
   if (version != kVersion) {
@@ -144,16 +156,8 @@ Operation Operation::parse(std::span<const std::byte> bytes) {
     name = reader.text();
     value = reader.number();
   }
-  try {
-    access.decomposition = Decomposition::read(reader, array->shape());
-    reader.expect_end();
-    Operation operation(std::move(array), std::move(access));
-    if (!std::ranges::equal(operation.serialise(), bytes)) reader.fail("not as Swath writes it");
-    return operation;
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kFormat) throw;
-    reader.fail(error.what());
-  }
+  access.decomposition = Decomposition::read(reader, array->shape());
+  return {std::move(array), std::move(access)};
 }
 
 std::string Operation::words() const {

@@ -83,6 +83,7 @@ class Operation {
   std::string words() const;
 
  private:
+  static Operation read(ByteReader& reader);
   void write_access(ByteWriter& writer, bool with_boxes) const;
 
   std::shared_ptr<const ArrayForm> array_;

@@ -65,6 +65,14 @@ void bind_comm(nb::module_& m) {
       .def("node_of", &Comm::node_of, "rank"_a)
       .def_prop_ro("node_count", &Comm::node_count)
       .def_prop_ro("shared_refusal", &Comm::shared_refusal)
+      .def(
+          "begin_turn",
+          [](Comm& comm, const std::string& doing, const std::string& what) { comm.turn().begin(doing, what); },
+          "doing"_a, "what"_a = "",
+          "Collective calls are of this thread alone until `end_turn`. Raises ArgumentError where another thread has "
+          "the "
+          "turn, and in a process that was forked from a rank.")
+      .def("end_turn", [](Comm& comm) { comm.turn().end(); })
       .def("barrier", &Comm::barrier, nb::call_guard<nb::gil_scoped_release>())
       .def("allgather", &allgather, "mine"_a, "Equal sizes on every rank.")
       .def("broadcast", &broadcast, "data"_a, "root"_a, "Of any size; what other ranks pass is not looked at.")

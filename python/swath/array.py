@@ -498,6 +498,18 @@ class Array:
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
     ) -> list[Part]:
         """Collective, unless `alone`. Carries out what this rank's part is of, in the memory that is returned."""
+        if alone or self._ranks.size == 1:
+            return self._execute_in_turn(request, parts_of, alone=alone)
+        comm = self._ranks.comm
+        comm.begin_turn(request.direction, self.path)
+        try:
+            return self._execute_in_turn(request, parts_of)
+        finally:
+            comm.end_turn()
+
+    def _execute_in_turn(
+        self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
+    ) -> list[Part]:
         operation: _core.Operation | None = None
         try:
             operation = self._operation(request, alone=alone)

@@ -6,8 +6,6 @@ import contextlib
 import functools
 import inspect
 import pickle
-import threading
-import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeVar
@@ -19,38 +17,6 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Turn:
-    """Whose turn it is to be in collective calls of a communicator: one thread's at a time.
-
-    Calls of two threads would meet those of other ranks' threads in any order. So a second thread is refused, at once:
-    one that waited might wait for a rank that waits for this one.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._made_in = _core.fork_generation()
-
-    def begin(self, doing: str, what: str = "") -> None:
-        """Raises ArgumentError where another thread has the turn, and in a process that was forked from a rank."""
-        if self._made_in != _core.fork_generation():
-            raise ArgumentError(
-                f"{doing} {what}: this process was forked from one of the ranks and is none itself: it can read by "
-                "a[...]"
-            )
-        if not self._lock.acquire(blocking=False):
-            raise ArgumentError(
-                f"{doing} {what}: another thread of this rank is in a collective call of the same communicator: one "
-                "thread at a time, or give each thread a communicator of its own"
-            )
-
-    def end(self) -> None:
-        """What was begun is over."""
-        self._lock.release()
-
-
-_turns: weakref.WeakKeyDictionary[_core.Comm, Turn] = weakref.WeakKeyDictionary()
-
-
 class Ranks:
     """The ranks that carry out collective operations together: a thin face of the core's Comm."""
 
@@ -58,19 +24,21 @@ class Ranks:
         self.comm = comm
         self.rank: int = comm.rank
         self.size: int = comm.size
-        self.turn: Turn | None = None if comm.size == 1 else _turns.setdefault(comm, Turn())
 
     @contextlib.contextmanager
     def in_turn(self, doing: str) -> Iterator[None]:
-        """Collective calls inside the block are of this thread alone. Raises ArgumentError as `Turn.begin` does."""
-        if self.turn is None:
+        """Collective calls inside the block are of this thread alone.
+
+        Raises ArgumentError where another thread has the turn, and in a process that was forked from a rank.
+        """
+        if self.size == 1:
             yield
             return
-        self.turn.begin(doing)
+        self.comm.begin_turn(doing)
         try:
             yield
         finally:
-            self.turn.end()
+            self.comm.end_turn()
 
     @functools.cached_property
     def most_on_a_node(self) -> int:
@@ -139,7 +107,7 @@ class Ranks:
 
 
 def in_turn(call: Callable[P, T]) -> Callable[P, T]:
-    """A collective function with an argument `comm`: one thread of a rank at a time, see `Turn`."""
+    """A collective function with an argument `comm`: one thread of a rank at a time, see `Ranks.in_turn`."""
     signature = inspect.signature(call)
 
     @functools.wraps(call)

@@ -1,0 +1,117 @@
+// What a profile learns from operations: when, from which, and of what.
+#include "array/learning.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+namespace swath {
+namespace {
+
+constexpr double kGroupSeconds = static_cast<double>(Learning::kGroupNanoseconds) * 1e-9;
+constexpr double kShort = 1e-3;
+constexpr auto kOperations = static_cast<int>(Learning::kGroupOperations);
+
+size_t place() { return correction_place(Method::kList, Direction::kRead, 1, Scale::kSmall); }
+
+class LearningTest : public ::testing::Test {
+ protected:
+  // An operation of so many seconds of work, as the profile has it now, and what is fixed.
+  std::shared_ptr<const CostEstimate> estimate(double work, double fixed = 0) const {
+    CostEstimate estimate;
+    estimate.transfer = work;
+    estimate.fixed = fixed;
+    estimate.place = place();
+    estimate.correction = learning_.profile()->corrections.factor(place());
+    return std::make_shared<const CostEstimate>(estimate);
+  }
+  // And the agreement after it, where this rank is the slowest.
+  void execute(const std::shared_ptr<const CostEstimate>& estimate, double seconds) {
+    learning_.measured(estimate, std::llround(seconds * 1e9));
+    learning_.told(learning_.untold_nanoseconds());
+  }
+  int64_t observations() const { return learning_.profile()->corrections.observations(place()); }
+  double common() const { return learning_.profile()->corrections.part(Corrections::common_place(place())); }
+
+  Learning learning_{std::make_shared<const Profile>(default_profile()), false};
+};
+
+TEST_F(LearningTest, OneLongOperationTeachesAtOnce) {
+  execute(estimate(kGroupSeconds), 1.5 * kGroupSeconds);
+  EXPECT_EQ(observations(), 1);
+  EXPECT_NEAR(common(), 1 + 0.5 / 8, 1e-9);
+  EXPECT_NEAR(learning_.profile()->corrections.part(place()), 1 + 0.5 / 16, 1e-9);
+  EXPECT_TRUE(learning_.has_learned());
+}
+
+TEST_F(LearningTest, OperationsThatTakeLongTogetherTeachByTheirMedian) {
+  const auto ten = estimate(kGroupSeconds / 10);
+  for (int turn = 0; turn < 3; ++turn) {
+    execute(ten, kGroupSeconds * (turn == 1 ? 0.5 : 0.2));  // one of them disturbed
+    EXPECT_EQ(observations(), 0);
+  }
+  execute(ten, kGroupSeconds * 0.2);
+  EXPECT_EQ(observations(), 1);
+  EXPECT_NEAR(common(), 1 + 1.0 / 8, 1e-9);
+}
+
+TEST_F(LearningTest, ShortOperationsTeachByTheMedianOfAGroup) {
+  auto now = estimate(kShort / 10);
+  for (int turn = 0; turn < kOperations - 1; ++turn) {
+    execute(now, kShort / (turn < 2 ? 2 : 5));  // two of them disturbed
+    EXPECT_EQ(observations(), 0);
+  }
+  for (int turn = 0; turn < 30 * kOperations; ++turn) {
+    const int64_t before = observations();
+    execute(now, kShort / 5);
+    if (observations() != before) now = estimate(kShort / 10);
+  }
+  EXPECT_NEAR(now->correction, 2, 0.2);
+}
+
+TEST_F(LearningTest, AGroupIsOfOnePlan) {
+  const std::vector plans{estimate(kShort / 10), estimate(kShort / 10)};
+  for (size_t turn = 0; turn < size_t{3} * kOperations; ++turn) execute(plans[turn % 2], kShort / 2);
+  EXPECT_EQ(observations(), 0);
+}
+
+// So that plans which are kept, and were made from this profile, stay of use.
+TEST_F(LearningTest, AnEstimateThatIsAboutRightIsLeftAlone) {
+  const auto profile = learning_.profile();
+  for (const double off : {1.08, 0.92}) {
+    const auto now = estimate(kShort / 10);
+    for (int turn = 0; turn < kOperations; ++turn) execute(now, off * kShort / 10);
+  }
+  EXPECT_EQ(learning_.profile(), profile);
+  EXPECT_FALSE(learning_.has_learned());
+}
+
+TEST_F(LearningTest, AnOperationThatIsMostlyFixedTeachesNothing) {
+  for (const double work : {0.0, 0.9e-4, 1.1e-4}) {
+    const auto now = estimate(work, 1e-4);
+    for (int turn = 0; turn < kOperations; ++turn) execute(now, std::max(1.5 * work, 1e-6));  // without what is fixed
+    EXPECT_EQ(observations() > 0, work > 1e-4) << work;
+  }
+}
+
+TEST_F(LearningTest, TheSlowestRankCountsAndNobodyWhoDidNotTakePart) {
+  learning_.told(1'000'000'000);  // of an operation before this array was opened, say
+  EXPECT_EQ(observations(), 0);
+  learning_.measured(estimate(1), 1'000'000'000);
+  EXPECT_EQ(learning_.untold_nanoseconds(), 1'000'000'000);
+  learning_.told(2'000'000'000);
+  EXPECT_EQ(learning_.untold_nanoseconds(), 0);
+  EXPECT_NEAR(common(), 1 + 1.0 / 8, 1e-9);
+}
+
+TEST_F(LearningTest, AFrozenProfileLearnsNothing) {
+  learning_.freeze();
+  execute(estimate(1), 2);
+  EXPECT_EQ(observations(), 0);
+}
+
+}  // namespace
+}  // namespace swath
