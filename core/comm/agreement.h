@@ -4,15 +4,12 @@
 // every agreement: ranks that agree on different things meet, and hear of it. Only where it fails do more calls follow.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
-#include <vector>
 
 #include "base/error.h"
 #include "comm/comm.h"
@@ -53,12 +50,5 @@ void agree_same(Comm& comm, const std::string& words, const std::optional<Error>
 
 // The same where nothing is compared, and only errors are told.
 void agree(Comm& comm, const std::optional<Error>& mine);
-
-// Going away: agree_on() with hints takes its place.
-//
-// What a rank alone knows and planning needs; it travels with an agreement, at no further cost.
-using Note = std::array<int64_t, 6>;
-// As agree_same(), beside ranks that call this one; every rank's note, by an allgather.
-std::vector<Note> agree_same(Comm& comm, const std::string& asked, const std::optional<Error>& mine, const Note& note);
 
 }  // namespace swath

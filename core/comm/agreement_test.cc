@@ -305,14 +305,5 @@ TEST(Agreement, ThatFailsTakesAFixedNumberOfCalls) {
   }
 }
 
-TEST(Agreement, EveryRankGetsTheNotesOfAll) {
-  thrown(3, [](Comm& comm) {
-    const auto notes = agree_same(comm, "read", std::nullopt, Note{comm.rank(), 10, -1});
-    EXPECT_EQ(notes, (std::vector<Note>{{0, 10, -1, 0, 0}, {1, 10, -1, 0, 0}, {2, 10, -1, 0, 0}}));
-  });
-  EXPECT_EQ(agree_same(*make_solo_comm(), "read", std::nullopt, Note{7, 8, 9, 10, 11}),
-            (std::vector<Note>{{7, 8, 9, 10, 11}}));
-}
-
 }  // namespace
 }  // namespace swath
