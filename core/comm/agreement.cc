@@ -156,7 +156,7 @@ T broadcast_value(Comm& comm, T value, int root) {
 }
 
 std::string broadcast_text(Comm& comm, std::string text, int root) {
-  text.resize(static_cast<size_t>(broadcast_value(comm, std::ssize(text), root)));
+  text.resize(static_cast<size_t>(broadcast_value(comm, text.size(), root)));
   comm.broadcast(std::as_writable_bytes(std::span(text.data(), text.size())), root);
   return text;
 }

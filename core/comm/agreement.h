@@ -4,15 +4,12 @@
 // every agreement: ranks that agree on different things meet, and hear of it. Only where it fails do more calls follow.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
-#include <vector>
 
 #include "base/error.h"
 #include "comm/comm.h"

@@ -17,6 +17,7 @@ struct CommUnderTest {
   int ranks;
   // Runs the body with the comm of each rank that this process has.
   std::function<void(const std::function<void(Comm&)>&)> run;
+  bool has_windows = true;
 };
 
 std::vector<CommUnderTest> comms_under_test();

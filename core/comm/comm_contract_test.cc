@@ -24,6 +24,7 @@ class CommContract : public testing::TestWithParam<CommUnderTest> {
  protected:
   void run(const std::function<void(Comm&)>& body) { GetParam().run(body); }
   int ranks() const { return GetParam().ranks; }
+  bool has_windows() const { return GetParam().has_windows; }
 };
 
 INSTANTIATE_TEST_SUITE_P(All, CommContract, testing::ValuesIn(comms_under_test()),
@@ -236,7 +237,19 @@ TEST_P(CommContract, ExchangeCarriesMessagesLargerThanAnyStagingArea) {
   });
 }
 
+TEST_P(CommContract, WindowsThatCannotBeHadAreRefusedOnAllRanks) {
+  if (has_windows()) GTEST_SKIP() << "they can be had";
+  run([](Comm& comm) {
+    for (int64_t bytes : {100, 0}) {
+      EXPECT_TRUE(comm.shared_windows(bytes).empty());
+      EXPECT_NE(comm.shared_refusal(), "");
+    }
+    comm.barrier();
+  });
+}
+
 TEST_P(CommContract, WindowsAreSeenByTheRanksOfTheirNodeOnly) {
+  if (!has_windows()) GTEST_SKIP() << "there are none";
   run([](Comm& comm) {
     const int me = comm.rank();
     for (int64_t bytes : {100, 40, 300'000, 0, 70'000}) {
@@ -263,6 +276,7 @@ TEST_P(CommContract, WindowsAreSeenByTheRanksOfTheirNodeOnly) {
 }
 
 TEST_P(CommContract, WindowsAreKeptForRequestsThatAskForNoMore) {
+  if (!has_windows()) GTEST_SKIP() << "there are none";
   run([](Comm& comm) {
     const auto large = comm.shared_windows(8192);
     const auto small = comm.shared_windows(64);
@@ -305,6 +319,7 @@ TEST_P(CommContract, ADuplicateHasTheSameRanksAndCallsOfItsOwn) {
 }
 
 TEST_P(CommContract, ADuplicateHasWindowsOfItsOwn) {
+  if (!has_windows()) GTEST_SKIP() << "there are none";
   run([](Comm& comm) {
     const std::unique_ptr<Comm> duplicate = comm.duplicate();
     const int me = comm.rank();

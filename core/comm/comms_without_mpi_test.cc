@@ -26,6 +26,12 @@ std::vector<CommUnderTest> comms_under_test() {
                      }});
     }
   }
+  all.push_back({"SimulatedWithoutSharedMemory", 4,
+                 [](const auto& body) {
+                   Simulation simulation(4, 2, 0, /*shared_memory=*/false);
+                   run_ranks(simulation, body);
+                 },
+                 /*has_windows=*/false});
   for (int ranks = 1; ranks <= 4; ++ranks) {
     all.push_back({"NodeSharedRanks" + std::to_string(ranks), ranks, [=](const auto& body) {
                      EXPECT_EQ(run_forked(ranks, body), std::vector<int>(ranks, 0))

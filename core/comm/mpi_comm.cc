@@ -137,7 +137,7 @@ void MpiComm::require_open() const {
 
 void MpiComm::leave() {
   is_open_ = false;
-  node_.reset();
+  if (auto* const shared = dynamic_cast<NodeShared*>(node_.get())) shared->leave();
 }
 
 void MpiComm::leave_all() {
@@ -147,6 +147,7 @@ void MpiComm::leave_all() {
 
 void MpiComm::close() {
   leave();
+  node_.reset();
   node_members_.release();
   world_.release();
 }

@@ -13,6 +13,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,7 +55,8 @@ class MpiComm final : public Comm {
 
   // Collective. Frees the duplicated communicator and the windows; every later call is kArgument.
   void close();
-  // Not collective: lets the ranks of the node hear that this one comes no more. Every later call is kArgument.
+  // Not collective: lets the ranks of the node hear that this one comes no more. Every later call is kArgument; another
+  // thread that is in one stays in it until the others have come or left, too.
   void leave();
   // The same for every MpiComm of this process. Whoever ends early goes on to wait in MPI_Finalize for ranks that wait
   // for it in a call of Swath's: called before, this lets them go.
@@ -87,7 +89,7 @@ class MpiComm final : public Comm {
   bool windows_allowed_ = true;
   int64_t window_bytes_ = 0;  // that every node has
   std::string refusal_;
-  bool is_open_ = true;
+  std::atomic<bool> is_open_ = true;  // another thread may be told that this one leaves
   const uint64_t generation_ = fork_generation();
 };
 

@@ -232,7 +232,9 @@ NodeShared::NodeShared(int rank, int size, SharedSegment control)
   seat(rank_).process = this_process();
 }
 
-NodeShared::~NodeShared() {
+NodeShared::~NodeShared() { leave(); }
+
+void NodeShared::leave() {
   if (generation_ != fork_generation()) return;
   seat(rank_).left.store(1);
   wake_all(seat(0).turn);

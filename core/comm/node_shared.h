@@ -65,6 +65,10 @@ class NodeShared final : public Comm {
   std::unique_ptr<Comm> duplicate() override;
   bool may_be_called_beside() const override { return true; }
 
+  // Not collective: those that wait for this rank, or ever will, hear that it comes no more. As at the end of this
+  // object.
+  void leave();
+
  private:
   struct Seat;
 

@@ -7,7 +7,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -117,6 +119,38 @@ TEST(NodeShared, DifferentCallsAreAnErrorOnAllRanksWhichCanGoOn) {
     comm.barrier();
   });
   EXPECT_EQ(statuses, std::vector<int>(3, 0));
+}
+
+TEST(NodeShared, RecordsOfDifferentSizeAreAnErrorOnAllRanksWhichCanGoOn) {
+  const std::vector<int> statuses = run_forked(3, [](NodeShared& comm) {
+    std::vector<std::byte> record(comm.rank() == 2 ? 16 : 8);
+    EXPECT_EQ(error_of([&] { comm.allreduce(record, [](auto, auto) {}); }),
+              "the ranks of this node make different calls: rank 0 allreduce(8 bytes), rank 1 allreduce(8 bytes), rank "
+              "2 allreduce(16 bytes)");
+    comm.barrier();
+  });
+  EXPECT_EQ(statuses, std::vector<int>(3, 0));
+}
+
+TEST(NodeShared, ADuplicateThatOneRankCannotHaveIsRefusedOnAllRanksWhichCanGoOn) {
+  const std::vector<int> statuses = run_forked(3, [](NodeShared& comm) {
+    if (comm.rank() == 1) setenv("SWATH_SHM_DIR", "/dev/null/there-is-no-such-folder", 1);
+    const std::string error = error_of([&] { comm.duplicate(); });
+    EXPECT_NE(error.find("a duplicate of the communicator: shared memory: rank 1 of this node"), std::string::npos)
+        << error;
+    comm.barrier();
+  });
+  EXPECT_EQ(statuses, std::vector<int>(3, 0));
+}
+
+TEST(NodeShared, APeerThatDiesIsReportedToThoseThatWaitInADuplicate) {
+  const std::vector<int> statuses = run_forked(2, [](NodeShared& comm) {
+    const std::unique_ptr<Comm> duplicate = comm.duplicate();
+    if (comm.rank() == 1) kill(getpid(), SIGKILL);
+    EXPECT_NE(error_of([&] { duplicate->barrier(); }).find(") of this node has died"), std::string::npos);
+  });
+  EXPECT_EQ(statuses[0], 0);
+  EXPECT_TRUE(WIFSIGNALED(statuses[1]));
 }
 
 TEST(NodeShared, MessagesOfUnexpectedSizeAreAnErrorOnAllRanksWhichCanGoOn) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -87,6 +88,48 @@ TEST(Simulated, DifferentSizesAreReportedOnAllRanks) {
   const std::string expected =
       "no rank can go on: rank 0 waits in broadcast(8 bytes from rank 0), rank 1 in broadcast(16 bytes from rank 0)";
   EXPECT_EQ(errors, (std::vector<std::string>{expected, expected}));
+}
+
+TEST(Simulated, DifferentRecordsOfAReductionAreReportedOnAllRanks) {
+  Simulation simulation(2, 2, 0);
+  const auto errors = errors_of(simulation, 2, [](Comm& comm) {
+    std::vector<std::byte> record(comm.rank() == 0 ? 8 : 16);
+    comm.allreduce(record, [](auto, auto) {});
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(
+                        2, "no rank can go on: rank 0 waits in allreduce(8 bytes), rank 1 in allreduce(16 bytes)"));
+}
+
+TEST(Simulated, ACallOfADuplicateDoesNotMeetOneOfItsOriginal) {
+  Simulation simulation(2, 1, 0);
+  const auto errors = errors_of(simulation, 2, [](Comm& comm) {
+    const std::unique_ptr<Comm> duplicate = comm.duplicate();
+    (comm.rank() == 0 ? comm : *duplicate).barrier();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(
+                        2, "no rank can go on: rank 0 waits in barrier, rank 1 in barrier of duplicate 1"));
+}
+
+TEST(Simulated, CountsTheMessagesBetweenNodesAndTheCallsOfAll) {
+  Simulation simulation(4, 2, 0);
+  run_ranks(simulation, [](Comm& comm) {
+    std::byte data[10] = {};
+    std::byte from_peer[10] = {};
+    // Rank 0 and 1 are on one node, 2 and 3 on the other: one message stays on a node, one goes to the other.
+    if (comm.rank() == 0) comm.exchange(std::vector<SendMessage>{{1, data}, {3, std::span(data, 7)}}, {});
+    if (comm.rank() == 1) comm.exchange({}, std::vector<ReceiveMessage>{{0, from_peer}});
+    if (comm.rank() == 2) comm.exchange({}, {});
+    if (comm.rank() == 3) comm.exchange({}, std::vector<ReceiveMessage>{{0, std::span(from_peer, 7)}});
+    comm.barrier();
+    comm.barrier();
+  });
+  const Traffic traffic = simulation.traffic();
+  EXPECT_EQ(traffic.calls, (std::map<Call::Kind, int64_t>{{Call::Kind::kBarrier, 2}, {Call::Kind::kExchange, 1}}));
+  EXPECT_EQ(traffic.nodes[0].messages_sent, 1);
+  EXPECT_EQ(traffic.nodes[0].bytes_sent, 7);
+  EXPECT_EQ(traffic.nodes[1].messages_received, 1);
+  EXPECT_EQ(traffic.nodes[1].bytes_received, 7);
+  EXPECT_EQ(traffic.nodes[1].messages_sent, 0);
 }
 
 TEST(Simulated, MessagesOfUnexpectedSizeAreReportedOnAllRanks) {

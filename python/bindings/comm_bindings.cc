@@ -12,6 +12,7 @@
 #include "bindings.h"
 #include "comm/agreement.h"
 #include "comm/comm.h"
+#include "comm/gather.h"
 #include "comm/simulated.h"
 
 namespace nb = nanobind;
@@ -23,16 +24,14 @@ using swath::ErrorKind;
 namespace {
 
 std::vector<nb::bytes> allgather(Comm& comm, const nb::bytes& mine) {
-  const auto size = mine.size();
-  std::vector<std::byte> all(size * static_cast<size_t>(comm.size()));
+  std::vector<swath::Bytes> all;
   {
-    const std::span source(reinterpret_cast<const std::byte*>(mine.c_str()), size);
+    const std::span source(reinterpret_cast<const std::byte*>(mine.c_str()), mine.size());
     nb::gil_scoped_release release;
-    comm.allgather(source, all);
+    all = swath::gather_bytes(comm, source);
   }
   std::vector<nb::bytes> parts;
-  for (int rank = 0; rank < comm.size(); ++rank)
-    parts.emplace_back(all.data() + static_cast<size_t>(rank) * size, size);
+  for (const swath::Bytes& part : all) parts.emplace_back(part.data(), part.size());
   return parts;
 }
 
@@ -74,7 +73,7 @@ void bind_comm(nb::module_& m) {
           "turn, and in a process that was forked from a rank.")
       .def("end_turn", [](Comm& comm) { comm.turn().end(); })
       .def("barrier", &Comm::barrier, nb::call_guard<nb::gil_scoped_release>())
-      .def("allgather", &allgather, "mine"_a, "Equal sizes on every rank.")
+      .def("allgather", &allgather, "mine"_a, "Of any size on every rank.")
       .def("broadcast", &broadcast, "data"_a, "root"_a, "Of any size; what other ranks pass is not looked at.")
       .def(
           "agree_same",

@@ -100,10 +100,7 @@ class Ranks:
 
     def gather_objects(self, mine: Any) -> list[Any]:
         """Collective. Every rank's object, on every rank, in the order of the ranks."""
-        data = pickle.dumps(mine)
-        sizes = [int.from_bytes(size, "little") for size in self.comm.allgather(len(data).to_bytes(8, "little"))]
-        padded = self.comm.allgather(data.ljust(max(sizes), b"\0"))
-        return [pickle.loads(part[:size]) for part, size in zip(padded, sizes, strict=False)]
+        return [pickle.loads(part) for part in self.comm.allgather(pickle.dumps(mine))]
 
 
 def in_turn(call: Callable[P, T]) -> Callable[P, T]:
