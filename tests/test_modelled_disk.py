@@ -301,7 +301,7 @@ def test_an_operation_on_a_model_teaches_the_stores_profile_nothing(tmp_path: Pa
     with swath.open(path, shape=(MIB,), dtype="u1", engine="model:xeon-eide@teaches") as array:
         for _ in range(3):
             array.read(method="sieve")
-        assert array._learning.profile.corrections == _core.default_profile().corrections
+        assert array._core.profile.corrections == _core.default_profile().corrections
 
 
 def test_the_regime_of_a_named_disk_changes_in_mid_run() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import swath
-from swath import counters, planned_access
+from swath import array, counters
 from swath.errors import ArgumentError, DisagreementError
 from swath.ranks import Ranks
 from swath.simulated import run_ranks
@@ -32,7 +32,7 @@ def opened(folder: Path, **arguments: Any) -> swath.Array:
 
 def plans_made(a: swath.Array) -> int:
     """How many of its operations had to be planned."""
-    return int(a._planned._make_plan.cache_info().misses)
+    return a._core.plans_made
 
 
 def test_what_is_asked_again_is_not_planned_again(tmp_path: Path) -> None:
@@ -77,13 +77,12 @@ def test_reads_and_writes_of_the_same_are_not_taken_for_each_other(tmp_path: Pat
         np.testing.assert_array_equal(a[:2], VALUES[:2])
 
 
-def test_only_the_latest_plans_are_kept(tmp_path: Path) -> None:
+def test_only_the_latest_operations_are_kept(tmp_path: Path) -> None:
     with opened(tmp_path) as a:
-        for number in range(planned_access.PLANS_KEPT + 10):
+        for number in range(array.OPERATIONS_KEPT + 10):
             row = number % 12
             np.testing.assert_array_equal(a[row, : 1 + number // 12], VALUES[row, : 1 + number // 12])
-        assert a._planned._make_plan.cache_info().currsize == planned_access.PLANS_KEPT
-        assert a._checked.cache_info().currsize == planned_access.PLANS_KEPT
+        assert a._operations.cache_info().currsize == array.OPERATIONS_KEPT
 
 
 def test_a_closed_array_answers_nothing_from_memory(tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ class Array {
 
   // Whether elements go by Swath's own chunks, by the format's library, or neither: then there is a plan.
   bool goes_by_chunks(Direction direction) const;
+  int64_t plans_made() const { return plans_.plans_made(); }
   bool has_plans() const { return form()->layout() != nullptr; }
 
  private:

@@ -70,6 +70,7 @@ CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs)
       return plans.back().plan;
     }
   }
+  ++made_;
   auto made = std::make_shared<const Plan>(make_plan(request_of(operation, inputs)));
   CachedPlan cached{made, std::make_shared<const CostEstimate>(made->price())};
   const std::lock_guard guard(mutex_);

@@ -3,6 +3,7 @@
 // A plan is pure: the same operation, by the same conditions and the same profile, has the same plan.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -55,6 +56,9 @@ class PlanCache {
 
   void clear();
 
+  // How many plans there were to be made.
+  int64_t plans_made() const { return made_; }
+
  private:
   struct Entry {
     uint64_t key = 0;
@@ -70,6 +74,7 @@ class PlanCache {
 
   Entry& entry_of(const Operation& operation);  // the mutex is held; the reference is good until the next call
 
+  std::atomic<int64_t> made_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Entry>> entries_;  // the latest last
 };

@@ -271,6 +271,7 @@ void bind_open_array(nb::module_& m) {
           },
           "form"_a, "chunks"_a.none())
       .def_prop_ro("has_plans", &Array::has_plans)
+      .def_prop_ro("plans_made", &Array::plans_made)
       .def(
           "goes_by_chunks",
           [](const Array& array, const std::string& direction) {

@@ -1,4 +1,4 @@
-"""Short operations that are asked for again: done with fewer looks, and right whatever has changed meanwhile."""
+"""Short operations that are asked for again: agreed on once, and right whatever has changed meanwhile."""
 
 import copy
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 import swath
 from kernels import needs_cachestat
-from swath import _core, page_cache
+from swath import array, page_cache
 from swath.simulated import run_ranks
 
 SHAPE = (10, 6)
@@ -32,42 +32,27 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def runs(monkeypatch):
-    """Of every operation that a rank was asked for: whether it was done again, at once, or when all had agreed."""
-    seen = []
-    run, at_once, again = _core.run, _core.read_then_agree, _core.Again
+    """Of every operation of a rank: read before the agreement ("at once"), by a plan that was kept, or planned anew."""
+    seen, plans = [], []
+    execute = array.Array._execute_in_turn
 
-    def recorded(*arguments):
-        seen.append("planned")
-        return run(*arguments)
-
-    def recorded_at_once(*arguments):
-        outcome = at_once(*arguments)
-        if outcome.counters is not None:
+    def recorded(self, *arguments, **options):
+        parts = execute(self, *arguments, **options)
+        plan = self._done.plan
+        if self._done.was_read_before_agreement:
             seen.append("at once")
-        return outcome
+        else:
+            seen.append("kept" if any(plan is other for other in plans) else "planned")
+        plans.append(plan)
+        return parts
 
-    class Recorded:
-        def __init__(self, *arguments):
-            self._core = again(*arguments)
-
-        def carry_out(self, *arguments):
-            is_done = self._core.carry_out(*arguments)
-            if is_done:
-                seen.append("again")
-            return is_done
-
-        def __getattr__(self, name):
-            return getattr(self._core, name)
-
-    monkeypatch.setattr(_core, "run", recorded)
-    monkeypatch.setattr(_core, "read_then_agree", recorded_at_once)
-    monkeypatch.setattr(_core, "Again", Recorded)
+    monkeypatch.setattr(array.Array, "_execute_in_turn", recorded)
     return seen
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5, 12])  # of 12 two have nothing
 @pytest.mark.parametrize("method", ["direct", "sieve", "list"])
-def test_reads_and_writes_in_turn_are_each_done_again(path, runs, ranks, method):
+def test_reads_in_turn_with_writes_are_agreed_on_once(path, runs, ranks, method):
     def work(comm):
         with swath.open(path, mode="r+", comm=comm) as a:
             for values in (OLD, NEW, OLD):
@@ -82,13 +67,13 @@ def test_reads_and_writes_in_turn_are_each_done_again(path, runs, ranks, method)
 
     run_ranks(ranks, work)
     np.testing.assert_array_equal(np.load(path), OLD)
-    # All but the first read and the first write of all.
-    assert runs.count("again") == 10 * ranks
+    # By what was agreed on with the write before, the first read too.
+    assert runs.count("at once") == 9 * ranks
     assert len(runs) == 12 * ranks
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_two_phase_is_done_again_too(path, runs, ranks):
+def test_two_phase_is_agreed_on_before(path, runs, ranks):
     """The ranks meet on the way, and agree before."""
 
     def work(comm):
@@ -100,8 +85,8 @@ def test_two_phase_is_done_again_too(path, runs, ranks):
 
     run_ranks(ranks, work)
     np.testing.assert_array_equal(np.load(path), OLD + 4)
-    assert runs.count("again") == 2 * 3 * ranks
-    assert runs.count("planned") == 2 * ranks
+    assert runs.count("at once") == 0
+    assert len(runs) == 2 * 4 * ranks
 
 
 @pytest.mark.parametrize("first", ["packed", "strided", "reversed"])
@@ -126,7 +111,7 @@ def test_what_is_written_again_comes_from_memory_that_is_placed_as_before(path, 
             np.testing.assert_array_equal(a[...], OLD + 50)
 
     run_ranks(2, work)
-    assert runs.count("again") >= 2
+    assert "at once" not in runs
 
 
 def test_lists_and_views_of_other_classes_are_written_again_as_they_are(path):
@@ -185,10 +170,10 @@ def test_a_sync_tells_that_what_follows_is_written_for_the_device(path, runs):
             a.sync()
             a.write(OLD)
     np.testing.assert_array_equal(np.load(path), OLD)
-    assert runs == ["planned", "again", "again"] * 2
+    assert runs == ["planned", "kept", "kept"] * 2
 
 
-def test_boxes_and_shares_of_others_are_never_taken_as_before(path, runs):
+def test_boxes_and_shares_of_others_are_not_taken_for_one_another(path, runs):
     d = cyclic(2)
     with swath.open(path) as a:
         for rank in (0, 1, 0):
@@ -198,7 +183,7 @@ def test_boxes_and_shares_of_others_are_never_taken_as_before(path, runs):
             np.testing.assert_array_equal(a.read(boxes)[0], OLD[:rows])
         for window_bytes in (4096, 8192):
             a.read(tuning={"window_bytes": window_bytes})
-    assert runs == ["planned"] * 7
+    assert runs == ["planned", "planned", "kept", *["planned"] * 4]
 
 
 @needs_cachestat
@@ -221,9 +206,9 @@ def test_what_has_left_the_page_cache_is_read_by_a_new_plan(path, runs, ranks):
         pytest.skip("this file system keeps its files in memory, or the kernel does not tell")
     path.read_bytes()
     run_ranks(ranks, work)
-    # What waited for the device is not done again either: the fourth is planned anew too.
-    assert runs.count("again") == 2 * ranks
-    assert runs.count("planned") == 3 * ranks
+    # What waited for the device is not read at once either: the fourth is agreed on first too.
+    assert runs.count("at once") == (2 * ranks if ranks > 1 else 0)
+    assert len(runs) == 5 * ranks
 
 
 def test_a_process_alone_reads_again_by_the_last_plan(path, runs):
@@ -231,7 +216,7 @@ def test_a_process_alone_reads_again_by_the_last_plan(path, runs):
         for _ in range(3):
             np.testing.assert_array_equal(a[...], OLD)
         np.testing.assert_array_equal(a[2:], OLD[2:])
-    assert runs == ["planned", "again", "again", "planned"]
+    assert runs == ["planned", "kept", "kept", "planned"]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
@@ -270,24 +255,24 @@ def test_the_same_objects_are_not_looked_at_again_but_the_memory_is(path, runs, 
         work(None)
     else:
         run_ranks(ranks, work)
-    assert runs.count("again") == 3 * ranks  # the second, the third, and after the write
+    assert runs.count("at once") == (4 * ranks if ranks > 1 else 0)  # all reads but the first
 
 
 @pytest.mark.parametrize(
-    ("selections", "again"),
+    ("selections", "kept"),
     [
         ([np.s_[2:5], np.s_[2:5], np.s_[2:5]], 2),
         ([np.s_[2:5, ::2], np.s_[2:5, ::2], np.s_[2:6, ::2], np.s_[2:6, ::2]], 2),
         ([1, 1, 2, 2, 2], 3),
-        ([..., np.s_[..., 0], np.s_[..., 0], np.s_[...]], 1),
-        ([np.int64(3), np.int64(3), np.s_[np.int64(3) :], np.s_[np.int64(3) :]], 0),  # not Python's own: looked at anew
+        ([..., np.s_[..., 0], np.s_[..., 0], np.s_[...]], 2),
+        ([np.int64(3), np.int64(3), np.s_[np.int64(3) :], np.s_[np.int64(3) :]], 2),
     ],
 )
-def test_selections_are_compared_by_what_they_are(path, runs, selections, again):
+def test_selections_are_compared_by_what_they_are(path, runs, selections, kept):
     with swath.open(path) as a:
         for selection in selections:
             np.testing.assert_array_equal(a.read(selection=selection), OLD[selection])
-    assert runs.count("again") == again
+    assert runs.count("kept") == kept
 
 
 def test_a_selection_that_has_changed_in_place_is_not_the_same(path):
@@ -340,9 +325,9 @@ def test_one_rank_with_other_memory_has_all_read_by_a_new_plan(path, runs):
                 assert (memory[:, 1::2] == -1).all()
 
     run_ranks(3, work)
-    # The 2nd and the 4th are done again by all; of the others, what rank 1 has is new.
-    assert runs.count("again") == 2 * 3
-    assert runs.count("planned") == 3 * 3
+    # The 2nd and the 4th are read at once by all; of the others, what rank 1 has is new.
+    assert runs.count("at once") == 2 * 3
+    assert len(runs) == 5 * 3
 
 
 def test_chunks_that_a_write_allocates_are_read(tmp_path, runs):
@@ -360,7 +345,7 @@ def test_chunks_that_a_write_allocates_are_read(tmp_path, runs):
                 np.testing.assert_array_equal(a.read(cyclic(2), method="direct"), mine)
 
     run_ranks(2, work)
-    assert runs.count("again") == 2 * (2 + 2)
+    assert runs.count("at once") == 2 * (2 + 3)
 
 
 def test_big_endian_memory_is_swapped_once(path):
@@ -438,7 +423,7 @@ def test_a_new_read_is_read_before_it_is_agreed_on(path, runs, ranks, method):
             np.testing.assert_array_equal(a.read(d, selection=np.s_[5, 2:2]), [])
 
     run_ranks(ranks, work)
-    assert runs.count("planned") == 2 * ranks  # the first read, and the write
+    assert len(runs) == 7 * ranks  # the others are the first read, and the write
     assert runs.count("at once") == 5 * ranks
 
 
@@ -456,7 +441,7 @@ def test_memory_that_is_not_packed_has_all_read_a_new_selection_by_a_plan_for_it
     run_ranks(3, work)
     # Only the last follows one that all had packed memory for.
     assert runs.count("at once") == 3
-    assert runs.count("planned") == 4 * 3
+    assert len(runs) == 5 * 3
 
 
 @needs_cachestat
@@ -480,7 +465,7 @@ def test_a_new_read_of_what_is_not_in_the_page_cache_is_agreed_on_first(path, ru
     path.read_bytes()
     run_ranks(ranks, work)
     assert runs.count("at once") == 2 * ranks
-    assert runs.count("planned") == 3 * ranks
+    assert len(runs) == 5 * ranks
 
 
 @pytest.mark.parametrize("culprit", [0, 1, 2])
