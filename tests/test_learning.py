@@ -15,7 +15,8 @@ COMMON = "any/read/cache/small"
 class Priced:
     """What learning needs of a plan: a price of so many seconds of work, as the profile has it now."""
 
-    def __init__(self, learning, work, fixed=0.0):
+    def __init__(self, learning, work, fixed=0.0, cached=1.0):
+        self.cached = cached
         known = learning.profile.corrections
         factor = known.get(PLACE, (1.0, 0))[0] * known.get(COMMON, (1.0, 0))[0]
         self.price = {"seconds": work * factor + fixed, "fixed": fixed, "correction": factor, "place": PLACE}
@@ -34,6 +35,12 @@ def test_one_long_operation_teaches_at_once():
     assert {place: seen for place, (_, seen) in factors.items()} == {PLACE: 1, COMMON: 1}
     assert factors[COMMON][0] == pytest.approx(1 + 0.5 / 8)
     assert factors[PLACE][0] == pytest.approx(1 + 0.5 / 16)
+
+
+def test_an_operation_of_which_it_is_not_known_what_was_cached_teaches_nothing():
+    learning = Learning(None)
+    carry_out(learning, Priced(learning, GROUP_SECONDS, cached=None), 1.5 * GROUP_SECONDS)
+    assert learning.profile.corrections == {}
 
 
 def test_operations_that_take_long_together_teach_by_their_median():

@@ -20,11 +20,14 @@ FileRange touched_together(const Layout& layout, const Decomposition& decomposit
 }
 
 int64_t steps_of(const Engine& engine, int64_t begin, int64_t bytes) {
-  return std::lround(engine.cached_part(begin, bytes).value_or(1) * static_cast<double>(kCachedSteps));
+  const std::optional<double> cached = engine.cached_part(begin, bytes);
+  return cached ? std::lround(*cached * static_cast<double>(kCachedSteps)) : kCachedUnknown;
 }
 
-bool reads_without_meeting(const Plan& plan) {
-  return plan.request.direction == Direction::kRead && plan.method != Method::kTwoPhase;
+// Of a read in which no ranks meet. What waits for the device is not read in vain, nor what may wait for it.
+bool may_read_before_agreement(const Plan& plan) {
+  return plan.request.direction == Direction::kRead && plan.method != Method::kTwoPhase &&
+         plan.request.cached.has_value();
 }
 
 // Whether all ranks came with the same plan.
@@ -90,7 +93,7 @@ Outcome Again::carry_out(std::byte* address, int64_t own_nanoseconds, Comm& comm
   note[kOwnNanoseconds] = own_nanoseconds;
   if (sees_cache_) note[kCached] = steps_of(engine, touched_begin_, touched_bytes_);
   note[kPlannedBy] = note[kCached] == note_[kCached] ? kSameOperation : kNothingYet;
-  if (note[kPlannedBy] == kSameOperation && reads_without_meeting(plan_)) {
+  if (note[kPlannedBy] == kSameOperation && may_read_before_agreement(plan_)) {
     return read_then_agree(plan_, asked_, note, memory_, fill_, comm, engine);
   }
   return agree_then_run(note, comm, engine);

@@ -19,7 +19,10 @@ namespace swath {
 // What is cached of a file is told in so many steps, so that a few pages make no other plan.
 constexpr int64_t kCachedSteps = 16;
 
-// What part of all that the ranks touch is in the page cache, in steps; all where the kernel does not tell.
+// Where the store does not tell.
+constexpr int64_t kCachedUnknown = -1;
+
+// What part of all that the ranks touch is in the page cache, in steps, or kCachedUnknown.
 int64_t cached_steps(const Engine& engine, const Layout& layout, const Decomposition& decomposition);
 
 // The numbers of a rank's note (comm/agreement.h) by their place; those before kOwnNanoseconds a plan is made from.
@@ -54,7 +57,8 @@ class Again {
   // Collective, beside ranks that call agree_same() with a note that says otherwise. With memory that is placed as
   // before, at `address`.
   //
-  // What ranks read without meeting is read before they agree; all else they agree on before and after, as elsewhere:
+  // What ranks read without meeting is read before they agree, unless it is not known whether it is cached; all else
+  // they agree on before and after, as elsewhere:
   // what one rank should not have written cannot be taken back.
   Outcome carry_out(std::byte* address, int64_t own_nanoseconds, Comm& comm, Engine& engine);
 

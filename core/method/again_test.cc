@@ -56,6 +56,7 @@ struct Share {
 Plan cyclic_plan(Direction direction, Method method, int ranks) {
   Request request;
   request.direction = direction;
+  request.cached = 1;
   request.layout = std::make_shared<Layout>(Layout::strided({kElements}, kElementBytes, kOffset, {kElementBytes}));
   request.decomposition = Decomposition::distributed(Distribution({{DimensionRule::Kind::kCyclic, 1}}, {ranks}),
                                                      {{0, 1, kElements, false}}, ranks);
@@ -156,6 +157,47 @@ TEST(Again, IsNotDoneWhereTheRankThatSeesTheCacheSeesAnother) {
       });
       for (const Error& error : errors) EXPECT_EQ(error.kind(), ErrorKind::kNone) << error.what();
       EXPECT_EQ(file.contents(), before);
+    }
+  }
+}
+
+// Says nothing of the page cache, and counts what is asked of it.
+class SilentEngine final : public PosixEngine {
+ public:
+  SilentEngine(const std::string& path, std::atomic<int>& transfers)
+      : PosixEngine(std::make_shared<OpenFile>(path, OpenMode::kReadWrite, nullptr), int64_t{1} << 30),
+        transfers_(transfers) {}
+  std::optional<double> cached_part(int64_t, int64_t) const override { return std::nullopt; }
+  void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override {
+    ++transfers_;
+    PosixEngine::transfer(direction, batch, counters);
+  }
+
+ private:
+  std::atomic<int>& transfers_;
+};
+
+TEST(Again, WhereTheStoreDoesNotTellWhatIsCachedNothingIsReadBeforeTheAgreement) {
+  const EngineTestFile file;
+  file.write(counting_bytes(400));
+  for (const bool is_alike : {true, false}) {
+    std::atomic<int> transfers{0};
+    const auto errors = on_ranks(2, 1, [&](Comm& comm) {
+      Share share{comm.rank(), 2};
+      SilentEngine engine(file.path(), transfers);
+      Plan plan = cyclic_plan(Direction::kRead, Method::kDirect, 2);
+      EXPECT_EQ(cached_steps(engine, *plan.request.layout, plan.request.decomposition), kCachedUnknown);
+      plan.request.cached = std::nullopt;
+      Note note{};
+      if (comm.rank() == 0) note[kCached] = kCachedUnknown;
+      LocalMemory memory{plan.request.decomposition.parts(share.rank, kElementBytes), {share.memory.data()}};
+      const std::string asked = is_alike || comm.rank() == 0 ? "it" : "another";
+      Again again(std::move(plan), asked, note, comm.rank() == 0, std::move(memory), {});
+      EXPECT_TRUE(again.carry_out(share.memory.data(), 0, comm, engine).counters);
+    });
+    EXPECT_EQ(transfers, is_alike ? kElements : 0);
+    for (const Error& error : errors) {
+      EXPECT_EQ(error.kind(), is_alike ? ErrorKind::kNone : ErrorKind::kDisagreement) << error.what();
     }
   }
 }

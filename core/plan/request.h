@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "layout/layout.h"
 #include "plan/profile.h"
 #include "space/decomposition.h"
+#include "store/capabilities.h"
 
 namespace swath {
 
@@ -24,7 +26,7 @@ struct Tuning {
   int64_t sieve_bytes = int64_t{4} << 20;        // window of independent sieving
   int64_t bounce_bytes = int64_t{512} << 10;     // direct, where memory is not contiguous: stays in a core's cache
   int64_t request_bytes_max = int64_t{1} << 30;  // longer runs are cut: the kernel stops at 2 GiB - 4096
-  int64_t list_pieces = 1024;                    // memory pieces of one list batch (IOV_MAX)
+  int64_t list_pieces = 1024;                    // of one list batch; no more than the store takes
   int64_t window_bytes = int64_t{512} << 10;     // one aggregator's window of one round (docs/performance.md)
   int64_t domain_bytes_min = int64_t{64} << 10;  // no more aggregators than leave each this much
   int64_t runs_bytes_min = int64_t{64} << 10;    // windows whose runs are longer are written run by run, not sieved
@@ -52,12 +54,15 @@ struct Request {
 
   // What only a look at the ranks, the file and the store can tell, agreed on by all ranks; prices are made from it.
   std::shared_ptr<const Profile> profile;  // null: stated defaults
-  double cached = 1;                       // part of what is asked for that is in the page cache
+  std::optional<double> cached;            // part of what is asked for that is in the page cache; nothing: not known
   int64_t memory_block_bytes = 0;          // smallest piece of any rank's memory that is contiguous; 0: packed
   int64_t memory_span_bytes = 0;           // from the first byte of any rank's memory to its last; 0: packed
   int ranks_of_node = 0;                   // of the fullest node; 0: not known, taken to be one a core
   bool synced = false;                     // a write will be: the device begins while it goes on (Engine)
-  bool shows_cache = false;                // the engine lets the page cache be looked at (Engine::cached_view)
+  Capabilities capabilities;               // of the store
+
+  // What is not known is priced as not cached (decision record 0026).
+  double cached_or_none() const { return cached.value_or(0); }
 };
 
 }  // namespace swath

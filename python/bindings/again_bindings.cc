@@ -134,5 +134,6 @@ void bind_again(nb::module_& m) {
       .def_prop_ro("counters", &Again::counters, nb::rv_policy::reference_internal, "Of the last time, always.")
       .def_prop_ro("notes", &Again::notes, "Of all ranks, when it was not done.");
   m.attr("CACHED_STEPS") = swath::kCachedSteps;
+  m.attr("CACHED_UNKNOWN") = swath::kCachedUnknown;
   m.attr("BY_CONDITIONS_AGREED_LAST") = static_cast<int64_t>(swath::kConditionsAgreedLast);
 }

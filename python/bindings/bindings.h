@@ -13,6 +13,7 @@
 #include "comm/comm.h"
 #include "method/run.h"
 #include "text.h"
+#include "throttle/throttled_engine.h"
 
 void bind_again(nanobind::module_& m);
 void bind_calibrate(nanobind::module_& m);
@@ -21,6 +22,7 @@ void bind_formats(nanobind::module_& m);
 void bind_interrupt(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);
+void bind_store(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);
 
 // Lets go of the interpreter's lock, as nanobind::gil_scoped_release does. Where no other rank waits for this one, what
@@ -64,6 +66,15 @@ class Place {
  private:
   Py_buffer view_;
 };
+
+// Streams served at a time: 0 as many as the controller says, nothing: all.
+inline swath::ThrottleOptions throttle_options(std::optional<int32_t> reads, std::optional<int32_t> writes,
+                                               int64_t burst_bytes) {
+  const auto limit_of = [](std::optional<int32_t> streams) {
+    return streams ? std::optional(swath::StreamLimit{*streams}) : std::nullopt;
+  };
+  return {.reads = limit_of(reads), .writes = limit_of(writes), .burst_bytes = burst_bytes};
+}
 
 // A rank's parts and where they are. `arrays`: ndarrays, one a part, which the caller keeps alive.
 swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank, int64_t element_bytes,

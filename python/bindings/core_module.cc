@@ -416,6 +416,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("price", [](const swath::Plan& plan) { return cost_estimate_dict(plan.price()); })
       .def_prop_ro("seconds", [](const swath::Plan& plan) { return plan.price().seconds(); })
       .def_prop_ro("tuning", [](const swath::Plan& plan) { return tuning_dict(plan.request.tuning); })
+      .def_prop_ro("cached", [](const swath::Plan& plan) { return plan.request.cached; })
       .def("candidates",
            [](const swath::Plan& plan) {
              nb::dict dict;
@@ -430,12 +431,13 @@ NB_MODULE(_core, m) {
            })
       .def("text", &swath::explain, "title"_a, "ranks_shown"_a = 16);
 
+  bind_store(m);
   m.def(
       "make_plan",
       [](bool write, std::shared_ptr<swath::Layout> layout, const swath::Decomposition& decomposition,
          const std::string& method, const TuningPairs& tuning, bool messages, std::shared_ptr<swath::Profile> profile,
-         double cached, int64_t memory_block_bytes, int64_t memory_span_bytes, int ranks_of_node, bool synced,
-         bool shows_cache) {
+         std::optional<double> cached, int64_t memory_block_bytes, int64_t memory_span_bytes, int ranks_of_node,
+         bool synced, bool shows_cache, const swath::Capabilities& capabilities) {
         swath::Request request;
         request.direction = write ? swath::Direction::kWrite : swath::Direction::kRead;
         request.layout = std::move(layout);
@@ -449,12 +451,14 @@ NB_MODULE(_core, m) {
         request.memory_span_bytes = memory_span_bytes;
         request.ranks_of_node = ranks_of_node;
         request.synced = synced;
-        request.shows_cache = shows_cache;
+        request.capabilities = capabilities;
+        request.capabilities.shows_cache = shows_cache;
         return swath::make_plan(std::move(request));
       },
       "write"_a, "layout"_a, "decomposition"_a, "method"_a = "auto", "tuning"_a = TuningPairs(), "messages"_a = false,
-      "profile"_a.none() = nb::none(), "cached"_a = 1.0, "memory_block_bytes"_a = 0, "memory_span_bytes"_a = 0,
-      "ranks_of_node"_a = 0, "synced"_a = false, "shows_cache"_a = false);
+      "profile"_a.none() = nb::none(), "cached"_a.none() = nb::none(), "memory_block_bytes"_a = 0,
+      "memory_span_bytes"_a = 0, "ranks_of_node"_a = 0, "synced"_a = false, "shows_cache"_a = false,
+      "capabilities"_a = swath::Capabilities());
 
   m.def(
       "check_asked",
@@ -483,8 +487,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("path", [](SharedEngine& shared) { return shared.lease()->path(); })
       .def_prop_ro("size", [](SharedEngine& shared) { return shared.lease()->size(); })
       .def_prop_ro(
-          "shows_cache", [](SharedEngine& shared) { return shared.lease()->cached_view() != nullptr; },
-          "Whether what is in the page cache can be looked at instead of copied.")
+          "capabilities", [](SharedEngine& shared) { return shared.lease()->capabilities(); },
+          "What a plan may know of the store.")
       .def(
           "cached_steps",
           [](SharedEngine& shared, const std::shared_ptr<swath::Layout>& layout,
@@ -493,7 +497,7 @@ NB_MODULE(_core, m) {
           },
           "layout"_a, "decomposition"_a,
           "How many of CACHED_STEPS are in the page cache, between the first byte that any rank touches and the last; "
-          "all where that is not known.")
+          "CACHED_UNKNOWN where the store does not tell.")
       .def(
           "cached_range",
           [](SharedEngine& shared, int64_t offset, int64_t bytes) {
@@ -518,10 +522,7 @@ NB_MODULE(_core, m) {
         swath::EngineOptions options;
         options.engine = engine;
         if (lock_timeout) options.lock_timeout_seconds = *lock_timeout;
-        swath::ThrottleOptions throttle;
-        throttle.reads = reads ? std::optional(swath::StreamLimit{*reads}) : std::nullopt;
-        throttle.writes = writes ? std::optional(swath::StreamLimit{*writes}) : std::nullopt;
-        throttle.burst_bytes = burst_bytes;
+        const swath::ThrottleOptions throttle = throttle_options(reads, writes, burst_bytes);
         const auto reason = std::make_shared<std::string>();
         auto shared = std::make_unique<SharedEngine>(
             [=, make = swath::open_for_engines(path, open_mode, options)]() -> std::unique_ptr<swath::Engine> {

@@ -14,8 +14,8 @@ import numpy as np
 
 from swath import _core, coded_access, filling, formats, library_access, profile, throttle, waits
 from swath import asked as asked_words
-from swath.aside import Aside
 from swath.asked import effective_engine
+from swath.atomic_file import AtomicFile
 from swath.counters import Counters
 from swath.errors import ArgumentError, Error
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout
@@ -71,7 +71,7 @@ class Array:
         mode: str,
         engine: str | None,
         found: FoundOfStore = FoundOfStore(),  # noqa: B008 - it never changes
-        aside: Aside | None = None,
+        atomic_file: AtomicFile | None = None,
         streams: Streams = "default",
         lock_timeout: float | None = None,
     ) -> None:
@@ -80,14 +80,16 @@ class Array:
         self._alone = ranks if ranks.size == 1 else Ranks(_core.solo_comm())
         self._done: Done | None = None  # the last operation
         self._unplanned = "library"  # what carried out an operation without a plan
-        self._aside = aside
+        self._atomic_file = atomic_file
         self._gate = _core.Gate()
         self._made_in = _core.fork_generation()
         self._never_closed: weakref.finalize[..., Any] | None = None
         # A new file is all zero bytes; another fill value is written when it turns out to be needed.
         # Coded chunks that are not stored are no zero bytes: they read as the fill value.
-        self._unfilled = aside is not None and isinstance(description.layout, FILLED_LAYOUTS) and any(description.fill)
-        self.path: str = aside.final_path if aside else description.path
+        self._unfilled = (
+            atomic_file is not None and isinstance(description.layout, FILLED_LAYOUTS) and any(description.fill)
+        )
+        self.path: str = atomic_file.final_path if atomic_file else description.path
         self.variable = description.variable
         self.shape: Shape = description.shape
         self.dtype: np.dtype[Any] = description.dtype
@@ -338,9 +340,9 @@ class Array:
 
     def expect_close(self) -> None:
         """Of a created array: from now on, who lets go of it without closing it is told (ResourceWarning)."""
-        if self._aside is not None:
+        if self._atomic_file is not None:
             self._never_closed = weakref.finalize(
-                self, self._aside.never_closed, os.getpid(), is_first=self._ranks.rank == 0
+                self, self._atomic_file.never_closed, os.getpid(), is_first=self._ranks.rank == 0
             )
 
     def close(self) -> None:
@@ -387,14 +389,14 @@ class Array:
                 raise error  # every rank is leaving with it: nobody waits
             # An error goes before what the other ranks are at: without words.
             self._ranks.agree(f"close {self._compared}" if error is None else "", error)
-            if self._aside is not None:
+            if self._atomic_file is not None:
                 if self._unfilled:
                     self._fill()
                 self._sync()
-                self._ranks.on_first(f"close {self._compared}: complete", self._aside.complete)
+                self._ranks.on_first(f"close {self._compared}: complete", self._atomic_file.complete)
         except BaseException:
-            if self._aside is not None and self._ranks.rank == 0:
-                self._aside.remove()
+            if self._atomic_file is not None and self._ranks.rank == 0:
+                self._atomic_file.remove()
             raise
         finally:
             self._let_go()
@@ -454,7 +456,7 @@ class Array:
             self._planned = None
         elif self._planned is None:
             self._planned = PlannedAccess(
-                description, self._ranks, self._engine, self._learning, is_new=self._aside is not None
+                description, self._ranks, self._engine, self._learning, is_new=self._atomic_file is not None
             )
         else:
             self._planned.describe(description)

@@ -77,6 +77,8 @@ class Learning:
 
     def _observe(self, plan: _core.Plan, seconds: float, times: int, not_worth: float) -> None:
         """`seconds` are those of the work: what is fixed, checks and agreement, is not among them, nor corrected."""
+        if plan.cached is None:
+            return  # which medium it was that took so long is not known
         price = plan.price
         work = price["seconds"] - price["fixed"]
         if work <= 0 or work / price["correction"] < price["fixed"] or abs(seconds / work - 1) <= not_worth:

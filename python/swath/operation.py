@@ -20,14 +20,14 @@ class Conditions(NamedTuple):
     """What planning needs to know and only a look at memory and file can tell; all ranks have agreed on it.
 
     Attributes:
-        cached: part of what is asked for that is in the page cache, 0 to 1.
+        cached: part of what is asked for that is in the page cache, 0 to 1; None where that is not known.
         memory_block_bytes: the smallest piece of any rank's memory that is contiguous in the order of the file; 0 where
             memory is packed.
         memory_span_bytes: of memory that is not packed, from the first byte to the last; of the rank with most.
         shows_cache: whether what is in the page cache can be looked at instead of copied.
     """
 
-    cached: float = 1.0
+    cached: float | None = None
     memory_block_bytes: int = 0
     memory_span_bytes: int = 0
     shows_cache: bool = False

@@ -50,7 +50,7 @@ class PlannedAccess:
         self._learning = learning
         self._is_new = is_new
         self._will_be_synced = is_new
-        self._shows_cache = engine.shows_cache
+        self._capabilities = engine.capabilities
         self._again: dict[str, Again] = {}  # the last short read, and the last short write
         # Pure: what was asked before has the same answer.
         self._make_plan = functools.lru_cache(PLANS_KEPT)(_core.make_plan)
@@ -84,7 +84,7 @@ class PlannedAccess:
         tells = is_alone or self._ranks.rank == 0
         steps = self._cached_steps(operation) if tells else 0
         own_nanoseconds = 0 if is_alone else self._learning.own_nanoseconds()
-        return OwnNote(block, span, steps, self._shows_cache, own_nanoseconds)
+        return OwnNote(block, span, steps, self._capabilities.shows_cache, own_nanoseconds)
 
     def told(self, notes: Sequence[Note], *, is_alone: bool = False) -> Conditions:
         """What an operation is planned by, once all ranks' notes are known."""
@@ -93,7 +93,7 @@ class PlannedAccess:
             block = min([block for block, *_ in notes if block], default=0)
             span = max([span for _, span, *_ in notes]) if block else 0
             nanoseconds = max([nanoseconds for *_, nanoseconds, _ in notes])
-        conditions = Conditions(steps / _core.CACHED_STEPS, block, span, bool(shows_cache))
+        conditions = Conditions(_cached_of(steps), block, span, bool(shows_cache))
         if not is_alone:
             self._agreed = conditions
             self._learning.told(nanoseconds)
@@ -101,13 +101,12 @@ class PlannedAccess:
 
     def conditions_now(self, operation: Operation, cached: float | None) -> Conditions:
         """What it would be planned by now, for packed memory; `cached` where the caller knows it."""
-        if cached is None:
+        if cached is None and self._ranks.size == 1:
+            cached = _cached_of(self._cached_steps(operation))
+        elif cached is None and self._capabilities.reports_cached:
             # Ranks that ask the kernel at different moments may be told different things, and then plan differently.
-            if self._ranks.size == 1:
-                cached = self._cached_steps(operation) / _core.CACHED_STEPS
-            else:
-                cached = 1.0 if self._agreed is None else self._agreed.cached
-        return Conditions(cached, shows_cache=self._shows_cache)
+            cached = 1.0 if self._agreed is None else self._agreed.cached
+        return Conditions(cached, shows_cache=self._capabilities.shows_cache)
 
     def plan(self, ranks: Ranks, operation: Operation, conditions: Conditions) -> _core.Plan:
         """The same on all ranks, and the same one again where the same is asked again."""
@@ -127,6 +126,7 @@ class PlannedAccess:
             0 if ranks.size == 1 else min(ranks.most_on_a_node, operation.decomposition.ranks),
             operation.direction == "write" and self._will_be_synced,
             conditions.shows_cache,
+            self._capabilities,
         )
 
     def agree(
@@ -158,7 +158,7 @@ class PlannedAccess:
         agreed = self._agreed
         if (
             agreed is None
-            or agreed.cached < 1
+            or agreed.cached != 1
             or agreed.memory_block_bytes
             or own_note.memory_block_bytes
             or operation.direction == "write"
@@ -272,7 +272,7 @@ class PlannedAccess:
             self._learning.measured(done.plan, seconds=done.counted.total_seconds - done.counted.token_seconds)
 
     def _cached_steps(self, operation: Operation) -> int:
-        """What part of it is in the page cache now; all where the kernel does not tell, or the file is a new one."""
+        """What part of it is in the page cache now: all of a new file; CACHED_UNKNOWN where the store does not tell."""
         return _core.CACHED_STEPS if self._is_new else self._engine.cached_steps(self.layout, operation.decomposition)
 
 
@@ -341,6 +341,11 @@ class Again:
         is_plain = asked.rank is None and asked.tuning is None and is_plain_selection(asked.selection)
         is_cached = asked.direction == "write" or self.conditions.cached == 1
         return is_plain and is_cached and bool(self.plan.price["seconds"] < SHORT_SECONDS)
+
+
+def _cached_of(steps: int) -> float | None:
+    """What part that is, 0 to 1; None where it is not known."""
+    return None if steps == _core.CACHED_UNKNOWN else steps / _core.CACHED_STEPS
 
 
 def core_layout(description: Description) -> _core.Layout:

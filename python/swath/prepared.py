@@ -28,7 +28,7 @@ class OwnNote(NamedTuple):
     Attributes:
         memory_block_bytes: as in `Conditions`, of this rank.
         memory_span_bytes: as in `Conditions`, of this rank.
-        cached_steps: what part of it is in the page cache, in steps; rank 0 says.
+        cached_steps: what part of it is in the page cache, in steps, or CACHED_UNKNOWN; rank 0 says.
         shows_cache: as in `Conditions`; rank 0 says.
         own_nanoseconds: of the operation before.
         planned_by: what the plan was made from that it comes to the agreement with (`PlannedBy` in
