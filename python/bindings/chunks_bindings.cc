@@ -1,25 +1,22 @@
 // Arrays of coded chunks, for swath.coded_access.
 
-#include <fcntl.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
 #include "bindings.h"
 #include "chunks/chunks.h"
 #include "chunks/codec.h"
-#include "chunks/stored_chunks.h"
 #include "method/run.h"
-#include "store/open_file.h"
+#include "store/folder_store.h"
+#include "throttle/throttled_engine.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -82,8 +79,17 @@ std::shared_ptr<CodedArray> make_array(std::string path, swath::Shape shape, int
   return array;
 }
 
-swath::ChunkOptions options_of(int64_t buffer_bytes_max, int ranks_of_node, swath::Progress* watched) {
+// How files of chunks are opened, and what moves their bytes.
+struct ChunkStore {
+  swath::EngineOptions engine;
+  swath::MakeStream make_stream;
+};
+
+swath::ChunkOptions options_of(const ChunkStore& store, int64_t buffer_bytes_max, int ranks_of_node,
+                               swath::Progress* watched) {
   swath::ChunkOptions options;
+  options.engine = store.engine;
+  options.make_stream = store.make_stream;
   if (buffer_bytes_max > 0) options.buffer_bytes_max = buffer_bytes_max;
   options.ranks_of_node = ranks_of_node;
   options.bytes_done = watched == nullptr ? nullptr : &watched->bytes_done;
@@ -93,22 +99,6 @@ swath::ChunkOptions options_of(int64_t buffer_bytes_max, int ranks_of_node, swat
 void watch(swath::Progress* watched, const CodedArray& array, const swath::LocalMemory& memory) {
   if (watched == nullptr) return;
   for (const auto& part : memory.parts) watched->bytes_total += part.count() * array.element_bytes;
-}
-
-// Both names from now on, or neither, are those of the other. False where the file system cannot.
-bool exchange_names(const std::string& one, const std::string& other) {
-  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) return true;
-  if (errno == EINVAL || errno == ENOSYS) return false;
-  throw swath::Error(swath::ErrorKind::kStore, "rename " + one + " to " + other + ": " + swath::system_message(errno),
-                     errno);
-}
-
-// Everything written below the folder, and its names, is on the medium: one call for all its files, however many.
-void sync_folder(const std::string& path) {
-  const swath::Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.is_open() || ::syncfs(folder.get()) != 0) {
-    throw swath::Error(swath::ErrorKind::kStore, "sync " + path + ": " + swath::system_message(errno), errno);
-  }
 }
 
 }  // namespace
@@ -147,18 +137,32 @@ void bind_chunks(nb::module_& m) {
           "A file a shard.")
       .def_prop_ro("chunk_bytes", &CodedArray::chunk_bytes);
 
+  nb::class_<ChunkStore>(m, "ChunkStore", "How files of chunks are opened, and what moves their bytes.")
+      .def(
+          "__init__",
+          [](ChunkStore* self, const std::string& engine, const std::shared_ptr<swath::Tokens>& tokens,
+             std::optional<int32_t> reads, std::optional<int32_t> writes, int64_t burst_bytes) {
+            new (self) ChunkStore{};
+            self->engine.engine = engine;
+            if (tokens == nullptr) return;
+            self->make_stream = [tokens, throttle = throttle_options(reads, writes, burst_bytes)] {
+              return std::make_unique<swath::ThrottledStream>(tokens->for_this_process(), throttle);
+            };
+          },
+          "engine"_a = "posix", "tokens"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
+          "writes"_a.none() = nb::none(), "burst_bytes"_a = int64_t{4} << 20, "See open_engine.");
   m.def(
       "read_chunks",
-      [](const CodedArray& array, const swath::Decomposition& decomposition, int rank, const nb::list& arrays,
-         int64_t buffer_bytes_max, int ranks_of_node, bool is_alone, swath::Progress* watched) {
+      [](const CodedArray& array, const ChunkStore& store, const swath::Decomposition& decomposition, int rank,
+         const nb::list& arrays, int64_t buffer_bytes_max, int ranks_of_node, bool is_alone, swath::Progress* watched) {
         const auto memory = memory_of(decomposition, rank, array.element_bytes, arrays);
         watch(watched, array, memory);
-        const auto options = options_of(buffer_bytes_max, ranks_of_node, watched);
+        const auto options = options_of(store, buffer_bytes_max, ranks_of_node, watched);
         const Interruptible interruptible(is_alone);
         return swath::read_chunks(array, {memory.parts, memory.addresses}, options);
       },
-      "array"_a, "decomposition"_a, "rank"_a, "arrays"_a, "buffer_bytes_max"_a, "ranks_of_node"_a, "is_alone"_a,
-      "progress"_a.none() = nb::none());
+      "array"_a, "store"_a, "decomposition"_a, "rank"_a, "arrays"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
+      "is_alone"_a, "progress"_a.none() = nb::none());
   m.def(
       "touched_units",
       [](const CodedArray& array, const swath::Decomposition& decomposition, int rank) {
@@ -169,20 +173,19 @@ void bind_chunks(nb::module_& m) {
       "array"_a, "decomposition"_a, "rank"_a, "(Units that are this rank's alone, units that others write, too).");
   m.def(
       "write_chunks",
-      [](const CodedArray& array, const swath::Decomposition& decomposition, int rank, const nb::list& arrays,
-         const std::vector<int64_t>& units, int64_t buffer_bytes_max, int ranks_of_node, bool is_alone,
-         swath::Progress* watched) {
+      [](const CodedArray& array, const ChunkStore& store, const swath::Decomposition& decomposition, int rank,
+         const nb::list& arrays, const std::vector<int64_t>& units, int64_t buffer_bytes_max, int ranks_of_node,
+         bool is_alone, swath::Progress* watched) {
         const auto memory = memory_of(decomposition, rank, array.element_bytes, arrays);
         if (watched != nullptr && watched->bytes_total == 0) watch(watched, array, memory);
-        const auto options = options_of(buffer_bytes_max, ranks_of_node, watched);
+        const auto options = options_of(store, buffer_bytes_max, ranks_of_node, watched);
         const Interruptible interruptible(is_alone);
         return swath::write_chunks(array, {memory.parts, memory.addresses}, units, options);
       },
-      "array"_a, "decomposition"_a, "rank"_a, "arrays"_a, "units"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
+      "array"_a, "store"_a, "decomposition"_a, "rank"_a, "arrays"_a, "units"_a, "buffer_bytes_max"_a, "ranks_of_node"_a,
       "is_alone"_a, "progress"_a.none() = nb::none());
   m.def(
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,
       "Raises UnsupportedError for a codec that this build has not.");
-  m.def("exchange_names", &exchange_names, "one"_a, "other"_a);
-  m.def("sync_folder", &sync_folder, "path"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("sync_folder", &swath::sync_folder, "path"_a, nb::call_guard<nb::gil_scoped_release>());
 }

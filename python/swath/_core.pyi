@@ -337,6 +337,16 @@ def redistribute(
 
 CodecTuples = Sequence[tuple[str, dict[str, int | str]]]
 
+class ChunkStore:
+    def __init__(
+        self,
+        engine: str = "posix",
+        tokens: Tokens | None = None,
+        reads: int | None = None,
+        writes: int | None = None,
+        burst_bytes: int = ...,
+    ) -> None: ...
+
 class CodedArray:
     @staticmethod
     def table(
@@ -385,6 +395,7 @@ class CodedArray:
 
 def read_chunks(
     array: CodedArray,
+    store: ChunkStore,
     sharing: Sharing,
     rank: int,
     arrays: Arrays,
@@ -396,6 +407,7 @@ def read_chunks(
 def touched_units(array: CodedArray, sharing: Sharing, rank: int) -> tuple[list[int], list[int]]: ...
 def write_chunks(
     array: CodedArray,
+    store: ChunkStore,
     sharing: Sharing,
     rank: int,
     arrays: Arrays,

@@ -105,6 +105,7 @@ class Array:
         turns = {} if self._throttle is None else self._throttle.engine_arguments
         waiting = {**turns, "lock_timeout": waits.lock_seconds(lock_timeout)}
         self._engine, self.engine_reason = coded_access.open_engine(description, mode, mover, waiting)
+        self._chunk_store = coded_access.chunk_store(mover, turns)
         # The time of a modelled disk tells nothing of the store under it.
         self._learning = Learning(found.profile, frozen=self.engine.startswith("modelled disk"))
         self._planned: PlannedAccess | None = None
@@ -451,7 +452,11 @@ class Array:
     def _set_description(self, description: Description) -> None:
         self._description = description
         layout = description.layout
-        self._coded = coded_access.CodedAccess(layout, description) if isinstance(layout, CodedLayout) else None
+        self._coded = (
+            coded_access.CodedAccess(layout, description, self._chunk_store)
+            if isinstance(layout, CodedLayout)
+            else None
+        )
         if isinstance(layout, (CodedLayout, LibraryLayout)):
             self._planned = None
         elif self._planned is None:

@@ -28,12 +28,14 @@ class CodedAccess:
     Args:
         layout: of the description.
         description: of the array.
+        store: how its files are opened, and what moves their bytes.
 
     Raises:
         FormatError: the layout cannot be.
     """
 
-    def __init__(self, layout: CodedLayout, description: Description) -> None:
+    def __init__(self, layout: CodedLayout, description: Description, store: _core.ChunkStore) -> None:
+        self._store = store
         self._path = description.path
         self._array = _core_array(layout, description)
         self.can_write = not isinstance(layout.places, ChunkTable)
@@ -43,13 +45,14 @@ class CodedAccess:
         """Collective. Moves this rank's parts, with as many threads as it has cores (shared with `ranks_of_node`)."""
         memory = dict(operation.tuning).get("chunk_buffer_bytes", 0)
         is_alone = ranks.size == 1
-        arguments = (self._array, operation.decomposition, operation.rank_of_decomposition, parts)
+        shares = (operation.decomposition, operation.rank_of_decomposition)
+        arguments = (self._array, self._store, *shares, parts)
         with progress.watching(f"{operation.direction} {self._path}", ranks.rank) as watched:
             if operation.direction == "read":
                 return ranks.together(
                     operation.asked, lambda: _core.read_chunks(*arguments, memory, ranks_of_node, is_alone, watched)
                 )
-            own, shared = ranks.together(operation.asked, lambda: _core.touched_units(*arguments[:3]))
+            own, shared = ranks.together(operation.asked, lambda: _core.touched_units(self._array, *shares))
             counters = ranks.together(
                 f"{operation.asked}: chunks of one rank",
                 lambda: _core.write_chunks(*arguments, own, memory, ranks_of_node, is_alone, watched),
@@ -83,8 +86,20 @@ def open_engine(description: Description, mode: str, engine: str, waiting: dict[
     layout = description.layout
     if not isinstance(layout, CodedLayout) or isinstance(layout.places, ChunkTable):
         return _core.open_engine(description.path, mode, engine, **waiting)
-    reason = "" if engine == "auto" else f"{engine} moves bytes of one file; chunks are read and written by threads"
+    reason = (
+        f"{engine} moves bytes of one file; chunks are read and written by threads" if _is_of_one_file(engine) else ""
+    )
     return FolderEngine(layout.path), reason
+
+
+def chunk_store(engine: str, turns: dict[str, Any]) -> _core.ChunkStore:
+    """How files of chunks are opened; `turns`: whose turn it is to read and write them, as for an engine."""
+    return _core.ChunkStore("posix" if engine == "auto" or _is_of_one_file(engine) else engine, **turns)
+
+
+def _is_of_one_file(engine: str) -> bool:
+    """Whether threads that read many files cannot use it: plain system calls serve them."""
+    return engine in ("uring", "null")
 
 
 def _tuples(codecs: tuple[Codec, ...]) -> list[tuple[str, dict[str, int | str]]]:
