@@ -171,3 +171,25 @@ def test_no_module_imports_one_that_imports_it() -> None:
 )
 def test_imports_are_found_wherever_they_are(text: str, expected: list[str]) -> None:
     assert list(imports_of([ast.parse(text)], "swath.a")) == expected
+
+
+# ---- One place that touches the user's files -------------------------------------------------------------------------
+
+MOVES_FILES = re.compile(
+    r"(?<!\w)::(open|rename|unlink|truncate)\(|(?<!\w)(::)?(openat|fopen|preadv?2?|pwritev?2?|renameat2?|linkat)\(|fstream"
+)
+OWN_FILES = {
+    "base/shared_memory.cc": "memory that processes share",
+    "calibrate/small_reads.cc": "what the core is compared with",
+}
+
+
+def test_nothing_but_the_store_opens_reads_writes_or_renames_files() -> None:
+    found = set()
+    for source in [*CORE.glob("*/*.cc"), *CORE.glob("*/*.h"), *(ROOT / "python" / "bindings").glob("*.cc")]:
+        name = str(source.relative_to(CORE if CORE in source.parents else ROOT))
+        if folder(name) in ("store", "testing") or TEST_SOURCE.search(name):
+            continue
+        if any(MOVES_FILES.search(line.partition("//")[0]) for line in source.read_text().splitlines()):
+            found.add(name)
+    assert found == set(OWN_FILES)
