@@ -28,6 +28,7 @@ def read_and_write(folder: Path, comm: object, ranks: int) -> None:
         with swath.open(folder / "read.npy", comm=comm) as a:
             for _ in range(4):
                 np.testing.assert_array_equal(a.read(d, method=method), VALUES[:, rank::ranks])
+                assert "not known what is in the page cache" in str(a.last_plan)
         path = folder / f"{method}-{ranks}.npy"
         with swath.create(path, SHAPE, "<f8", comm=comm) as a:
             for _ in range(4):

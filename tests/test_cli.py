@@ -333,8 +333,9 @@ def test_doctor_finds_an_mpiexec_in_path_that_leaves_ranks_alone(tmp_path: Path)
 def test_doctor_says_why_there_is_no_ring(monkeypatch: pytest.MonkeyPatch) -> None:
     class Posix:
         engine = "posix"
+        engine_reason = "io_uring refused by the kernel (EPERM)"
 
-    monkeypatch.setattr(doctor._core, "open_file", lambda *given: (Posix(), "io_uring refused by the kernel (EPERM)"))
+    monkeypatch.setattr(doctor._core, "open_file", lambda *given: Posix())
     finding = doctor._io_uring()
     assert (finding.state, finding.found) == ("without", "io_uring refused by the kernel (EPERM)")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import functools
 import json
 import os
 import random
 import re
-import secrets
 import shutil
 import signal
 import subprocess
@@ -26,6 +26,7 @@ import pytest
 import swath
 from copy_program import force_two_passes
 from mpi_runs import HERE, run_well
+from swath import opening
 from swath.copying import pipeline, plan, store
 from swath.copying.journal import Journal
 
@@ -534,7 +535,8 @@ def test_no_format_writes_through_a_link_of_its_hidden_name(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were the random name known, what is planted there would be refused, not followed."""
-    monkeypatch.setattr(secrets, "token_hex", lambda count: "known")
+    known = functools.partial(opening.AtomicFile, working_path=str(tmp_path / f".{name}.swath-known"))
+    monkeypatch.setattr(opening, "AtomicFile", known)
     precious = tmp_path / "precious"
     precious.mkdir() if name == "b.zarr" else precious.write_text("precious")
     (tmp_path / f".{name}.swath-known").symlink_to(precious)

@@ -22,6 +22,7 @@ import pytest
 
 import swath
 from fault_cases import FATAL, SCENES, SURVIVED, Break, Scene, attempts, breaks, check, outcome
+from swath.atomic_file import AtomicFile
 from swath.simulated import run_ranks
 
 pytestmark = pytest.mark.timeout(300, method="thread")
@@ -362,8 +363,7 @@ def test_a_rename_that_the_system_refuses_leaves_the_old_file(
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(30, os.strerror(30))
 
-    monkeypatch.setattr(os, "replace", refuse)
-    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(AtomicFile, "complete", refuse)
     errors = run_create(tmp_path, 3, write_all, overwrite=overwrite)
     assert len({(type(e), str(e)) for e in errors}) == 1
     assert isinstance(errors[0], swath.StoreError)
@@ -381,13 +381,14 @@ def test_a_folder_that_cannot_be_written_is_an_error_on_all(tmp_path: Path) -> N
 KILLED = """
 import os, signal, sys, threading
 import numpy as np, swath
+from swath.atomic_file import AtomicFile
 path, step = sys.argv[1:]
 engine = None
 with swath.create(path, (8, 6), "<i4", overwrite=True) as a:
     if step == "created": os.kill(os.getpid(), signal.SIGKILL)
     a.write(np.arange(48, dtype="<i4").reshape(8, 6) + 1)
     if step == "written": os.kill(os.getpid(), signal.SIGKILL)
-    os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    AtomicFile.complete = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 """
 
 

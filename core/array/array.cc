@@ -103,7 +103,7 @@ Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, Options opt
       chunks_(options.chunks),
       will_sync_(options.is_new),
       is_unfilled_(needs_filling(options)) {
-  if (form_->layout() != nullptr) shows_cache_ = file_->engine().lease()->cached_view() != nullptr;
+  if (form_->layout() != nullptr) capabilities_ = file_->engine().lease()->capabilities();
 }
 
 Array::~Array() = default;
@@ -241,7 +241,7 @@ RankHints Array::own_hints(const Call& call) {
   own.memory_span_bytes = placement.span_bytes;
   if (call.comm.rank() == 0) {
     own.cached_steps = cached_steps(plans_.touched(call.operation));
-    own.shows_cache = shows_cache_ ? 1 : 0;
+    own.shows_cache = capabilities_.shows_cache ? 1 : 0;
   }
   if (call.is_of_all_ranks) own.nanoseconds = learning_.untold_nanoseconds();
   own.boxes = KnownBoxes::key_of(call.operation, call.comm.rank());
@@ -288,6 +288,7 @@ std::optional<Array::Attempt> Array::read_before_agreement(const Call& call, con
 PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, uint64_t boxes) const {
   PlanInputs inputs;
   inputs.conditions = conditions;
+  inputs.capabilities = capabilities_;
   inputs.profile = call.profile != nullptr ? call.profile : learning_.profile();
   inputs.boxes = boxes;
   if (call.comm.size() > 1) {
@@ -342,7 +343,8 @@ void Array::fill_absent_chunks(const Call& call) const {
 }
 
 void Array::measured(const Call& call, const CachedPlan& planned, const Counters& counters) {
-  if (!call.is_of_all_ranks) return;
+  // Where it is not known whether it was cached, it is not known either what took so long.
+  if (!call.is_of_all_ranks || !planned.plan->request.cached) return;
   learning_.measured(planned.estimate, std::llround((counters.total_seconds - counters.token_seconds) * 1e9));
 }
 
@@ -370,12 +372,13 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   const Passage passage(*this, Gate::Use::kBeside, *alone_, "explain");
   const Operation current = operation.of(form());
   Conditions conditions;
-  conditions.shows_cache = shows_cache_;
+  conditions.shows_cache = capabilities_.shows_cache;
+  if (!capabilities_.reports_cached) conditions.cached_steps = kCachedUnknown;
   if (cached) {
     conditions.cached_steps = std::lround(*cached * static_cast<double>(kCachedSteps));
   } else if (comm_->size() == 1) {
     conditions.cached_steps = cached_steps(plans_.touched(current));
-  } else if (const auto agreed = agreed_last()) {
+  } else if (const auto agreed = agreed_last(); agreed && capabilities_.reports_cached) {
     // Ranks that ask the kernel at different moments may be told different things, and then plan differently.
     conditions.cached_steps = agreed->cached_steps;
   }
@@ -401,6 +404,8 @@ Execution Array::execute_chunks(const Call& call) {
   ChunkOptions options;
   options.buffer_bytes_max = setting_or(operation.tuning(), "chunk_buffer_bytes", options.buffer_bytes_max);
   options.ranks_of_node = most_on_a_node_;
+  options.engine = file_->chunk_engine();
+  options.make_stream = file_->chunk_streams();
   options.bytes_done = &call.progress.bytes_done;
   for (const Part& part : call.memory.parts) call.progress.bytes_total += part.count() * chunks->element_bytes;
   Execution done{"chunks", nullptr, {}, false};

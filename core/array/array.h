@@ -157,7 +157,7 @@ class Array {
   const bool is_new_;
   const int most_on_a_node_;
   const bool is_first_of_node_;
-  bool shows_cache_ = false;
+  Capabilities capabilities_;
 
   Gate gate_;
   Learning learning_;

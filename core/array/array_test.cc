@@ -271,8 +271,8 @@ class EveryMethodOfRanks : public VectorTest, public ::testing::WithParamInterfa
 
 INSTANTIATE_TEST_SUITE_P(Of, EveryMethodOfRanks,
                          ::testing::Combine(::testing::Values(1, 2, 3, 5),
-                                          ::testing::Values(Method::kDirect, Method::kSieve, Method::kList,
-                                                          Method::kTwoPhase)));
+                                            ::testing::Values(Method::kDirect, Method::kSieve, Method::kList,
+                                                              Method::kTwoPhase)));
 
 TEST_P(EveryMethodOfRanks, ReadsWhatTheFileHoldsNowAndWritesWhatMemoryHolds) {
   const auto [ranks, method] = GetParam();

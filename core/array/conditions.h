@@ -32,7 +32,7 @@ struct Conditions {
   bool shows_cache = false;             // the page cache can be looked at instead of copied
 
   bool is_all_cached() const { return cached_steps == kCachedSteps; }
-  std::optional<double> cached_part() const;
+  std::optional<double> cached_part() const;  // nothing: not known
   uint64_t key() const;
   friend bool operator==(const Conditions& a, const Conditions& b) = default;
 };

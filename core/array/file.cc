@@ -1,35 +1,58 @@
 #include "array/file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
-#include "base/descriptor.h"
 #include "base/error.h"
-#include "store/open_file.h"
+#include "store/folder_store.h"
 
 namespace swath {
 namespace {
 
-void sync_folder(const std::string& path) {
-  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.is_open() || ::syncfs(folder.get()) != 0) {
-    throw Error(ErrorKind::kStore, "sync " + path + ": " + system_message(errno), errno);
+void check_offset(const char* doing, const std::string& path, int64_t offset) {
+  if (offset < 0) {
+    fail_argument(std::string(doing) + " " + path + ": offset " + std::to_string(offset) + " is negative");
   }
 }
 
-void check_offset(const char* doing, const std::string& path, int64_t offset) {
-  if (offset < 0)
-    fail_argument(std::string(doing) + " " + path + ": offset " + std::to_string(offset) + " is negative");
-}
+// Threads that read many files cannot use it: plain system calls serve them.
+bool is_of_one_file(const std::string& engine) { return engine == "uring" || engine == "null"; }
 
 }  // namespace
 
 File::File(std::string path, SharedEngine::Make make)
     : path_(std::move(path)), engine_(std::in_place, std::move(make)) {}
+
+File::File(std::string path, const FileOptions& options) : path_(std::move(path)), chunk_engine_(options.engine) {
+  if (options.engine.engine == "auto" || is_of_one_file(options.engine.engine)) chunk_engine_.engine = "posix";
+  if (options.tokens == nullptr) return;
+  chunk_streams_ = [tokens = options.tokens, throttle = options.throttle] {
+    return std::make_unique<ThrottledStream>(tokens->for_this_process(), throttle);
+  };
+}
+
+std::shared_ptr<File> File::open(const std::string& path, OpenMode mode, const FileOptions& options) {
+  auto file = std::shared_ptr<File>(new File(path, options));
+  const auto make = open_for_engines(path, mode, options.engine);
+  std::string reason;
+  std::string* first_reason = &reason;  // engines are made by threads later: only the first one says it
+  file->engine_.emplace(
+      [make, first_reason, tokens = options.tokens, throttle = options.throttle]() mutable -> std::unique_ptr<Engine> {
+        auto engine = make(std::exchange(first_reason, nullptr));
+        if (tokens == nullptr) return engine;
+        return std::make_unique<ThrottledEngine>(std::move(engine), tokens->for_this_process(), throttle);
+      });
+  file->engine_reason_ = reason;
+  return file;
+}
+
+std::shared_ptr<File> File::open_folder(const std::string& path, const FileOptions& options) {
+  auto folder = std::shared_ptr<File>(new File(path, options));
+  if (is_of_one_file(options.engine.engine)) {
+    folder->engine_reason_ = options.engine.engine + " moves bytes of one file; chunks are read and written by threads";
+  }
+  return folder;
+}
 
 std::string File::engine_name() { return engine_ ? engine_->lease()->name() : "chunks"; }
 

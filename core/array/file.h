@@ -1,28 +1,44 @@
-// An open file, for any number of arrays and threads.
+// An open file, or folder of chunks, for any number of arrays and threads: what moves its bytes, and in whose turn.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "array/shared_engine.h"
+#include "store/engine.h"
+#include "store/stream.h"
+#include "throttle/throttled_engine.h"
 
 namespace swath {
 
+struct FileOptions {
+  EngineOptions engine;
+  std::shared_ptr<Tokens> tokens;  // of the target that the file lies on; null: nothing takes turns
+  ThrottleOptions throttle;        // how many streams it serves at a time
+};
+
 class File {
  public:
-  // `make`: an engine of the open file `path` (store/engine.h, open_for_engines).
+  // Throws Error{kStore} where the system refuses.
+  static std::shared_ptr<File> open(const std::string& path, OpenMode mode, const FileOptions& options = {});
+  // Whose files are chunks.
+  static std::shared_ptr<File> open_folder(const std::string& path, const FileOptions& options = {});
+  // `make`: an engine of the open file `path`.
   File(std::string path, SharedEngine::Make make);
-  // A folder whose files are chunks.
-  explicit File(std::string folder) : path_(std::move(folder)) {}
 
   const std::string& path() const { return path_; }
-  // Of what moves the bytes: "posix", "chunks", …
+  // What moves the bytes: "posix", "chunks", …; and why it is another than the one asked for, else empty.
   std::string engine_name();
+  const std::string& engine_reason() const { return engine_reason_; }
   // Throws Error{kInternal} for a folder.
   SharedEngine& engine();
+  // How files of chunks are opened, and what moves their bytes: threads, each in its own turns.
+  const EngineOptions& chunk_engine() const { return chunk_engine_; }
+  const MakeStream& chunk_streams() const { return chunk_streams_; }
 
   int64_t size() { return engine().lease()->size(); }
   // Bytes as they are, of this rank alone. Of what lies beyond the end none are read: how many were.
@@ -34,8 +50,13 @@ class File {
   void sync();
 
  private:
+  File(std::string path, const FileOptions& options);
+
   std::string path_;
+  std::string engine_reason_;
   std::optional<SharedEngine> engine_;
+  EngineOptions chunk_engine_{.engine = "posix"};
+  MakeStream chunk_streams_;
 };
 
 }  // namespace swath

@@ -18,12 +18,13 @@ Request request_of(const Operation& operation, const PlanInputs& inputs) {
   apply(operation.tuning(), request.tuning, request.asked_tuning);
   request.messages = inputs.messages;
   request.profile = inputs.profile;
-  request.cached = inputs.conditions.cached_part().value_or(0);
+  request.cached = inputs.conditions.cached_part();
   request.memory_block_bytes = inputs.conditions.memory.block_bytes;
   request.memory_span_bytes = inputs.conditions.memory.span_bytes;
   request.ranks_of_node = inputs.ranks_of_node;
   request.synced = operation.direction() == Direction::kWrite && inputs.will_sync;
-  request.shows_cache = inputs.conditions.shows_cache;
+  request.capabilities = inputs.capabilities;
+  request.capabilities.shows_cache = inputs.conditions.shows_cache;
   return request;
 }
 

@@ -15,6 +15,8 @@
 #include "chunks/coded_array.h"
 #include "chunks/workers.h"
 #include "plan/request.h"
+#include "store/engine.h"
+#include "store/stream.h"
 
 namespace swath {
 
@@ -28,6 +30,11 @@ struct ChunkOptions {
   int64_t buffer_bytes_max = int64_t{256} << 20;  // of all workers; one works in any case
   int ranks_of_node = 1;                          // with whom the cores are shared
   std::atomic<int64_t>* bytes_done = nullptr;     // for whoever watches
+  EngineOptions engine = {.engine = "posix"};     // how files are opened, and what moves their bytes
+  MakeStream make_stream;                         // each worker is one; empty: streams that wait for nobody
+
+  // How many may work, each with so many bytes.
+  WorkerLimits workers(int64_t worker_bytes) const;
 };
 
 // Reads the elements of the parts. Chunks that are not stored have the fill value. Throws Error{kFormat} naming chunk,

@@ -77,7 +77,6 @@ class ReadAhead {
     return next_++;
   }
   void keep(int64_t task, StoredChunk stored) {
-    will_need(stored);
     const std::lock_guard lock(mutex_);
     if (task >= begun_) found_.emplace(task, std::move(stored));  // else another worker was faster
   }
@@ -95,10 +94,10 @@ class ReadAhead {
 
 class ChunkRead {
  public:
-  ChunkRead(const CodedArray& array, const ChunkMemory& memory)
+  ChunkRead(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options)
       : array_(array),
         memory_(memory),
-        stored_(array),
+        stored_(array, options.engine, options.make_stream),
         touched_(array, memory.parts),
         ahead_(tasks(), array.chunk_bytes()) {
     for (const Part& part : memory.parts) local_bytes_ += part.count() * array.element_bytes;
@@ -113,6 +112,7 @@ class ChunkRead {
     }
   }
 
+  const StoredChunks& stored() const { return stored_; }
   int64_t tasks() const { return static_cast<int64_t>(touched_.chunks().size()); }
 
   int64_t read_one(int64_t task, Worker& worker) {
@@ -145,11 +145,13 @@ class ChunkRead {
   void look_ahead(int64_t task, const std::optional<StoredChunk>& stored, Worker& worker) {
     bool has_told = false;
     while (const std::optional<int64_t> next = ahead_.next(task)) {
-      if (!has_told && stored.has_value()) will_need(*stored);  // before those that can wait
+      if (!has_told && stored.has_value()) stored_.will_need(*stored, worker);  // before those that can wait
       has_told = true;
       try {
         auto found = find(*next, worker);
-        if (found.has_value()) ahead_.keep(*next, std::move(*found));
+        if (!found.has_value()) continue;
+        stored_.will_need(*found, worker);
+        ahead_.keep(*next, std::move(*found));
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::kInterrupted) throw;
         return;  // whose turn it is will find it again, and say so
@@ -197,19 +199,19 @@ class ChunkRead {
               Worker& worker) const {
     if (regions.bytes() == array_.chunk_bytes() && is_one_piece(regions)) {
       std::byte* target = address + regions.memory_of(0);
-      read_and_decode(array_, chunk.chunk, stored, {target, static_cast<size_t>(regions.bytes())}, worker);
+      stored_.read_and_decode(chunk.chunk, stored, {target, static_cast<size_t>(regions.bytes())}, worker);
       return;
     }
     const auto decoded = decoded_room(worker);
-    read_and_decode(array_, chunk.chunk, stored, decoded, worker,
-                    ByteRange{.begin = regions.begin_offset(), .end = regions.end_offset()});
+    stored_.read_and_decode(chunk.chunk, stored, decoded, worker,
+                            ByteRange{.begin = regions.begin_offset(), .end = regions.end_offset()});
     place(regions, decoded, 0, address);
   }
 
   int64_t decode_for_several(const TouchedChunk& chunk, const StoredChunk& stored, const Panel& panel,
                              Worker& worker) const {
     const auto decoded = decoded_room(worker);
-    read_and_decode(array_, chunk.chunk, stored, decoded, worker);
+    stored_.read_and_decode(chunk.chunk, stored, decoded, worker);
     int64_t bytes = 0;
     for (const size_t part : touched_.parts(chunk)) {
       const Regions regions = regions_in(panel, memory_.parts[part], array_.element_bytes);
@@ -223,12 +225,12 @@ class ChunkRead {
   void read_plain(const TouchedChunk& chunk, const StoredChunk& stored, const Regions& regions, std::byte* address,
                   Worker& worker) {
     if (stored.bytes != array_.chunk_bytes()) {
-      read_and_decode(array_, chunk.chunk, stored, decoded_room(worker), worker);  // says what is wrong
+      stored_.read_and_decode(chunk.chunk, stored, decoded_room(worker), worker);  // says what is wrong
     }
     const int64_t begin = regions.begin_offset();
     const auto bytes = static_cast<size_t>(regions.end_offset() - begin);
     if (is_one_piece(regions)) {
-      read_stored(*stored.file, stored.offset + begin, {address + regions.memory_of(0), bytes}, worker);
+      stored_.read(*stored.file, stored.offset + begin, {address + regions.memory_of(0), bytes}, worker);
       return;
     }
     const int64_t rest = read_from_cache(stored, regions, address, worker);
@@ -236,7 +238,7 @@ class ChunkRead {
     const int64_t rest_begin = regions.offset_of(rest);
     if (2 * (regions.end_offset() - rest_begin) >= array_.chunk_bytes()) picks_from_device_ = true;
     const auto window = decoded_room(worker).first(static_cast<size_t>(regions.end_offset() - rest_begin));
-    read_stored(*stored.file, stored.offset + rest_begin, window, worker);
+    stored_.read(*stored.file, stored.offset + rest_begin, window, worker);
     place(regions, rest, regions.count(), window, rest_begin, address);
   }
 
@@ -252,7 +254,7 @@ class ChunkRead {
       const int64_t last = std::clamp(regions.elements_before(begin + kWindowBytes), position + 1, group_end);
       const int64_t end = regions.offset_of(last - 1) + regions.element_bytes();
       const auto window = room.first(static_cast<size_t>(end - begin));
-      if (!read_cached(*stored.file, stored.offset + begin, window, worker)) break;
+      if (!stored_.read_cached(*stored.file, stored.offset + begin, window, worker)) break;
       place(regions, position, last, window, begin, address);
       position = last;
     }
@@ -285,11 +287,12 @@ class ChunkRead {
 }  // namespace
 
 Counters read_chunks(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options) {
-  ChunkRead read(array, memory);
+  ChunkRead read(array, memory, options);
   const int64_t decoded = array.chunk_bytes();
   const int64_t coded = array.codecs.is_plain() ? 0 : array.codecs.stored_bytes_max(decoded);
   const int64_t between = array.codecs.codecs().size() > 1 ? 2 * coded : 0;
-  const WorkerLimits limits = worker_limits(decoded + coded + between, options.buffer_bytes_max, options.ranks_of_node);
+  const WorkerLimits limits = options.workers(decoded + coded + between);
+  const auto beside = read.tasks() > 1 ? read.stored().stream_beside(limits) : nullptr;
   return run_tasks(
       read.tasks(), limits, [&](int64_t task, Worker& worker) { return read.read_one(task, worker); },
       options.bytes_done);

@@ -1,6 +1,5 @@
-// Where the stored bytes of chunks are, and reading them: the one place in this folder that reads files.
-//
-// A stream token (core/throttle) would be taken in `read_stored` and given back before decoding.
+// Where the stored bytes of chunks are, and reading them. A stream that takes turns gives its token back before what
+// was read is decoded.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "chunks/coded_array.h"
 #include "chunks/workers.h"
+#include "store/folder_store.h"
 
 namespace swath {
 
-// A file open for reading, and its length.
-struct StoredFile {
-  Descriptor descriptor;
-  std::string path;
-  int64_t bytes = 0;
-};
-
 // A shard's file with its index.
 struct ShardFile {
-  StoredFile file;
+  std::shared_ptr<const StoredFile> file;
   std::vector<uint64_t> index;  // offset and bytes of each chunk, both kAbsent where it is not stored
 };
 
@@ -41,38 +33,41 @@ struct StoredChunk {
 // where an index or a size cannot be true.
 class StoredChunks {
  public:
-  explicit StoredChunks(const CodedArray& array);
+  StoredChunks(const CodedArray& array, const EngineOptions& options, MakeStream make_stream);
+
+  // The folder that the array's files are in; only where there is one.
+  const FolderStore& folder() const { return *folder_; }
+  // Who moves the bytes that this worker reads and writes.
+  Stream& stream_of(Worker& worker) const;
+  // To be kept while several workers may come: the first one is then not served as a stream that is alone, without a
+  // token.
+  std::unique_ptr<Stream> stream_beside(const WorkerLimits& limits) const;
 
   // Where a chunk is stored; nothing where it is not. `shard`: of the chunk's unit, null without shards.
   std::optional<StoredChunk> find(int64_t chunk, const std::shared_ptr<const ShardFile>& shard) const;
   // The shard of a unit with its index; null where there is none.
   std::shared_ptr<const ShardFile> open_shard(int64_t unit, Worker& worker) const;
 
- private:
-  std::shared_ptr<StoredFile> open_unit(int64_t unit) const;
+  // Asks the device for a chunk that will be read, all of it, and waits for nothing. A hint.
+  void will_need(const StoredChunk& stored, Worker& worker) const;
+  // Fills `room` from `offset` of the file on. Throws Error{kFormat} where the file ends before.
+  void read(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker) const;
+  // The same without waiting for the device: false where the page cache has not all of it. `room` is then anything.
+  bool read_cached(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker) const;
+  // The decoded bytes of a stored chunk, in `decoded`; of them those `wanted` (CodecChain::decode). Throws
+  // Error{kFormat} naming chunk, file, offset and what is wrong.
+  void read_and_decode(int64_t chunk, const StoredChunk& stored, std::span<std::byte> decoded, Worker& worker,
+                       std::optional<ByteRange> wanted = std::nullopt) const;
 
+ private:
   const CodedArray& array_;
-  Descriptor folder_;
+  const MakeStream make_stream_;
+  std::optional<FolderStore> folder_;
   std::shared_ptr<const StoredFile> only_file_;  // of a table
 };
 
-// Tells the kernel that it will be read, all of it: what is not in the page cache is asked of the device at once, and
-// nobody waits. A hint: where it fails, reading tells why.
-void will_need(const StoredChunk& stored);
-
-// Fills `room` from `offset` of the chunk's file on. Throws Error{kFormat} where the file ends before.
-void read_stored(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker);
-
 // Where memory ran out for a chunk. Says how much it takes: Error{kStore}.
 [[noreturn]] void fail_memory(const CodedArray& array, int64_t chunk);
-
-// The same without waiting for the device: false where the page cache has not all of it. `room` is then anything.
-bool read_cached(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker);
-
-// The decoded bytes of a stored chunk, in `decoded`; of them those `wanted` (CodecChain::decode). Throws Error{kFormat}
-// naming chunk, file, offset and what is wrong.
-void read_and_decode(const CodedArray& array, int64_t chunk, const StoredChunk& stored, std::span<std::byte> decoded,
-                     Worker& worker, std::optional<ByteRange> wanted = std::nullopt);
 
 // `count` times one element.
 void fill_with(std::span<std::byte> room, std::span<const std::byte> element);

@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "base/counters.h"
 #include "chunks/codec.h"
+#include "store/stream.h"
 
 namespace swath {
 
@@ -16,7 +18,8 @@ struct Worker {
   Buffer decoded;
   CodecWorkspace codecs;
   Counters counters;
-  double slept_seconds = 0;  // in reads that waited for the device
+  std::unique_ptr<Stream> stream;  // made when it moves bytes first (StoredChunks::stream_of)
+  double slept_seconds = 0;        // in reads that waited for the device
 
   int64_t buffer_bytes() const { return stored.capacity() + decoded.capacity() + codecs.capacity(); }
 };

@@ -1,19 +1,14 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <new>
 
 #include "base/error.h"
 #include "base/math.h"
 #include "chunks/chunks.h"
-#include "chunks/new_file.h"
 #include "chunks/stored_chunks.h"
 #include "chunks/touched.h"
 #include "layout/copy.h"
-#include "store/open_file.h"
+#include "store/new_file.h"
 
 namespace swath {
 namespace {
@@ -39,13 +34,15 @@ int64_t elements_in(const Panel& box, std::span<const Part> parts) {
 
 class ChunkWrite {
  public:
-  ChunkWrite(const CodedArray& array, const ChunkMemory& memory, std::span<const int64_t> units)
-      : array_(array), memory_(memory), units_(units), stored_(array), touched_(array, memory.parts) {
-    folder_ = Descriptor(::open(array.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder_.is_open()) {
-      throw Error(ErrorKind::kStore, "open " + array.path + ": " + system_message(errno), errno);
-    }
-  }
+  ChunkWrite(const CodedArray& array, const ChunkMemory& memory, std::span<const int64_t> units,
+             const ChunkOptions& options)
+      : array_(array),
+        memory_(memory),
+        units_(units),
+        stored_(array, options.engine, options.make_stream),
+        touched_(array, memory.parts) {}
+
+  const StoredChunks& stored() const { return stored_; }
 
   int64_t write_one(int64_t task, Worker& worker) {
     const int64_t unit = units_[static_cast<size_t>(task)];
@@ -59,7 +56,7 @@ class ChunkWrite {
 
  private:
   int64_t write_unit(int64_t unit, std::span<const TouchedChunk> chunks, Worker& worker) {
-    NewFile file(folder_.get(), array_.path, array_.file_name(unit), worker.counters);
+    NewFile file(stored_.folder(), array_.file_name(unit), stored_.stream_of(worker), worker.counters);
     int64_t bytes = 0;
     if (array_.shards() == nullptr) {
       for (const TouchedChunk& chunk : chunks) file.append(encoded(chunk, nullptr, worker, &bytes));
@@ -110,7 +107,7 @@ class ChunkWrite {
     std::optional<StoredChunk> old;
     if (keeps_elements) old = stored_.find(chunk, shard);
     if (old.has_value()) {
-      read_and_decode(array_, chunk, *old, decoded, worker);
+      stored_.read_and_decode(chunk, *old, decoded, worker);
     } else {
       fill_with(decoded, array_.fill);
     }
@@ -133,7 +130,7 @@ class ChunkWrite {
         touched = touched.subspan(1);
       } else if (const auto kept = stored_.find(chunks[entry], old); kept.has_value()) {
         const auto stored = worker.stored.at_least(kept->bytes);
-        read_stored(*kept->file, kept->offset, stored, worker);
+        stored_.read(*kept->file, kept->offset, stored, worker);
         file.append(stored);
       } else {
         continue;
@@ -153,7 +150,6 @@ class ChunkWrite {
   const std::span<const int64_t> units_;
   const StoredChunks stored_;
   const TouchedChunks touched_;
-  Descriptor folder_;
 };
 
 }  // namespace
@@ -189,12 +185,13 @@ Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::s
     throw Error(ErrorKind::kInternal, "chunks of a table are written by the format's own library");
   }
   if (units.empty()) return {};
-  ChunkWrite write(array, memory, units);
+  ChunkWrite write(array, memory, units, options);
   const int64_t decoded = array.chunk_bytes();
   const int64_t coded = array.codecs.stored_bytes_max(decoded);
   const int64_t gathered = 2 * std::min(NewFile::kGatheredBytes, multiply_or_max(coded, array.chunks_of_unit()));
-  WorkerLimits limits = worker_limits(decoded + 3 * coded + gathered, options.buffer_bytes_max, options.ranks_of_node);
+  WorkerLimits limits = options.workers(decoded + 3 * coded + gathered);
   limits.most = limits.first;  // writes end in the page cache: they compute, and do not wait
+  const auto beside = units.size() > 1 ? write.stored().stream_beside(limits) : nullptr;
   return run_tasks(
       static_cast<int64_t>(units.size()), limits,
       [&](int64_t task, Worker& worker) { return write.write_one(task, worker); }, options.bytes_done);

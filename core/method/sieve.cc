@@ -13,7 +13,7 @@ void write_sieved(Engine& engine, const Window& window, bool has_holes, std::byt
                   const std::function<void(std::byte*)>& fill_in, Counters& counters) {
   const Transfer whole{window.begin, buffer, window.bytes()};
   const auto lock = engine.lock(window.begin, window.end);
-  ++counters.locks;
+  counters.locks += lock != nullptr;
   if (has_holes) engine.transfer(Direction::kRead, {&whole, 1}, counters);
   fill_in(buffer);
   engine.transfer(Direction::kWrite, {&whole, 1}, counters);

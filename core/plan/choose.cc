@@ -42,7 +42,7 @@ std::vector<Tuning> two_phase_sizes(const Request& request, bool has_holes) {
   using Variant = void (*)(Tuning&);
   std::vector<Variant> windows{[](Tuning&) {}};
   // A cold window is read by another thread, and waited for: a small one is not worth being handed over.
-  if (request.cached >= 0.5 || request.direction == Direction::kWrite) {
+  if (request.cached_or_none() >= 0.5 || request.direction == Direction::kWrite) {
     windows.push_back([](Tuning& t) { t.window_bytes = 128 * kKiB; });
   }
   windows.push_back([](Tuning& t) { t.window_bytes = 2048 * kKiB; });

@@ -26,6 +26,7 @@ Request in_c_order(const Shape& shape, Decomposition decomposition, Direction di
   for (size_t d = 0; d < shape.size(); ++d) order.push_back(static_cast<int>(d));
   Request request;
   request.direction = direction;
+  request.cached = 1;
   request.layout = std::make_shared<Layout>(Layout::ordered(shape, 8, 0, order));
   request.decomposition = std::move(decomposition);
   return request;
@@ -197,7 +198,7 @@ TEST(Choice, WhatThePageCacheShowsIsPickedFromThere) {
   Request request = ncio(1 << 20, 1, 0, 2);
   ASSERT_EQ(make_plan(request).method, Method::kTwoPhase);
   const double copied = seconds_of(request, Method::kSieve);
-  request.shows_cache = true;
+  request.capabilities.shows_cache = true;
   const Plan plan = make_plan(request);
   EXPECT_EQ(plan.method, Method::kSieve);
   EXPECT_TRUE(plan.price().looks);
@@ -205,14 +206,14 @@ TEST(Choice, WhatThePageCacheShowsIsPickedFromThere) {
   // Of sparse elements only their lines are touched.
   Request sparse = ncio(1 << 16, 1, 511, 2);
   const double of_windows = seconds_of(sparse, Method::kSieve);
-  sparse.shows_cache = true;
+  sparse.capabilities.shows_cache = true;
   EXPECT_LT(seconds_of(sparse, Method::kSieve), of_windows / 5);
 }
 
 TEST(Choice, OfAPageThatIsLookedAtInPartMoreIsPaidThanItsLines) {
   Profile profile = default_profile();
   const auto more_for_a_page = [&](Request request) {
-    request.shows_cache = true;
+    request.capabilities.shows_cache = true;
     profile.look_page_seconds = 0;
     request.profile = std::make_shared<Profile>(profile);
     const double before = seconds_of(request, Method::kSieve);
@@ -229,7 +230,7 @@ TEST(Choice, OfAPageThatIsLookedAtInPartMoreIsPaidThanItsLines) {
 TEST(Choice, LongRunsOfThePageCacheAreCopiedByWhomeverIsFaster) {
   Request request = in_c_order({1 << 24}, of_all(Distribution({{Kind::kBlock, 0}}, {2}), {1 << 24}, 2));
   EXPECT_EQ(make_plan(request).method, Method::kDirect);
-  request.shows_cache = true;
+  request.capabilities.shows_cache = true;
   EXPECT_EQ(make_plan(request).method, Method::kDirect) << "by stated defaults nobody knows";
   Profile profile = default_profile();
   profile.source = "measured";
@@ -247,7 +248,7 @@ TEST(Choice, LongRunsOfThePageCacheAreCopiedByWhomeverIsFaster) {
 TEST(Choice, WhatIsNotInThePageCacheOrShortOrWrittenIsCopied) {
   const auto is_as_dear = [](Request request) {
     const double before = seconds_of(request, Method::kSieve);
-    request.shows_cache = true;
+    request.capabilities.shows_cache = true;
     return seconds_of(request, Method::kSieve) == before;
   };
   Request cold = ncio(1 << 20, 1, 0, 2);
@@ -256,6 +257,66 @@ TEST(Choice, WhatIsNotInThePageCacheOrShortOrWrittenIsCopied) {
   EXPECT_TRUE(is_as_dear(cold));
   EXPECT_TRUE(is_as_dear(ncio(1 << 10, 1, 0, 2)));
   EXPECT_TRUE(is_as_dear(ncio(1 << 20, 1, 0, 2, Direction::kWrite)));
+}
+
+// ---- What the store can do ------------------------------------------------------------------------------------------
+
+constexpr Method kEachMethod[] = {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
+
+TEST(Choice, WhatIsNotKnownToBeCachedIsPricedAsTheDevice) {
+  for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+    const Request cold = on_a_disk(ncio(4096, 4, 60, 2, direction));
+    Request unknown = cold;
+    unknown.cached = std::nullopt;
+    unknown.capabilities.shows_cache = true;
+    for (const Method method : kEachMethod) EXPECT_EQ(seconds_of(unknown, method), seconds_of(cold, method));
+    EXPECT_EQ(make_plan(unknown).method, make_plan(cold).method);
+    EXPECT_FALSE(make_plan(unknown).price().looks);
+    EXPECT_EQ(make_plan(unknown).price().place, make_plan(cold).price().place);
+  }
+}
+
+TEST(Choice, AStoreThatNeedsNoLockForHolesHasNoneCountedOrPaidFor) {
+  Request request = ncio(4096, 4, 60, 2, Direction::kWrite);
+  Request unlocked = request;
+  unlocked.capabilities.lock_for_holes = false;
+  for (const Method method : {Method::kSieve, Method::kTwoPhase}) {
+    const Plan locks = make_plan(request);
+    const Plan locks_none = make_plan(unlocked);
+    EXPECT_GT(locks.cost(method, 0).locks, 0);
+    EXPECT_EQ(locks_none.cost(method, 0).locks, 0);
+    EXPECT_EQ(locks_none.cost(method, 0).buffer_bytes, locks.cost(method, 0).buffer_bytes);
+    EXPECT_LT(seconds_of(unlocked, method), seconds_of(request, method));
+  }
+}
+
+TEST(Choice, AListHasNoMoreRangesThanTheStoreTakes) {
+  Request request = ncio(4096, 4, 60, 2, Direction::kWrite);
+  request.capabilities.read_ranges_max = 1000;
+  request.capabilities.write_ranges_max = 64;
+  EXPECT_EQ(make_plan(request).request.tuning.list_pieces, 64);
+  request.direction = Direction::kRead;
+  EXPECT_EQ(make_plan(request).request.tuning.list_pieces, 1000);
+  request.tuning.list_pieces = 3;
+  EXPECT_EQ(make_plan(request).request.tuning.list_pieces, 3);
+}
+
+TEST(Choice, RequestsToAFarStoreWaitOnceForEachOrOnceForABatch) {
+  const int64_t runs = 4096;
+  Request near = ncio(runs, 4, 60, 1);
+  Request far = near;
+  far.capabilities.round_trip_seconds = 1e-3;
+  const auto more = [&](Method method) { return seconds_of(far, method) - seconds_of(near, method); };
+  EXPECT_NEAR(more(Method::kDirect), static_cast<double>(runs) * 1e-3, 1e-6);
+  EXPECT_NEAR(more(Method::kList), static_cast<double>(runs) / 1024 * 1e-3, 1e-6);
+}
+
+TEST(Choice, WhereAnAnsweredWriteIsDurableASyncHasNothingToWaitFor) {
+  Request request = ncio(4096, 512, 16, 2, Direction::kWrite);
+  request.synced = true;
+  EXPECT_GT(make_plan(request).price().sync, 0);
+  request.capabilities.durable_when_answered = true;
+  EXPECT_EQ(make_plan(request).price().sync, 0);
 }
 
 TEST(Choice, FlipsWithWhatWasLearned) {

@@ -162,7 +162,7 @@ Work list_work(const Request& request, const Share& share) {
 // Example: of blocks of 8 bytes at multiples of 136 a line each is touched, 64 bytes, and every page.
 void set_looks(Work& work, const Request& request, const WindowSample& sample) {
   constexpr double kPagesMappedTogether = 16;  // around a page that is touched, by the kernel
-  work.looks = request.direction == Direction::kRead && request.shows_cache &&
+  work.looks = request.direction == Direction::kRead && request.capabilities.shows_cache &&
                work.window_bytes >= as_double(request.tuning.look_bytes_min);
   work.looked_bytes = std::min(sample.bytes, sample.useful + sample.runs * (kLineBytes - 8));
   work.looked_pages = std::min(sample.bytes / kPageBytes, sample.runs * kPagesMappedTogether);
@@ -186,7 +186,7 @@ Work sieve_work(const Request& request, const Access& access, const Share& share
   work.is_behind = sample.with_holes == 0 && work.window_bytes >= kBehindBytesMin;
   work.read_requests = sample.with_holes;
   work.read_bytes = sample.bytes * sample.with_holes / std::max(sample.windows, 1.0);
-  work.locks = sample.windows;
+  work.locks = request.capabilities.lock_for_holes ? sample.windows : 0;
   return work;
 }
 
@@ -215,7 +215,7 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
     if (request.direction == Direction::kWrite && sample.with_holes > 0) {
       work.read_requests = sample.with_holes;
       work.read_bytes = sample.bytes * sample.with_holes / windows;
-      work.locks = sample.with_holes;
+      work.locks = request.capabilities.lock_for_holes ? sample.with_holes : 0;
       work.packed_bytes += sample.useful;  // into the window as it was in the file
       work.packed_block = share.run_bytes;
     }
@@ -320,6 +320,12 @@ double write_seconds(const Medium& cache, const Work& work, double turns) {
          slowdown_of(cache.write_slowdown, work.transfers_at_once, 1, turns);
 }
 
+// Requests that are in flight together wait together: as often as there are batches.
+double round_trips(const Work& work) {
+  const double requests = work.read_requests + work.write_requests;
+  return work.batched ? std::min(requests, std::max(work.visits, 1.0)) : requests;
+}
+
 // What a sync waits for after an operation of so many seconds: the device has used them where it could begin.
 double sync_after(const Profile& profile, const Work& work, double seconds) {
   const double device = work.dirty_bytes * profile.sync_byte_seconds;
@@ -374,7 +380,7 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   const Profile& profile = request.profile ? *request.profile : default_profile();
   const int ranks = request.decomposition.ranks();
   const double node = request.ranks_of_node > 0 ? request.ranks_of_node : std::min<double>(ranks, profile.cores);
-  const double uncached = profile.device.known() ? 1 - request.cached : 0;
+  const double uncached = profile.device.known() ? 1 - request.cached_or_none() : 0;
   const bool reading = request.direction == Direction::kRead;
   const bool is_late = request.synced && !reading;
   // Ranks that share a core take turns on it, whatever they do but wait.
@@ -388,7 +394,8 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   // Written bytes stay in the page cache until they are synced.
   const double write = write_seconds(profile.cache, work, turns);
   const double piece = reading ? profile.read_piece_seconds : profile.write_piece_seconds;
-  price.transfer = read + write + (work.locks * profile.lock_seconds + work.pieces * piece) * turns;
+  price.transfer = read + write + (work.locks * profile.lock_seconds + work.pieces * piece) * turns +
+                   round_trips(work) * request.capabilities.round_trip_seconds;
 
   const double slowdown = slowdown_of(profile.copy_slowdown, node, memory_part(profile, work), turns);
   const auto copy = [&](const Curve& curve, double bytes, double block) {
@@ -431,9 +438,10 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   const Scale scale = scale_of(std::max(work.share_span, work.memory_bytes));
   // Looking at runs of the file that are wanted whole is another way of copying what `direct` copies.
   const bool copies_whole = method == Method::kSieve && price.looks && work.copied_bytes >= work.read_bytes;
-  price.place = correction_place(copies_whole ? Method::kDirect : method, request.direction, request.cached, scale);
+  price.place =
+      correction_place(copies_whole ? Method::kDirect : method, request.direction, request.cached_or_none(), scale);
   price.correction = profile.corrections.factor(price.place);
-  if (is_late) price.sync = sync_after(profile, work, price.seconds());
+  if (is_late && !request.capabilities.durable_when_answered) price.sync = sync_after(profile, work, price.seconds());
   return price;
 }
 

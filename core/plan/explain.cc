@@ -67,12 +67,14 @@ Row io_counts_row(const std::string& name, const IoCounts& cost, const std::stri
           memory};
 }
 
-// "stated defaults; 100 % in the page cache".
+// "stated defaults; 100 % in the page cache", "...; not known what is in the page cache".
 std::string price_basis(const Request& request) {
   const Profile& profile = request.profile ? *request.profile : default_profile();
-  const auto percent = std::lround(request.cached * 100);
-  std::string text = profile.source + "; " + std::to_string(percent) + " % in the page cache";
-  if (percent < 100 && !profile.device.known()) text += ", and the device was not measured: priced as cached";
+  const auto percent = std::lround(request.cached_or_none() * 100);
+  std::string text = profile.source + "; ";
+  text += request.cached ? std::to_string(percent) + " % in the page cache" : "not known what is in the page cache";
+  if (percent < 100 && !profile.device.known()) return text + ", and the device was not measured: priced as cached";
+  if (!request.cached) text += ": priced as if nothing were";
   return text;
 }
 

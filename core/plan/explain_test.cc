@@ -12,6 +12,7 @@ Plan plan_of(Decomposition decomposition, Direction direction = Direction::kRead
   Request request;
   request.direction = direction;
   request.synced = synced;
+  request.cached = 1;
   request.layout = std::make_shared<Layout>(Layout::ordered({4, 60}, 8, 128, {0, 1}));
   request.decomposition = std::move(decomposition);
   return make_plan(std::move(request));
@@ -82,6 +83,21 @@ TEST(Explain, ASyncThatWillFollowHasAColumn) {
   const std::string text = explain(plan_of(columns(2), Direction::kWrite, true), "a.raw");
   EXPECT_NE(text.find("  a sync then\n"), std::string::npos) << text;
   EXPECT_NE(text.find(" of a sync; next "), std::string::npos) << text;
+}
+
+TEST(Explain, SaysWhereItIsNotKnownWhatIsCached) {
+  Request request = plan_of(columns(2)).request;
+  request.cached = std::nullopt;
+  const auto priced_from = [&](const std::string& words) {
+    const std::string text = explain(make_plan(request), "a.raw");
+    return text.find("\n  priced from   stated defaults; not known what is in the page cache" + words + "\n") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(priced_from(": priced as if nothing were"));
+  Profile profile = default_profile();
+  profile.device = {};
+  request.profile = std::make_shared<Profile>(profile);
+  EXPECT_TRUE(priced_from(", and the device was not measured: priced as cached"));
 }
 
 TEST(Explain, MarksEstimates) {

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <climits>
 #include <cmath>
 
 #include "base/math.h"
 #include "plan/kinds.h"
 #include "plan/steps.h"
-#include "store/request.h"
+#include "store/batch.h"
 
 namespace swath {
 namespace {
@@ -101,7 +100,7 @@ void add_window(IoCounts& cost, const Request& request, const Access& together, 
     case WindowTransfer::kSieve:
       add_requests(cost, Direction::kRead, 1, window.bytes());
       add_requests(cost, Direction::kWrite, 1, window.bytes());
-      ++cost.locks;
+      cost.locks += request.capabilities.lock_for_holes;
       break;
   }
 }
@@ -135,7 +134,8 @@ IoCounts count_aggregating(const Request& request, const FileDomains& domains, s
   cost += counts_of_windows(
       together, domain.begin, domain.end, request.tuning.window_bytes, counted_max,
       [&](IoCounts& windows, const Window& window) { add_window(windows, request, together, window); });
-  if (cost.locks > 0) cost.buffer_bytes += capacity;  // what a sieved window held before
+  const bool sieves = request.direction == Direction::kWrite && cost.read_requests > 0;
+  if (sieves) cost.buffer_bytes += capacity;  // what a window held before
   return cost;
 }
 
@@ -272,7 +272,7 @@ IoCounts count_list(const Request& request, const Access& access, int64_t counte
   int64_t requests = runs;
   // A run is not divided between batches unless it must be. Runs of neighbouring chunks or boxes may join in one
   // vectored call; a run may be too long, or have more pieces than one call takes.
-  const bool fits = pieces == runs || pieces_of_longest <= std::min<int64_t>(request.tuning.list_pieces, IOV_MAX);
+  const bool fits = pieces == runs || pieces_of_longest <= request.tuning.list_pieces;
   const bool is_runs = slices <= 1 && fits && longest <= request.tuning.request_bytes_max;
   if (!is_runs && pieces <= counted_max) {
     requests = 0;
@@ -295,7 +295,7 @@ IoCounts count_sieve(const Request& request, const Access& access, int64_t count
         if (request.direction == Direction::kRead || holes) add_requests(windows, Direction::kRead, 1, window.bytes());
         if (request.direction == Direction::kRead) return;
         add_requests(windows, Direction::kWrite, 1, window.bytes());
-        ++windows.locks;
+        windows.locks += request.capabilities.lock_for_holes;
       });
   cost.buffer_bytes = window_capacity(access, window_bytes);
   return cost;

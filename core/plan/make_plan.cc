@@ -26,7 +26,8 @@ std::string_view obvious(const Request& request, const Runs& runs) {
   constexpr int64_t kLeavesCachesBytes = int64_t{64} << 20;
   if (runs.bytes == 0) return "there is nothing to move";
   const bool is_measured = request.profile && request.profile->source != default_profile().source;
-  const bool can_look = request.direction == Direction::kRead && request.shows_cache && request.cached == 1;
+  const bool can_look =
+      request.direction == Direction::kRead && request.capabilities.shows_cache && request.cached == 1.0;
   const int ranks_of_node = request.ranks_of_node > 0 ? request.ranks_of_node : request.decomposition.ranks();
   const bool leaves_caches = runs.bytes_max >= kLeavesCachesBytes / ranks_of_node;
   if (is_measured && can_look && leaves_caches) return "";
@@ -61,6 +62,8 @@ Plan make_plan(Request request) {
   Plan plan;
   plan.request = std::move(request);
   Request& asked = plan.request;
+  asked.tuning.list_pieces =
+      std::min(asked.tuning.list_pieces, std::max<int64_t>(asked.capabilities.ranges_max(asked.direction), 1));
   if (asked.direction == Direction::kWrite) asked.decomposition.check_written_once();
   const Access together = access_together(asked);
   plan.runs = asked.decomposition.ranks() == 1 ? runs_of(together) : runs_of(*asked.layout, asked.decomposition);

@@ -256,7 +256,9 @@ TEST(MakePlan, StripesMultiplyTheRequestsByEquationOne) {
 TEST(MakePlan, TenThousandRanksPlan) {
   const Shape shape = {10'000, 10'000};
   const Distribution blocks({{Kind::kBlock, 0}, {Kind::kBlock, 0}}, {100, 100});
-  const Plan plan = make_plan(of_rows(shape, 8, Decomposition::distributed(blocks, select_all(shape), 10'000)));
+  Request request = of_rows(shape, 8, Decomposition::distributed(blocks, select_all(shape), 10'000));
+  request.cached = 1;
+  const Plan plan = make_plan(request);
   EXPECT_EQ(plan.runs.count, 10'000 * 100);
   EXPECT_EQ(plan.runs.bytes_max, 800);
   EXPECT_EQ(plan.runs.bytes, 800'000'000);

@@ -8,7 +8,7 @@
 
 #include "layout/access.h"
 #include "plan/request.h"
-#include "store/engine.h"
+#include "store/batch.h"
 
 namespace swath {
 

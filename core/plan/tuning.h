@@ -13,7 +13,7 @@ struct Tuning {
   int64_t sieve_bytes = int64_t{4} << 20;        // window of independent sieving
   int64_t bounce_bytes = int64_t{512} << 10;     // direct, where memory is not contiguous: stays in a core's cache
   int64_t request_bytes_max = int64_t{1} << 30;  // longer runs are cut: the kernel stops at 2 GiB - 4096
-  int64_t list_pieces = 1024;                    // memory pieces of one list batch (IOV_MAX)
+  int64_t list_pieces = 1024;                    // of one list batch; no more than the store takes
   int64_t window_bytes = int64_t{512} << 10;     // one aggregator's window of one round (docs/performance.md)
   int64_t domain_bytes_min = int64_t{64} << 10;  // no more aggregators than leave each this much
   int64_t runs_bytes_min = int64_t{64} << 10;    // windows whose runs are longer are written run by run, not sieved

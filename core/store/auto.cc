@@ -15,6 +15,12 @@ AutoEngine::AutoEngine(const std::shared_ptr<OpenFile>& file, const EngineOption
 
 std::string AutoEngine::name() const { return name_of(uring_ == nullptr ? "posix" : "posix, uring for cold batches"); }
 
+Capabilities AutoEngine::capabilities() const {
+  Capabilities able = FileEngine::capabilities();
+  able.shows_cache = file_->faults() == nullptr && able.reports_cached;
+  return able;
+}
+
 void AutoEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   if (direction == Direction::kRead && waits_for_device(batch)) {
     if (Engine* engine = uring()) {
@@ -26,7 +32,7 @@ void AutoEngine::transfer(Direction direction, std::span<const Transfer> batch, 
 }
 
 std::unique_ptr<CachedView> AutoEngine::cached_view() {
-  return file_->faults() == nullptr ? std::make_unique<CachedView>(file_) : nullptr;
+  return capabilities().shows_cache ? std::make_unique<CachedView>(file_) : nullptr;
 }
 
 // Asked of three places of the batch only: the kernel's answer costs about as much as a small read.

@@ -15,6 +15,7 @@ class AutoEngine : public FileEngine {
   AutoEngine(const std::shared_ptr<OpenFile>& file, const EngineOptions& options);
 
   std::string name() const override;
+  Capabilities capabilities() const override;
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override { posix_.start(direction, batch); }
   void wait(Counters& counters) override { posix_.wait(counters); }

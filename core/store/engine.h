@@ -15,17 +15,13 @@
 
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/descriptor.h"
 #include "base/direction.h"
+#include "store/batch.h"
 #include "store/cached_view.h"
+#include "store/capabilities.h"
 
 namespace swath {
-
-// One contiguous range of the file and one contiguous piece of memory.
-struct Transfer {
-  int64_t offset;  // bytes from the start of the file
-  std::byte* data;
-  int64_t bytes;
-};
 
 enum class OpenMode { kRead, kReadWrite, kCreateNew };
 
@@ -42,6 +38,8 @@ class Engine {
   // "posix", "uring", "null", "fault(posix)", "modelled disk ssd".
   virtual std::string name() const = 0;
   virtual const std::string& path() const = 0;
+  // What may be asked of it, and what it tells; does not change while it is open.
+  virtual Capabilities capabilities() const { return {}; }
 
   // Carries out the whole batch: on return every byte has been moved, or an Error names path, offset, bytes wanted,
   // bytes got and the reason. Neighbours in the batch whose file ranges abut (a.offset + a.bytes == b.offset) are ONE
@@ -54,15 +52,22 @@ class Engine {
   virtual void start(Direction direction, std::span<const Transfer> batch) = 0;
   virtual void wait(Counters& counters) = 0;
 
-  // Waits until [begin, end) is ours alone among cooperating writers: an open-file-description lock.
+  // Waits until [begin, end) is ours alone among cooperating writers: an open-file-description lock. Null where
+  // capabilities() says that none is needed.
   virtual std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) = 0;
 
   // What part of [offset, offset + bytes) is in the page cache, from 0 to 1, of more than 4 MiB by samples; nothing
-  // where the kernel does not tell (cachestat). What is all there is a copy to read, not a wait.
+  // where that is not known (cachestat). What is all there is a copy to read, not a wait.
   virtual std::optional<double> cached_part(int64_t /*offset*/, int64_t /*bytes*/) const { return std::nullopt; }
   // To look at what is in the page cache without copying it, for one operation; null where every byte that this engine
   // moves is to be seen by somebody (who counts requests, breaks or models them).
   virtual std::unique_ptr<CachedView> cached_view() { return nullptr; }
+
+  // Copies what is in the page cache, without a wait for the device: false where not all of it is there, or where every
+  // byte is to be seen by somebody; memory is then anything.
+  virtual bool read_cached(const Transfer& /*piece*/, Counters& /*counters*/) { return false; }
+  // It will be read: what is not in the page cache may be asked of the device at once. Nobody waits.
+  virtual void will_need(int64_t /*offset*/, int64_t /*bytes*/) {}
 
   // This stream has moved all that it has for now: a throttled engine (throttle/throttled_engine.h) gives back the
   // token that it keeps between transfers. To be called before waiting for other ranks.
@@ -96,6 +101,9 @@ using MakeEngine = std::function<std::unique_ptr<Engine>(std::string* reason)>;
 // Opens `path`, for any number of engines, which may be made and used by several threads: they have the file, its
 // faults and its modelled disk in common. Throws Error{kStore} with the errno where the system refuses.
 MakeEngine open_for_engines(const std::string& path, OpenMode mode, const EngineOptions& options);
+
+// The same of a file that is open already, and is called `path` in errors.
+MakeEngine engines_of(Descriptor file, const std::string& path, OpenMode mode, const EngineOptions& options);
 
 // The same for one engine.
 std::unique_ptr<Engine> open_engine(const std::string& path, OpenMode mode, const EngineOptions& options,

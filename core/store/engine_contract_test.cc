@@ -136,6 +136,7 @@ TEST_P(EngineContract, WhatIsWrittenBehindReachesItsPlaceAndNothingElse) {
     if (as_asked) EXPECT_EQ(counters.write_requests - before, 2 * parts);
   }
   EXPECT_EQ(counters.written_bytes, 4 * std::ssize(written));
+  EXPECT_EQ(counters.token_waits, 0) << "nobody else wants a token";
 }
 
 TEST_P(EngineContract, EmptyBatchesAndEmptyTransfersAreNoRequests) {
@@ -463,6 +464,19 @@ TEST(OpenEngine, UnknownNamesAndOptionsAreRefusedWithWhatIsExpected) {
   EXPECT_EQ(error({.request_bytes_max = 0}).kind(), ErrorKind::kArgument);
   EXPECT_EQ(error({.request_bytes_max = int64_t{1} << 31}).kind(), ErrorKind::kArgument);
   EXPECT_FALSE(std::filesystem::exists(file.path()));
+}
+
+TEST(OpenEngine, EnginesKeepToTheirCapabilities) {
+  EngineTestFile file;
+  file.write(counting_bytes(1));
+  for (const std::string name : {"auto", "posix", "uring", "null", "fault:read@9=EIO", "model:p690-raid5"}) {
+    const auto engine = open_engine(file.path(), OpenMode::kReadWrite, {.engine = name});
+    const Capabilities able = engine->capabilities();
+    EXPECT_EQ(engine->cached_part(0, 1).has_value(), able.reports_cached) << name;
+    EXPECT_EQ(engine->cached_view() != nullptr, able.shows_cache) << name;
+    EXPECT_EQ(engine->lock(0, 1) != nullptr, able.lock_for_holes) << name;
+    EXPECT_EQ(able.ranges_max(Direction::kRead), IOV_MAX) << name;
+  }
 }
 
 TEST(OpenEngine, NamesSayWhatCarriesTheBytes) {

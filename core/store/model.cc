@@ -53,6 +53,12 @@ ModelEngine::~ModelEngine() {
   }
 }
 
+Capabilities ModelEngine::capabilities() const {
+  Capabilities able = FileEngine::capabilities();
+  able.reports_cached = true;
+  return able;
+}
+
 void ModelEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   check_batch(batch);
   carry_out(direction, batch, counters);

@@ -30,10 +30,14 @@ class ModelEngine : public FileEngine {
 
   // "modelled disk p690-raid5".
   std::string name() const override { return "modelled disk " + disk_->parameters().name; }
+  // It tells what is cached whatever the kernel does: nothing.
+  Capabilities capabilities() const override;
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
   // In a simulation only its ranks' threads can wait: the batch is carried out by wait().
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override;
+  bool read_cached(const Transfer& /*piece*/, Counters& /*counters*/) override { return false; }
+  void will_need(int64_t /*offset*/, int64_t /*bytes*/) override {}
   void set_write_behind(bool /*wanted*/) override {}  // a modelled disk takes its own time for every write
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override;
   void resize(int64_t bytes) override;

@@ -18,6 +18,8 @@ class NullEngine : public Engine {
 
   std::string name() const override { return "null"; }
   const std::string& path() const override { return path_; }
+  // It tells nothing of a cache, having none.
+  Capabilities capabilities() const override { return {.lock_for_holes = false, .durable_when_answered = true}; }
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override;

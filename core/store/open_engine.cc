@@ -37,9 +37,10 @@ std::unique_ptr<Faults> faults_of(const std::string& engine) {
   return engine.starts_with("fault:") ? Faults::parse(engine.substr(6)) : nullptr;
 }
 
-}  // namespace
+// How a file is opened, once it is known which faults it has (null: none).
+using OpenIt = std::function<std::shared_ptr<OpenFile>(std::unique_ptr<Faults> faults)>;
 
-MakeEngine open_for_engines(const std::string& path, OpenMode mode, const EngineOptions& options) {
+MakeEngine make_engines(const std::string& path, OpenMode mode, const EngineOptions& options, const OpenIt& open_it) {
   check_options(options);
   std::unique_ptr<Faults> faults = faults_of(options.engine);
   const std::string name = faults != nullptr ? faults->engine() : options.engine;
@@ -53,7 +54,7 @@ MakeEngine open_for_engines(const std::string& path, OpenMode mode, const Engine
   if (name == "null") {
     return [=](std::string*) { return std::make_unique<NullEngine>(path, mode, request_bytes_max); };
   }
-  const auto file = std::make_shared<OpenFile>(path, mode, std::move(faults));
+  const std::shared_ptr<OpenFile> file = open_it(std::move(faults));
   file->set_lock_timeout(options.lock_timeout_seconds);
   if (modelled) {
     if (mode == OpenMode::kCreateNew) forget_what_had_the_place_of(*file, *disk);
@@ -69,6 +70,20 @@ MakeEngine open_for_engines(const std::string& path, OpenMode mode, const Engine
     if (reason != nullptr) *reason = why_other;
     return std::make_unique<PosixEngine>(file, request_bytes_max);
   };
+}
+
+}  // namespace
+
+MakeEngine open_for_engines(const std::string& path, OpenMode mode, const EngineOptions& options) {
+  return make_engines(path, mode, options, [&](std::unique_ptr<Faults> faults) {
+    return std::make_shared<OpenFile>(path, mode, std::move(faults));
+  });
+}
+
+MakeEngine engines_of(Descriptor file, const std::string& path, OpenMode mode, const EngineOptions& options) {
+  return make_engines(path, mode, options, [&](std::unique_ptr<Faults> faults) {
+    return std::make_shared<OpenFile>(std::move(file), path, mode, std::move(faults));
+  });
 }
 
 std::unique_ptr<Engine> open_engine(const std::string& path, OpenMode mode, const EngineOptions& options,

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -194,16 +195,28 @@ class Descriptors {
 
 }  // namespace
 
-OpenFile::OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults)
-    : path_(path), mode_(mode), faults_(std::move(faults)) {
+namespace {
+
+Descriptor open_or_create(const std::string& path, OpenMode mode) {
   constexpr Openable kOpenable = Openable::kRegularFilesAndBlockDevices;
+  int descriptor = -1;
   if (mode == OpenMode::kCreateNew) {
-    const int error = error_of([&] { return descriptor_ = ::open(path.c_str(), flags_of(mode), 0666); });
+    const int error = error_of([&] { return descriptor = ::open(path.c_str(), flags_of(mode), 0666); });
     if (error != 0) fail_store(open_text(path, mode), error);
   } else {
-    descriptor_ = open_existing(AT_FDCWD, path, flags_of(mode), kOpenable);
-    if (descriptor_ < 0) fail_store(open_text(path, mode), -descriptor_, expected_instead(-descriptor_, kOpenable));
+    descriptor = open_existing(AT_FDCWD, path, flags_of(mode), kOpenable);
+    if (descriptor < 0) fail_store(open_text(path, mode), -descriptor, expected_instead(-descriptor, kOpenable));
   }
+  return Descriptor(descriptor);
+}
+
+}  // namespace
+
+OpenFile::OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults)
+    : OpenFile(open_or_create(path, mode), path, mode, std::move(faults)) {}
+
+OpenFile::OpenFile(Descriptor file, std::string path, OpenMode mode, std::unique_ptr<Faults> faults)
+    : path_(std::move(path)), mode_(mode), faults_(std::move(faults)), descriptor_(file.release()) {
   const std::lock_guard guard(Descriptors::all().mutex());
   Descriptors::all().add(descriptor_);
 }
@@ -270,6 +283,16 @@ std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const
   return std::min(1.0, found / touched);
 }
 
+int64_t OpenFile::read_cached(const Transfer& piece) const {
+  const struct iovec whole = {piece.data, static_cast<size_t>(piece.bytes)};
+  return ::preadv2(descriptor(), &whole, 1, piece.offset, RWF_NOWAIT);
+}
+
+// Advice: where it fails, reading tells why.
+void OpenFile::will_need(int64_t offset, int64_t bytes) const {
+  static_cast<void>(posix_fadvise(descriptor(), offset, bytes, POSIX_FADV_WILLNEED));
+}
+
 // Advice: a kernel that does not take it reads on as it likes.
 void OpenFile::set_readahead(bool wanted) const {
   posix_fadvise(descriptor(), 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
@@ -329,6 +352,13 @@ void OpenFile::fail_lock_timeout(int64_t begin, int64_t end, double waited_secon
   fail_store(lock_text(path_, begin, end), ETIMEDOUT,
              " after " + in_seconds(waited_seconds) + " (lock_timeout) of waiting for " +
                  holders_text(descriptor(), begin, end) + "; end that program, or give a longer lock_timeout");
+}
+
+bool FileEngine::read_cached(const Transfer& piece, Counters& counters) {
+  if (file_->faults() != nullptr || file_->read_cached(piece) < piece.bytes) return false;
+  ++counters.read_requests;
+  counters.read_bytes += piece.bytes;
+  return true;
 }
 
 void fail_already_started(const std::string& path) {

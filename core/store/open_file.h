@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/fork.h"
 #include "base/write_behind.h"
 #include "store/engine.h"
@@ -37,6 +39,8 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   // `faults` (may be null) breaks chosen steps. Throws Error{kStore}: what the system refuses, and what has no byte
   // offsets (a directory, pipe or terminal), which would fail later or hang.
   OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults);
+  // Of a file that is open already.
+  OpenFile(Descriptor file, std::string path, OpenMode mode, std::unique_ptr<Faults> faults);
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
@@ -51,6 +55,11 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
 
   int64_t size() const;
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const;
+  // Whether the kernel tells what is cached of this file.
+  bool reports_cached() const { return cached_part(0, 1).has_value(); }
+  // See Engine::read_cached: how many bytes of it there were, or -1.
+  int64_t read_cached(const Transfer& piece) const;
+  void will_need(int64_t offset, int64_t bytes) const;
   void set_readahead(bool wanted) const;
   // Of all engines of this file; see Engine::set_write_behind.
   void set_write_behind(bool wanted) { write_behind_ = wanted; }
@@ -88,10 +97,15 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
 class FileEngine : public Engine {
  public:
   const std::string& path() const override { return file_->path(); }
+  Capabilities capabilities() const override {
+    return {.read_ranges_max = IOV_MAX, .write_ranges_max = IOV_MAX, .reports_cached = file_->reports_cached()};
+  }
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
     return file_->cached_part(offset, bytes);
   }
+  bool read_cached(const Transfer& piece, Counters& counters) override;
+  void will_need(int64_t offset, int64_t bytes) override { file_->will_need(offset, bytes); }
   void set_readahead(bool wanted) override { file_->set_readahead(wanted); }
   void set_write_behind(bool wanted) override { file_->set_write_behind(wanted); }
   int64_t size() const override { return file_->size(); }

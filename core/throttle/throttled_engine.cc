@@ -49,22 +49,42 @@ void Turn::end() {
   grant_.reset();
 }
 
-ThrottledEngine::ThrottledEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Tokens> tokens,
-                                 const ThrottleOptions& options)
-    : engine_(std::move(engine)), tokens_(std::move(tokens)), options_(options), turn_(*tokens_, options_) {
+ThrottledStream::ThrottledStream(std::shared_ptr<Tokens> tokens, const ThrottleOptions& options)
+    : tokens_(std::move(tokens)), options_(options), turn_(*tokens_, options_) {
   tokens_->enter();
 }
 
-ThrottledEngine::~ThrottledEngine() { rest(); }
+std::unique_ptr<Engine> ThrottledStream::carry(std::unique_ptr<Engine> engine) {
+  return std::make_unique<ThrottledEngine>(std::move(engine), *this);
+}
 
-void ThrottledEngine::rest() {
+std::optional<StreamLimit> ThrottledStream::limit_of(Direction direction) const {
+  if (tokens_->streams() < 2) return std::nullopt;
+  return direction == Direction::kRead ? options_.reads : options_.writes;
+}
+
+bool ThrottledStream::may_read_ahead() const {
+  const auto limit = limit_of(Direction::kRead);
+  return !limit || (limit->streams == StreamLimit::adaptive().streams && !was_limited_);
+}
+
+void ThrottledStream::rest() {
   turn_.end();
   if (std::exchange(is_stream_, false)) tokens_->leave();
 }
 
-void ThrottledEngine::go_on() {
+void ThrottledStream::go_on() {
   if (!std::exchange(is_stream_, true)) tokens_->enter();
 }
+
+ThrottledEngine::ThrottledEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Tokens> tokens,
+                                 const ThrottleOptions& options)
+    : own_stream_(std::make_unique<ThrottledStream>(std::move(tokens), options)),
+      stream_(*own_stream_),
+      engine_(std::move(engine)) {}
+
+ThrottledEngine::ThrottledEngine(std::unique_ptr<Engine> engine, ThrottledStream& stream)
+    : stream_(stream), engine_(std::move(engine)) {}
 
 ThrottledEngine::Extent ThrottledEngine::extent_of(std::span<const Transfer> batch) {
   Extent extent;
@@ -75,12 +95,6 @@ ThrottledEngine::Extent ThrottledEngine::extent_of(std::span<const Transfer> bat
     extent.end = std::max(extent.end, transfer.offset + transfer.bytes);
   }
   return extent;
-}
-
-// One stream alone has nobody to take turns with.
-std::optional<StreamLimit> ThrottledEngine::limit_of(Direction direction) const {
-  if (tokens_->streams() < 2) return std::nullopt;
-  return direction == Direction::kRead ? options_.reads : options_.writes;
 }
 
 // The common case of many small reads, told without working anything out: one request further on in what is known to
@@ -95,17 +109,17 @@ bool ThrottledEngine::goes_on_in_cache(Direction direction, std::span<const Tran
 }
 
 void ThrottledEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
-  go_on();
+  stream_.go_on();
   if (goes_on_in_cache(direction, batch)) {
-    turn_.end();
+    stream_.turn().end();
     engine_->transfer(direction, batch, counters);
     return;
   }
-  const auto limit = limit_of(direction);
+  const auto limit = stream_.limit_of(direction);
   if (!limit || started_ == Started::kBackground) {
     engine_->transfer(direction, batch, counters);
   } else {
-    transfer_in_bursts({direction, *limit, turn_, counters}, batch);
+    transfer_in_bursts({direction, *limit, stream_.turn(), counters}, batch);
   }
 }
 
@@ -120,7 +134,7 @@ void ThrottledEngine::transfer_in_bursts(const Job& job, std::span<const Transfe
     engine_->transfer(job.direction, batch, job.counters);
     return;
   }
-  const int64_t bursts = std::max<int64_t>(extent.bytes / options_.burst_bytes, 1);
+  const int64_t bursts = std::max<int64_t>(extent.bytes / stream_.options().burst_bytes, 1);
   if (bursts == 1) {
     transfer_burst(job, batch);
     return;
@@ -148,6 +162,7 @@ void ThrottledEngine::transfer_burst(const Job& job, std::span<const Transfer> b
   if (extent.bytes == 0) return;
   const Pattern pattern = pattern_of(extent.bytes / std::ssize(burst));
   const bool limited = job.turn.begin(job.direction, pattern, job.limit, job.counters);
+  stream_.set_limited(limited);
   if (readahead_ == limited) {
     readahead_ = !limited;
     engine_->set_readahead(readahead_);
@@ -181,14 +196,15 @@ std::optional<double> ThrottledEngine::cached_before(const Extent& extent) {
 
 void ThrottledEngine::start(Direction direction, std::span<const Transfer> batch) {
   if (started_ != Started::kNothing) fail_already_started(path());
-  go_on();
-  const auto limit = limit_of(direction);
+  stream_.go_on();
+  const auto limit = stream_.limit_of(direction);
   if (!limit) {
     engine_->start(direction, batch);
     started_ = Started::kInner;
     return;
   }
   check_batch(batch);
+  stream_.turn().end();  // what is started takes turns of its own, and would wait for this one
   started_limit_ = *limit;
   started_direction_ = direction;
   started_batch_.assign(batch.begin(), batch.end());
@@ -197,7 +213,7 @@ void ThrottledEngine::start(Direction direction, std::span<const Transfer> batch
   started_ = clock_of_thread().simulated() ? Started::kDeferred : Started::kBackground;
   if (started_ == Started::kDeferred) return;
   background_.start([this] {
-    Turn turn(*tokens_, options_);
+    Turn turn(stream_.tokens(), stream_.options());
     transfer_in_bursts({started_direction_, started_limit_, turn, started_counters_}, started_batch_);
   });
 }
@@ -210,7 +226,8 @@ void ThrottledEngine::wait(Counters& counters) {
       engine_->wait(counters);
       break;
     case Started::kDeferred: {
-      Turn turn(*tokens_, options_);
+      stream_.turn().end();
+      Turn turn(stream_.tokens(), stream_.options());
       transfer_in_bursts({started_direction_, started_limit_, turn, counters}, started_batch_);
       break;
     }
@@ -227,7 +244,7 @@ void ThrottledEngine::wait(Counters& counters) {
 }
 
 std::unique_ptr<RangeLock> ThrottledEngine::lock(int64_t begin, int64_t end) {
-  turn_.end();  // who has the lock may be waiting for the token
+  stream_.turn().end();  // who has the lock may be waiting for the token
   return engine_->lock(begin, end);
 }
 

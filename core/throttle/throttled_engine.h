@@ -9,6 +9,7 @@
 // of the file, the end of the operation, an exchange (Engine::end_burst).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 
 #include "store/background.h"
 #include "store/engine.h"
+#include "store/stream.h"
 #include "throttle/tokens.h"
 
 namespace swath {
@@ -57,13 +59,46 @@ class Turn {
   bool from_device_ = true;
 };
 
+// A stream of the target, from when it is made, and when it comes back after a rest, until it is gone or rests.
+class ThrottledStream final : public Stream {
+ public:
+  ThrottledStream(std::shared_ptr<Tokens> tokens, const ThrottleOptions& options);
+  ~ThrottledStream() override { rest(); }
+
+  std::unique_ptr<Engine> carry(std::unique_ptr<Engine> engine) override;
+
+  Tokens& tokens() const { return *tokens_; }
+  const ThrottleOptions& options() const { return options_; }
+  // Of all its engines: what is moved now.
+  Turn& turn() { return turn_; }
+  // One stream alone has nobody to take turns with: no limit.
+  std::optional<StreamLimit> limit_of(Direction direction) const;
+  // Not while a limit is in force, which a number is, and a controller's may be: it would be reading out of turn.
+  bool may_read_ahead() const;
+  // Whether there was a limit when this stream was served last.
+  void set_limited(bool limited) { was_limited_ = limited; }
+  void rest();
+  // It is a stream again, if it has rested.
+  void go_on();
+
+ private:
+  const std::shared_ptr<Tokens> tokens_;
+  const ThrottleOptions options_;
+  Turn turn_;
+  std::atomic<bool> was_limited_ = false;  // a batch in the background is served on another thread
+  bool is_stream_ = true;
+};
+
 class ThrottledEngine final : public Engine {
  public:
+  // A stream of its own.
   ThrottledEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Tokens> tokens, const ThrottleOptions& options);
-  ~ThrottledEngine() override;
+  // One of the engines of a stream, which lives longer.
+  ThrottledEngine(std::unique_ptr<Engine> engine, ThrottledStream& stream);
 
   std::string name() const override { return engine_->name(); }
   const std::string& path() const override { return engine_->path(); }
+  Capabilities capabilities() const override { return engine_->capabilities(); }
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override;
@@ -73,8 +108,13 @@ class ThrottledEngine final : public Engine {
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
     return engine_->cached_part(offset, bytes);
   }
-  void end_burst() override { turn_.end(); }
-  void rest() override;
+  // Copies from the page cache take no token.
+  bool read_cached(const Transfer& piece, Counters& counters) override { return engine_->read_cached(piece, counters); }
+  void will_need(int64_t offset, int64_t bytes) override {
+    if (stream_.may_read_ahead()) engine_->will_need(offset, bytes);
+  }
+  void end_burst() override { stream_.turn().end(); }
+  void rest() override { stream_.rest(); }
   void set_readahead(bool wanted) override { engine_->set_readahead(wanted); }
   void set_write_behind(bool wanted) override { engine_->set_write_behind(wanted); }
   int64_t size() const override { return engine_->size(); }
@@ -95,9 +135,6 @@ class ThrottledEngine final : public Engine {
     std::optional<double> cached;
   };
 
-  // It is a stream again, if it has rested.
-  void go_on();
-  std::optional<StreamLimit> limit_of(Direction direction) const;
   static Extent extent_of(std::span<const Transfer> batch);
   bool goes_on_in_cache(Direction direction, std::span<const Transfer> batch);
   std::optional<double> cached_before(const Extent& extent);
@@ -111,13 +148,11 @@ class ThrottledEngine final : public Engine {
   void transfer_burst(const Job& job, std::span<const Transfer> burst);
   bool reached_device(Direction direction, const Extent& extent) const;
 
-  const std::unique_ptr<Engine> engine_;
-  const std::shared_ptr<Tokens> tokens_;
-  const ThrottleOptions options_;
-  Turn turn_;
+  const std::unique_ptr<ThrottledStream> own_stream_;  // null: one of another's
+  ThrottledStream& stream_;
+  const std::unique_ptr<Engine> engine_;  // ends before its stream does
   Seen seen_;
   bool readahead_ = true;
-  bool is_stream_ = true;
 
   // Of what was started: in the background, or, where time is simulated, when it is waited for.
   enum class Started { kNothing, kInner, kBackground, kDeferred };

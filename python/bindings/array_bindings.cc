@@ -116,31 +116,14 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
   }
 }
 
-// An engine of the file, and its turns at the target where there are tokens.
-swath::SharedEngine::Make engines_of(swath::MakeEngine make, std::shared_ptr<swath::Tokens> tokens,
-                                     const swath::ThrottleOptions& throttle, std::shared_ptr<std::string> reason) {
-  return [=]() -> std::unique_ptr<swath::Engine> {
-    auto made = make(reason.get());
-    if (tokens == nullptr) return made;
-    return std::make_unique<swath::ThrottledEngine>(std::move(made), tokens->for_this_process(), throttle);
-  };
+swath::OpenMode mode_named(const std::string& mode) {
+  return mode == "r"    ? swath::OpenMode::kRead
+         : mode == "r+" ? swath::OpenMode::kReadWrite
+                        : swath::OpenMode::kCreateNew;
 }
 
-std::pair<std::shared_ptr<File>, std::string> open_file(const std::string& path, const std::string& mode,
-                                                        const std::string& engine,
-                                                        const std::shared_ptr<swath::Tokens>& tokens,
-                                                        const swath::ThrottleOptions& throttle,
-                                                        std::optional<double> lock_timeout) {
-  const auto open_mode = mode == "r"    ? swath::OpenMode::kRead
-                         : mode == "r+" ? swath::OpenMode::kReadWrite
-                                        : swath::OpenMode::kCreateNew;
-  swath::EngineOptions options;
-  options.engine = engine;
-  if (lock_timeout) options.lock_timeout_seconds = *lock_timeout;
-  const auto reason = std::make_shared<std::string>();
-  auto file = std::make_shared<File>(
-      path, engines_of(swath::open_for_engines(path, open_mode, options), tokens, throttle, reason));
-  return {std::move(file), *reason};
+std::optional<swath::StreamLimit> limit_of(std::optional<int32_t> streams) {
+  return streams ? std::optional(swath::StreamLimit{*streams}) : std::nullopt;
 }
 
 void bind_operation(nb::module_& m) {
@@ -181,7 +164,9 @@ void bind_file(nb::module_& m) {
   nb::class_<File>(m, "File", "An open file, for any number of arrays and threads.")
       .def_prop_ro("path", &File::path)
       .def_prop_ro("engine", &File::engine_name)
+      .def_prop_ro("engine_reason", &File::engine_reason, "Why it is another than the one asked for, else empty.")
       .def_prop_ro("size", &File::size)
+      .def_prop_ro("capabilities", [](File& file) { return file.engine().lease()->capabilities(); })
       .def(
           "cached_range",
           [](File& file, int64_t offset, int64_t bytes) { return file.engine().lease()->cached_part(offset, bytes); },
@@ -195,20 +180,29 @@ void bind_file(nb::module_& m) {
           "__init__",
           [](swath::ThrottleOptions* self, std::optional<int32_t> reads, std::optional<int32_t> writes,
              int64_t burst_bytes) {
-            new (self) swath::ThrottleOptions();
-            self->reads = reads ? std::optional(swath::StreamLimit{*reads}) : std::nullopt;
-            self->writes = writes ? std::optional(swath::StreamLimit{*writes}) : std::nullopt;
-            self->burst_bytes = burst_bytes;
+            new (self) swath::ThrottleOptions{
+                .reads = limit_of(reads), .writes = limit_of(writes), .burst_bytes = burst_bytes};
           },
           "reads"_a.none() = nb::none(), "writes"_a.none() = nb::none(), "burst_bytes"_a = int64_t{4} << 20,
           "0: as many as the controller says; None: all.");
-  m.def("open_file", &open_file, "path"_a, "mode"_a, "engine"_a = "auto", "tokens"_a.none() = nb::none(),
-        "throttle"_a = swath::ThrottleOptions(), "lock_timeout"_a.none() = nb::none(),
-        "(file, why the engine is another than the one asked for). With tokens it is served in turns. `lock_timeout`: "
-        "seconds that a lock is waited for, None for ever.");
+  nb::class_<swath::FileOptions>(m, "FileOptions", "What moves a file's bytes, and in whose turn.")
+      .def(
+          "__init__",
+          [](swath::FileOptions* self, const std::string& engine, std::shared_ptr<swath::Tokens> tokens,
+             const swath::ThrottleOptions& throttle, std::optional<double> lock_timeout) {
+            new (self) swath::FileOptions{{.engine = engine}, std::move(tokens), throttle};
+            if (lock_timeout) self->engine.lock_timeout_seconds = *lock_timeout;
+          },
+          "engine"_a = "auto", "tokens"_a.none() = nb::none(), "throttle"_a = swath::ThrottleOptions(),
+          "lock_timeout"_a.none() = nb::none(),
+          "With tokens it is served in turns. `lock_timeout`: seconds that a lock is waited for, None for ever.");
   m.def(
-      "open_folder", [](std::string path) { return std::make_shared<File>(std::move(path)); }, "path"_a,
-      "A folder whose files are chunks.");
+      "open_file",
+      [](const std::string& path, const std::string& mode, const swath::FileOptions& options) {
+        return File::open(path, mode_named(mode), options);
+      },
+      "path"_a, "mode"_a, "options"_a = swath::FileOptions());
+  m.def("open_folder", &File::open_folder, "path"_a, "options"_a = swath::FileOptions(), "Whose files are chunks.");
 }
 
 void bind_open_array(nb::module_& m) {

@@ -26,6 +26,7 @@ void bind_model(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);
 void bind_space(nanobind::module_& m);
+void bind_store(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);
 
 // Lets go of the interpreter's lock, as nanobind::gil_scoped_release does. Where no other rank waits for this one, what

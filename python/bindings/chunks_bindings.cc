@@ -1,23 +1,18 @@
 // Arrays of coded chunks.
 
-#include <fcntl.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
 #include "bindings.h"
 #include "chunks/codec.h"
 #include "chunks/coded_array.h"
-#include "store/open_file.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -80,12 +75,6 @@ std::shared_ptr<CodedArray> make_array(std::string path, swath::Shape shape, int
   return array;
 }
 
-// Both names from now on, or neither, are those of the other. False where the file system cannot.
-bool exchange_names(const std::string& one, const std::string& other) {
-  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) return true;
-  if (errno == EINVAL || errno == ENOSYS) return false;
-  throw swath::Error(swath::ErrorKind::kStore, "rename " + one + " to " + other + ": " + swath::system_message(errno),
-                     errno);
 }
 
 }  // namespace
@@ -127,5 +116,4 @@ void bind_chunks(nb::module_& m) {
   m.def(
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,
       "Raises UnsupportedError for a codec that this build has not.");
-  m.def("exchange_names", &exchange_names, "one"_a, "other"_a);
 }

@@ -56,6 +56,7 @@ NB_MODULE(_core, m) {
   m.def("fork_generation", &swath::fork_generation, "Another number in every forked child.");
 
   bind_space(m);
+  bind_store(m);
   bind_plan(m);
   bind_array(m);
   bind_memory(m);

@@ -1,13 +1,11 @@
 // What files say of themselves, for swath/formats.
 
-#include <fcntl.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,11 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/descriptor.h"
-#include "base/error.h"
+#include "base/counters.h"
 #include "bindings.h"
 #include "formats/netcdf_classic.h"
-#include "store/open_file.h"
+#include "store/engine.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,39 +26,17 @@ namespace {
 
 namespace netcdf = swath::netcdf;
 
-[[noreturn]] void fail_store(const std::string& path, const std::string& doing, int error,
-                             const std::string& expected = "") {
-  throw swath::Error(swath::ErrorKind::kStore,
-                     path + ": cannot " + doing + ": " + swath::system_message(error) + expected, error);
-}
-
-swath::Descriptor open_for_reading(const std::string& path) {
-  constexpr auto kOpenable = swath::Openable::kRegularFilesAndBlockDevices;
-  const int descriptor = swath::open_existing(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, kOpenable);
-  if (descriptor < 0) fail_store(path, "open", -descriptor, swath::expected_instead(-descriptor, kOpenable));
-  return swath::Descriptor(descriptor);
-}
-
-int64_t read_at(int descriptor, const std::string& path, int64_t offset, std::span<std::byte> target) {
-  size_t done = 0;
-  while (done < target.size()) {
-    const auto rest = target.subspan(done);
-    const ssize_t bytes = ::pread(descriptor, rest.data(), rest.size(), offset + static_cast<int64_t>(done));
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) fail_store(path, "read", errno);
-    if (bytes == 0) break;
-    done += static_cast<size_t>(bytes);
-  }
-  return static_cast<int64_t>(done);
-}
-
+// Short work, of a file that may be slow all the same.
 netcdf::Header read_netcdf_header(const std::string& path) {
-  const nb::gil_scoped_release release;
-  const swath::Descriptor file = open_for_reading(path);
-  const int64_t bytes = ::lseek(file.get(), 0, SEEK_END);
-  if (bytes < 0) fail_store(path, "read", errno);
-  return netcdf::read_header(path, bytes, [&](int64_t offset, std::span<std::byte> target) {
-    return read_at(file.get(), path, offset, target);
+  const Interruptible interruptible;
+  const auto file = swath::open_engine(path, swath::OpenMode::kRead, {.engine = "posix"});
+  const int64_t file_bytes = file->size();
+  swath::Counters counters;
+  return netcdf::read_header(path, file_bytes, [&](int64_t offset, std::span<std::byte> target) {
+    const int64_t bytes = std::min(static_cast<int64_t>(target.size()), file_bytes - offset);
+    const swath::Transfer piece{offset, target.data(), bytes};
+    file->transfer(swath::Direction::kRead, {&piece, 1}, counters);
+    return bytes;
   });
 }
 

@@ -94,6 +94,7 @@ void bind_plan(nb::module_& m) {
           "method"_a, "rank"_a)
       .def_prop_ro("price", [](const swath::Plan& plan) { return cost_estimate_dict(plan.price()); })
       .def_prop_ro("seconds", [](const swath::Plan& plan) { return plan.price().seconds(); })
+      .def_prop_ro("cached", [](const swath::Plan& plan) { return plan.request.cached; })
       .def_prop_ro("tuning", [](const swath::Plan& plan) { return tuning_dict(plan.request.tuning); })
       .def("candidates",
            [](const swath::Plan& plan) {
@@ -118,6 +119,7 @@ void bind_plan(nb::module_& m) {
         request.decomposition = operation.decomposition();
         request.method = operation.method();
         swath::apply(operation.tuning(), request.tuning, request.asked_tuning);
+        request.cached = 1;
         return swath::make_plan(std::move(request));
       },
       "operation"_a, "By the stated defaults, of what is in the page cache.");

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from swath import _core, asked, formats, layouts, library_access, profile, progress, throttle, waits
-from swath.aside import Aside
+from swath.atomic_file import AtomicFile
 from swath.counters import Counters
 from swath.errors import ArgumentError, Error, to_core
 from swath.formats import CodedLayout, Description, LibraryLayout
@@ -48,7 +48,7 @@ class OpenOptions:
         streams: see `swath.open`.
         lock_timeout: see `swath.open`.
         found: what rank 0 found out about the store.
-        aside: where a new file is written; None where the file exists.
+        atomic_file: a new file; None where the file exists.
         learns: whether operations teach the profile.
     """
 
@@ -57,7 +57,7 @@ class OpenOptions:
     streams: Streams = "default"
     lock_timeout: float | None = None
     found: FoundOfStore = field(default_factory=FoundOfStore)
-    aside: Aside | None = None
+    atomic_file: AtomicFile | None = None
     learns: bool = True
 
 
@@ -93,14 +93,14 @@ class Array:
     """
 
     def __init__(self, description: Description, ranks: Ranks, options: OpenOptions = OpenOptions()) -> None:
-        aside, found = options.aside, options.found
+        atomic_file, found = options.atomic_file, options.found
         self.mode = options.mode
         self._ranks = ranks
         self._done: _core.Execution | None = None  # the last operation
-        self._aside = aside
+        self._atomic_file = atomic_file
         self._made_in = _core.fork_generation()
         self._never_closed: weakref.finalize[..., Any] | None = None
-        self.path: str = aside.final_path if aside else description.path
+        self.path: str = atomic_file.final_path if atomic_file else description.path
         self.variable = description.variable
         self.shape = description.shape
         self.dtype: np.dtype[Any] = description.dtype
@@ -109,8 +109,9 @@ class Array:
         # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
         self._identity_of_ranks = self.path if ranks.size == 1 else asked.identity(description, self.path, found.number)
         self._throttle = self._throttle_of(options)
-        file, self.engine_reason = self._open_file(options)
+        file = self._open_file(options)
         self.engine: str = file.engine
+        self.engine_reason: str = file.engine_reason
         self._stored_profile = found.profile
         self._form = layouts.array_form(description, self._identity_of_ranks)
         self._core = self._open_array(file, options)
@@ -123,17 +124,15 @@ class Array:
         coordinator = None if is_on_first_node else options.found.coordinator
         return throttle.throttle_for(self._description.path, engine, options.streams, coordinator)
 
-    def _open_file(self, options: OpenOptions) -> tuple[_core.File, str]:
-        """The file, and why its engine is another than the one asked for."""
-        engine = asked.effective_engine(options.engine)
-        lock_timeout = waits.lock_seconds(options.lock_timeout)
-        if layouts.is_folder(self._description):
-            other = f"{engine} moves bytes of one file; chunks are read and written by threads"
-            return _core.open_folder(self._description.path), "" if engine == "auto" else other
+    def _open_file(self, options: OpenOptions) -> _core.File:
+        engine, lock_timeout = asked.effective_engine(options.engine), waits.lock_seconds(options.lock_timeout)
         if self._throttle is None:
-            return _core.open_file(self._description.path, options.mode, engine, lock_timeout=lock_timeout)
-        tokens, streams = self._throttle.tokens, self._throttle.limits
-        return _core.open_file(self._description.path, options.mode, engine, tokens, streams, lock_timeout)
+            given = _core.FileOptions(engine, lock_timeout=lock_timeout)
+        else:
+            given = _core.FileOptions(engine, self._throttle.tokens, self._throttle.limits, lock_timeout)
+        if layouts.is_folder(self._description):
+            return _core.open_folder(self._description.path, given)
+        return _core.open_file(self._description.path, options.mode, given)
 
     def _open_array(self, file: _core.File, options: OpenOptions) -> _core.Array:
         description, stored = self._description, options.found.profile
@@ -142,7 +141,7 @@ class Array:
         given: dict[str, Any] = {
             "name": self.path,
             "learns": options.learns and not frozen and os.environ.get("SWATH_LEARNING") != "0",
-            "is_new": options.aside is not None,
+            "is_new": options.atomic_file is not None,
         }
         if stored is not None:
             given["profile"] = stored.core
@@ -347,9 +346,9 @@ class Array:
 
     def expect_close(self) -> None:
         """Of a created array: from now on, who lets go of it without closing it is told (ResourceWarning)."""
-        if self._aside is not None:
+        if self._atomic_file is not None:
             self._never_closed = weakref.finalize(
-                self, self._aside.never_closed, os.getpid(), is_first=self._ranks.rank == 0
+                self, self._atomic_file.never_closed, os.getpid(), is_first=self._ranks.rank == 0
             )
 
     def close(self) -> None:
@@ -397,13 +396,13 @@ class Array:
                 raise error  # every rank is leaving with it: nobody waits
             # An error goes before what the other ranks are at: without words.
             ranks.agree(f"close {self._identity_of_ranks}" if error is None else "", error)
-            if self._aside is not None:
+            if self._atomic_file is not None:
                 with self._agreed_errors():
                     self._core.finish()
-                ranks.on_first(f"close {self._identity_of_ranks}: complete", self._aside.complete)
+                ranks.on_first(f"close {self._identity_of_ranks}: complete", self._atomic_file.complete)
         except BaseException:
-            if self._aside is not None and ranks.rank == 0:
-                self._aside.remove()
+            if self._atomic_file is not None and ranks.rank == 0:
+                self._atomic_file.remove()
             raise
         finally:
             stored, core = self._stored_profile, self._core

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from swath import asked, formats, profile, throttle, waits
 from swath.array import Array, FoundOfStore, OpenOptions
-from swath.aside import Aside
+from swath.atomic_file import AtomicFile
 from swath.errors import ArgumentError
 from swath.formats import Description
 from swath.ranks import Ranks, in_turn, ranks_of
@@ -136,18 +136,20 @@ def create(
     name = asked.path_text(path)
     ranks = ranks_of(comm)
 
-    def prepare() -> Aside:
+    def prepare() -> AtomicFile:
         waits.lock_seconds(lock_timeout)
         is_folder = formats.is_folder(formats.format_for(path, format))
-        return Aside.prepare(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
+        return AtomicFile(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
 
     ranks.agree(words)  # before anything is removed
-    aside, found = ranks.on_first(f"create {name}", lambda: (prepare(), _found_of_store(path, ranks, engine, streams)))
+    atomic_file, found = ranks.on_first(
+        f"create {name}", lambda: (prepare(), _found_of_store(path, ranks, engine, streams))
+    )
 
     def make() -> Description:
-        with aside.removed_on_error():
+        with atomic_file.removed_on_error():
             return formats.create(
-                aside.working_path,
+                atomic_file.working_path,
                 shape,
                 dtype,
                 format=formats.format_for(path, format),
@@ -163,13 +165,13 @@ def create(
 
     description = ranks.on_first(f"create {name}: header", make)
     try:
-        options = OpenOptions("r+", engine, streams, lock_timeout, found, aside)
+        options = OpenOptions("r+", engine, streams, lock_timeout, found, atomic_file)
         array = ranks.together(f"create {name}: engines", lambda: Array(description, ranks, options))
         array.expect_close()
         return array
     except BaseException:
         if ranks.rank == 0:
-            aside.remove()
+            atomic_file.remove()
         raise
 
 

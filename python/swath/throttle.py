@@ -378,7 +378,7 @@ def _cached_part(path: str) -> float | None:
     try:
         if not os.path.isfile(path):
             return None
-        file, _ = _core.open_file(path, "r", "posix")
+        file = _core.open_file(path, "r", _core.FileOptions("posix"))
         return file.cached_range(0, file.size)
     except Exception:  # noqa: BLE001 - the block itself will tell what is wrong with the file
         return None

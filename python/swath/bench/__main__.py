@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
+from swath.atomic_file import AtomicFile
 from swath.bench import copy, interleaved, latency, launch, madbench, ncio, page, redistribute, table1, threads, zarr
 from swath.bench.conditions import conditions, in_words, memory_bytes
 from swath.bench.madbench import report as madbench_report
@@ -363,10 +364,12 @@ def check_writable(path: str) -> None:
 
 def record(path: str, results: Any) -> None:
     """All results as JSON; a record that was there is whole until the new one is."""
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        json.dump(results, file, indent=1)
-        file.write("\n")
-    os.replace(f"{path}.new", path)
+    written = AtomicFile(path, overwrite=True)
+    with written.removed_on_error():
+        with open(written.working_path, "x", encoding="utf-8") as file:
+            json.dump(results, file, indent=1)
+            file.write("\n")
+        written.complete()
 
 
 def _count(text: str) -> int:

@@ -48,7 +48,7 @@ class MeasuredFile:
         self._device_part = 1.0  # the least part of what was asked for that came from the device
         with open(path, "xb"):
             pass
-        self.file, _ = _core.open_file(path, "r+")
+        self.file = _core.open_file(path, "r+")
 
     def make(self, nbytes: int, seconds: float) -> bool:
         """Fill it; whether all of it is there: from an eighth on it ends where more than `seconds` are over."""

@@ -123,10 +123,10 @@ def _version(package: str) -> str | None:
 
 def _io_uring() -> Finding:
     with tempfile.NamedTemporaryFile() as file:
-        opened, reason = _core.open_file(file.name, "r", "uring")
+        opened = _core.open_file(file.name, "r", _core.FileOptions("uring"))
         if opened.engine == "uring":
             return Finding("io_uring", "ok", "the kernel gives a ring")
-    return Finding("io_uring", "without", reason)
+    return Finding("io_uring", "without", opened.engine_reason)
 
 
 def _shared_memory() -> Finding:

@@ -66,7 +66,7 @@ class State:
         """On rank 0: give the target its name, while no other copy can be at work on it."""
         if self.journal is not None:
             self.journal.check_kept()
-        self.job.aside.complete()
+        self.job.atomic_file.complete()
 
     def failed(self, error: Exception) -> Exception:
         """The error, saying what is left; what is of no further use is removed."""

@@ -25,7 +25,7 @@ import os
 import shutil
 from typing import Any
 
-from swath.aside import open_own
+from swath.atomic_file import open_own
 from swath.errors import Error, ExistsError, FormatError, StoreError, store_error
 
 VERSION = 1

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from swath import _core, formats, profile
-from swath.aside import Aside, refuse_planted
+from swath.atomic_file import AtomicFile, refuse_planted
 from swath.copying.costs import Costs
 from swath.copying.journal import Journal, remove, working_path
 from swath.copying.one_pass import Pass
@@ -32,7 +32,7 @@ class Job:
     plan: CopyPlan
     workers: Workers
     identity: Identity
-    aside: Aside
+    atomic_file: AtomicFile
     files: tuple[Description, ...]  # the source, the scratch file if there is one, the target
     done: tuple[int, int]
     checkpoint_bytes: int
@@ -87,13 +87,12 @@ def prepare_job(
 ) -> Job:
     """On rank 0: everything that is decided once. The journal is locked, and put into `journal_kept`."""
     target = request.target_path
-    aside = Aside.prepare(target, overwrite=overwrite, atomic=True, is_folder=request.is_folder)
     working = working_path(target)
-    aside = dataclasses.replace(aside, working_path=working)
+    atomic_file = AtomicFile(target, overwrite=overwrite, is_folder=request.is_folder, working_path=working)
     identity = Identity.of(request.source.path)
     journal = Journal.opened(target, anew=resume is False)
     try:
-        aside.refuse_taken()  # by a copy that was complete just now
+        atomic_file.check_name()  # by a copy that was complete just now
         for path in (working, working + ".scratch"):
             refuse_planted(path, os.path.realpath(target))
     except BaseException:
@@ -125,7 +124,7 @@ def prepare_job(
     moved = request.source_side.nbytes + request.target_side.nbytes
     drops = available is not None and moved > available // DROP_PART
     workers = Workers.of(ranks, plan.workers_of_node)
-    return Job(request, plan, workers, identity, aside, files, journal.done, checkpoint_bytes, drops)
+    return Job(request, plan, workers, identity, atomic_file, files, journal.done, checkpoint_bytes, drops)
 
 
 def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working: str, resume: bool | None) -> bool:

@@ -92,7 +92,7 @@ def reserve(path: str) -> None:
 
 
 def remove_unfinished(folder: str) -> None:
-    """Remove the files below a folder that a process was writing aside when it was killed (core/chunks/new_file.h)."""
+    """Remove the files below a folder that a process was writing aside when it was killed (core/store/new_file.h)."""
     for base, _, names in os.walk(folder):
         for name in names:
             if name.startswith(".") and ".swath-" in name:

@@ -1,14 +1,15 @@
-// A file that replaces another one of its name as a whole: written aside, then renamed.
+// A file of a folder that replaces another one of its name as a whole: written under a working name, then renamed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/counters.h"
-#include "chunks/stored_chunks.h"
+#include "store/folder_store.h"
 
 namespace swath {
 
@@ -17,9 +18,9 @@ class NewFile {
   // Pieces smaller than this are gathered, in memory of at most twice as much.
   static constexpr int64_t kGatheredBytes = int64_t{1} << 20;
 
-  // Begins `name` (which may have folders in it; they are made) in the folder. `folder_path` is for messages. Throws
+  // Begins `name` (which may have folders in it; they are made) in the folder. `stream` moves its bytes. Throws
   // Error{kStore}, as everything here does where the system refuses.
-  NewFile(int folder, const std::string& folder_path, std::string name, Counters& counters);
+  NewFile(const FolderStore& folder, std::string name, Stream& stream, Counters& counters);
   // Removes what was written unless it was completed.
   ~NewFile();
   NewFile(const NewFile&) = delete;
@@ -34,16 +35,16 @@ class NewFile {
   void complete();
 
  private:
+  void remove() const noexcept;
   void flush();
   void write_at(std::span<const std::byte> bytes, int64_t offset);
   [[noreturn]] void fail(const std::string& what, int error) const;
 
-  int folder_;
-  std::string path_;
-  std::string name_;
-  std::string aside_;
+  const FolderStore& folder_;
+  const std::string name_;
+  const std::string working_name_;
   Counters& counters_;
-  Descriptor descriptor_;
+  std::unique_ptr<Engine> engine_;
   std::vector<std::byte> gathered_;
   int64_t written_ = 0;
   bool completed_ = false;

@@ -1,20 +1,20 @@
-"""Writing a file, or a folder, aside, so that its name holds either the old one or the complete new one."""
+"""A file, or a folder, that gets its name when it is complete: the face of core/store/atomic_file.h.
+
+Also what has a name beside a target that others can guess: opened, or refused, without following what is planted there.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
-import secrets
-import shutil
 import stat
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from swath import _core
-from swath.errors import ExistsError, NotFoundError, StoreError, store_error
+from swath.errors import ExistsError, StoreError
 from swath.formats import zarr
 from swath.formats.files import checked_path
 
@@ -22,56 +22,50 @@ _OWN_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBL
 """Of a file whose name others can guess: a link there is not followed, and a FIFO does not block."""
 
 
-@dataclass(frozen=True)
-class Aside:
-    """Where a new file is written, and the name that it gets when it is complete.
+class AtomicFile:
+    """Where a new file is written, and the name that it gets when it is complete. Other ranks may be sent it.
+
+    Args:
+        path: its name.
+        overwrite: whether the name may be taken from an existing file.
+        atomic: False writes it under its name at once.
+        is_folder: whether what is written is a folder (a Zarr store).
+        working_path: where to write, in the same folder; by default a hidden name that nobody can guess.
 
     Attributes:
         final_path: its name.
         working_path: the file of that name where it is not atomic; else a hidden name in the same folder.
-        overwrite: whether the name may be taken from an existing file.
-        is_folder: whether what is written is a folder (a Zarr store).
+
+    Raises:
+        ExistsError: the file exists and may not be replaced.
+        StoreError: it cannot be made.
     """
 
-    final_path: str
-    working_path: str
-    overwrite: bool
-    is_folder: bool = False
-
-    @staticmethod
-    def prepare(path: Any, *, overwrite: bool, atomic: bool, is_folder: bool = False) -> Aside:
-        """Check the name, and choose where to write.
-
-        Raises ExistsError where the file exists and may not be replaced, StoreError where it cannot be.
-        """
+    def __init__(
+        self, path: Any, *, overwrite: bool, atomic: bool = True, is_folder: bool = False, working_path: str = ""
+    ) -> None:
         path = checked_path(path)
-        final = os.path.abspath(path)
         if is_folder:
-            _refuse_foreign(path, final)
-        elif os.path.isdir(final):
-            raise StoreError(f"create {path}: it is a directory", 21)
-        target = os.path.realpath(final)  # a symbolic link goes on being one
-        folder, name = os.path.split(target)
-        if not os.path.isdir(folder):
-            raise NotFoundError(f"create {path}: there is no folder {folder}", 2)
-        aside = Aside(final, os.path.join(folder, f".{name}.swath-{secrets.token_hex(6)}"), overwrite, is_folder)
-        aside.refuse_taken()
-        if not atomic:
-            with contextlib.suppress(FileNotFoundError):
-                shutil.rmtree(target) if is_folder else os.unlink(target)
-            return Aside(final, target, overwrite, is_folder)
-        return aside
+            _refuse_foreign(path, os.path.abspath(path))
+        self._core = _core.AtomicFile(path, overwrite, atomic, is_folder, working_path)
 
-    def refuse_taken(self) -> None:
+    @property
+    def final_path(self) -> str:
+        """Its name."""
+        return self._core.final_path
+
+    @property
+    def working_path(self) -> str:
+        """Where it is written."""
+        return self._core.working_path
+
+    def check_name(self) -> None:
         """Raise ExistsError where the name exists, and may not be replaced."""
-        if os.path.lexists(self.final_path) and not self.overwrite:
-            raise ExistsError(
-                f"create {self.final_path}: the file exists; give overwrite=True to replace it", errno.EEXIST
-            )
+        self._core.check_name()
 
     @contextlib.contextmanager
     def removed_on_error(self) -> Iterator[None]:
-        """Remove what was written aside if the block raises."""
+        """Remove what was written if the block raises."""
         try:
             yield
         except BaseException:
@@ -79,9 +73,15 @@ class Aside:
             raise
 
     def remove(self) -> None:
-        """Remove what was written aside; nothing where it is gone."""
-        with contextlib.suppress(OSError):
-            shutil.rmtree(self.working_path) if self.is_folder else os.unlink(self.working_path)
+        """Remove what was written; nothing where it is gone, and in a forked child."""
+        self._core.remove()
+
+    def complete(self) -> None:
+        """Give the (synced) file its name, and sync the folder so that the name lasts.
+
+        Raises ExistsError where the name was taken meanwhile and may not be replaced.
+        """
+        self._core.complete()
 
     def never_closed(self, process: int, *, is_first: bool) -> None:
         """The array is gone, or the program over, and nobody has closed it: say so, and remove what is not complete.
@@ -93,7 +93,7 @@ class Aside:
         if os.getpid() != process:
             return
         left = "what was written stays under its name, perhaps not all of it"
-        if self.working_path != os.path.realpath(self.final_path):
+        if self._core.is_aside:
             left = "there is no file of that name, or the old one"
             if is_first:
                 self.remove()
@@ -103,47 +103,6 @@ class Aside:
             ResourceWarning,
             stacklevel=2,
         )
-
-    def complete(self) -> None:
-        """Give the (synced) file its name, and sync the folder so that the name lasts.
-
-        Raises ExistsError where the name was taken meanwhile and may not be replaced.
-        """
-        target = os.path.realpath(self.final_path)
-        if self.working_path == target:
-            return
-        try:
-            if self.is_folder:
-                self._name_folder(target)
-            elif self.overwrite:
-                os.replace(self.working_path, target)
-            else:
-                os.link(self.working_path, target)  # fails where the name exists: a rename would replace it
-                os.unlink(self.working_path)
-            folder = os.open(os.path.dirname(target), os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-        except OSError as error:
-            raise store_error(
-                f"create {self.final_path}: cannot give it its name: {error.strerror}", error.errno
-            ) from None
-
-    def _name_folder(self, target: str) -> None:
-        """Give the folder its name; one that has it already is first exchanged with it, and removed."""
-        if not os.path.lexists(target):
-            os.rename(self.working_path, target)
-            return
-        if not self.overwrite:
-            raise FileExistsError(errno.EEXIST, "the name was taken meanwhile")
-        if _core.exchange_names(self.working_path, target):
-            shutil.rmtree(self.working_path, ignore_errors=True)
-            return
-        old = f"{self.working_path}-old"  # a file system that cannot exchange: for a moment there is none of that name
-        os.rename(target, old)
-        os.rename(self.working_path, target)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def open_own(path: str) -> int:

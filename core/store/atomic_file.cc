@@ -1,0 +1,197 @@
+#include "store/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/descriptor.h"
+#include "base/error.h"
+#include "store/open_file.h"
+
+namespace swath {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
+  throw Error(ErrorKind::kStore, "create " + path + ": " + what, error);
+}
+
+struct PlaceAndName {
+  std::string place;  // with the slash
+  std::string name;
+};
+
+PlaceAndName split(const std::string& path) {
+  const size_t base = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
+  return {path.substr(0, base), path.substr(base)};
+}
+
+bool exists(const std::string& path) {
+  struct stat status = {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// Without "..", "." and a slash at the end, as it is written: links stay.
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  std::string name = fs::absolute(path.empty() ? "." : path, error).lexically_normal().string();
+  if (error) fail(path, "there is no folder that this process is in: " + error.message(), error.value());
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  return name;
+}
+
+// What a path leads to by symbolic links, the last of which may lead to nothing.
+std::string path_without_links(const std::string& path) {
+  constexpr int kLinksMax = 40;  // the kernel's bound
+  fs::path at = path;
+  std::error_code ignored;
+  for (int links = 0; links < kLinksMax && fs::is_symlink(at, ignored); ++links) {
+    at = at.parent_path() / fs::read_symlink(at, ignored);
+  }
+  const fs::path folder = fs::canonical(at.parent_path(), ignored);
+  return absolute_path(folder.empty() ? at.string() : (folder / at.filename()).string());
+}
+
+int sync_folder_of(const std::string& path) {
+  const Descriptor folder(::open(split(path).place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return folder.is_open() && ::fsync(folder.get()) == 0 ? 0 : errno;
+}
+
+// renameat2 where kernel and file system have it with these flags; else ENOSYS.
+int rename_with(int folder, const std::string& from, const std::string& to, unsigned flags) {
+  if (::renameat2(folder, from.c_str(), folder, to.c_str(), flags) == 0) return 0;
+  return errno == EINVAL ? ENOSYS : errno;
+}
+
+int rename_plainly(const std::string& from, const std::string& to) {
+  return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+void remove_all(const std::string& path) noexcept {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+// A folder that has the name is exchanged with the new one, and removed.
+int give_name_to_folder(const std::string& working, const std::string& name, Existing existing) {
+  int error = rename_with(AT_FDCWD, working, name, RENAME_NOREPLACE);
+  if (error == ENOSYS && !exists(name)) error = rename_plainly(working, name);
+  if (error == 0 || existing == Existing::kRefuse) return error == ENOSYS ? EEXIST : error;
+  if (error != ENOSYS && error != EEXIST) return error;
+  error = rename_with(AT_FDCWD, working, name, RENAME_EXCHANGE);
+  if (error == 0) remove_all(working);
+  if (error != ENOSYS) return error;
+  // A file system that cannot exchange: for a moment there is none of that name.
+  const std::string old = working + "-old";
+  error = rename_plainly(name, old);
+  if (error == 0) error = rename_plainly(working, name);
+  if (error == 0) remove_all(old);
+  return error;
+}
+
+}  // namespace
+
+std::string new_working_name(const std::string& name) {
+  std::array<unsigned char, 6> random{};
+  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+    fail(name, "no random numbers: " + system_message(errno), errno);
+  }
+  std::string digits;
+  for (const unsigned char byte : random) {
+    std::array<char, 3> two{};
+    std::snprintf(two.data(), two.size(), "%02x", byte);
+    digits += two.data();
+  }
+  const PlaceAndName in = split(name);
+  return in.place + "." + in.name + ".swath-" + digits;
+}
+
+int give_name(int folder, const std::string& working, const std::string& name, Existing existing) {
+  if (existing == Existing::kReplace) {
+    return ::renameat(folder, working.c_str(), folder, name.c_str()) == 0 ? 0 : errno;
+  }
+  const int error = rename_with(folder, working, name, RENAME_NOREPLACE);
+  if (error != ENOSYS) return error;
+  // The same in two steps: a second name, which is refused where it exists, and the first one away.
+  if (::linkat(folder, working.c_str(), folder, name.c_str(), 0) != 0) return errno;
+  return ::unlinkat(folder, working.c_str(), 0) == 0 ? 0 : errno;
+}
+
+AtomicFile::AtomicFile(const std::string& path, const AtomicFileOptions& options)
+    : final_path_(absolute_path(path)), options_(options), is_kept_(!options.working_path.empty() || !options.atomic) {
+  if (!options.is_folder && is_folder(final_path_)) fail(path, "it is a directory", EISDIR);
+  const std::string target = path_without_links(final_path_);
+  const std::string place = split(target).place;
+  if (!is_folder(place)) fail(path, "there is no folder " + absolute_path(place), ENOENT);
+  check_name();
+  if (options.atomic) {
+    if (options.working_path.empty()) options_.working_path = new_working_name(target);
+    return;
+  }
+  options_.working_path = target;
+  std::error_code error;
+  options.is_folder ? fs::remove_all(target, error) : fs::remove(target, error);
+  if (error) fail(path, "cannot remove the old one: " + error.message(), error.value());
+}
+
+AtomicFile AtomicFile::made_elsewhere(std::string final_path, AtomicFileOptions options) {
+  AtomicFile file;
+  file.final_path_ = std::move(final_path);
+  file.options_ = std::move(options);
+  return file;
+}
+
+AtomicFile::~AtomicFile() {
+  if (!is_kept_) remove();
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : final_path_(std::move(other.final_path_)),
+      options_(std::move(other.options_)),
+      is_kept_(std::exchange(other.is_kept_, true)),
+      made_in_(other.made_in_) {}
+
+bool AtomicFile::is_aside() const { return working_path() != path_without_links(final_path_); }
+
+void AtomicFile::check_name() const {
+  if (options_.overwrite || !exists(final_path_)) return;
+  fail(final_path_, "the file exists; give overwrite=True to replace it", EEXIST);
+}
+
+void AtomicFile::complete() {
+  const std::string target = path_without_links(final_path_);
+  if (working_path() == target) return;
+  const Existing existing = options_.overwrite ? Existing::kReplace : Existing::kRefuse;
+  int error = options_.is_folder ? give_name_to_folder(working_path(), target, existing)
+                                 : give_name(AT_FDCWD, working_path(), target, existing);
+  if (error == 0) {
+    is_kept_ = true;
+    error = sync_folder_of(target);
+  }
+  if (error != 0) fail(final_path_, "cannot give it its name: " + system_message(error), error);
+}
+
+void AtomicFile::remove() const noexcept {
+  if (made_in_ != fork_generation()) return;
+  if (options_.is_folder) {
+    remove_all(working_path());
+  } else {
+    ::unlink(working_path().c_str());
+  }
+}
+
+}  // namespace swath

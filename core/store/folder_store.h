@@ -1,0 +1,57 @@
+// Files of a folder as objects of a store, each read in part and replaced as a whole: chunks and shards of an array.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/descriptor.h"
+#include "store/engine.h"
+#include "store/stream.h"
+
+namespace swath {
+
+// A file open for reading, for any number of threads: each moves its bytes by engines of its own.
+class StoredFile {
+ public:
+  // Throws Error{kStore}: what the system refuses, and what is no regular file.
+  StoredFile(const std::string& path, const EngineOptions& options);
+  // Of an open file.
+  StoredFile(Descriptor file, std::string path, const EngineOptions& options);
+
+  const std::string& path() const { return path_; }
+  int64_t bytes() const { return bytes_; }
+  // One more engine, for what a thread does at once; cheap.
+  std::unique_ptr<Engine> engine(Stream& stream) const { return stream.carry(make_(nullptr)); }
+
+ private:
+  const std::string path_;
+  const MakeEngine make_;
+  const int64_t bytes_;
+};
+
+class FolderStore {
+ public:
+  // The folder that has this name now, whatever gets the name later. `options`: of the engines that move its files'
+  // bytes. Throws Error{kStore}.
+  FolderStore(std::string path, EngineOptions options);
+
+  const std::string& path() const { return path_; }
+  std::string path_of(const std::string& name) const { return path_ + "/" + name; }
+  // Null where there is no file of that name. Throws as StoredFile does.
+  std::shared_ptr<StoredFile> open(const std::string& name) const;
+
+ private:
+  friend class NewFile;
+
+  const std::string path_;
+  const EngineOptions options_;
+  const Descriptor folder_;
+};
+
+// Everything written below the folder, and its names, is on the medium: one call for all its files, however many.
+// Throws Error{kStore}.
+void sync_folder(const std::string& path);
+
+}  // namespace swath

@@ -1,0 +1,195 @@
+"""No folder of the core includes one that includes it, and no module of the package imports one that imports it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CORE = ROOT / "core"
+PACKAGE = ROOT / "python" / "swath"
+
+Graph = dict[str, set[str]]
+
+TEST_SOURCE = re.compile(r"_tests?\.|_for_tests\.|engine_test_file\.")
+
+PURE = {"space", "layout", "formats", "plan"}
+PLAN_OF_STORE = {"store/batch.h", "store/capabilities.h"}
+"""What a plan may know of a store: data."""
+
+
+def cycles(graph: Graph) -> set[frozenset[str]]:
+    """The groups of nodes each of which can be reached from each other (Tarjan's strongly connected components)."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: set[frozenset[str]] = set()
+
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        stack.append(node)
+        for next_one in sorted(graph[node]):
+            if next_one not in number:
+                visit(next_one)
+                lowest[node] = min(lowest[node], lowest[next_one])
+            elif next_one in stack:
+                lowest[node] = min(lowest[node], number[next_one])
+        if lowest[node] == number[node]:
+            group = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(group) > 1:
+                found.add(frozenset(group))
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return found
+
+
+def test_cycles_are_found_directly_and_around() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": set()}) == set()
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == {frozenset("abc")}
+    assert cycles({"a": {"b"}, "b": {"a"}, "c": {"d"}, "d": {"c"}}) == {frozenset("ab"), frozenset("cd")}
+
+
+# ---- The core --------------------------------------------------------------------------------------------------------
+
+
+def includes() -> Iterator[tuple[str, str]]:
+    """("plan/steps.h", "layout/access.h") of every source and header, those of tests aside."""
+    for source in sorted(CORE.glob("*/*")):
+        if source.suffix not in (".h", ".cc") or TEST_SOURCE.search(source.name) or source.parent.name == "testing":
+            continue
+        for included in re.findall(r'^#include "([a-z_]+/[a-z_0-9]+\.h)"', source.read_text(), re.MULTILINE):
+            yield str(source.relative_to(CORE)), included
+
+
+def folder(path: str) -> str:
+    return path.split("/", maxsplit=1)[0]
+
+
+def reached(start: str, graph: Graph) -> set[str]:
+    """All that is included, directly or around."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = graph.get(waiting.pop(), set()) - seen
+        seen |= new
+        waiting += new
+    return seen
+
+
+def test_no_folder_of_the_core_includes_one_that_includes_it() -> None:
+    graph: Graph = {path.name: set() for path in CORE.iterdir() if path.is_dir()}
+    for source, included in includes():
+        graph[folder(source)] |= {folder(included)} - {folder(source)}
+    assert len(graph) > 10
+    assert sum(map(len, graph.values())) > 20
+    assert cycles(graph) == set()
+
+
+def test_what_is_pure_knows_of_a_store_no_more_than_data() -> None:
+    graph: Graph = {}
+    for source, included in includes():
+        graph.setdefault(source, set()).add(included)
+    for source in graph:
+        if folder(source) in PURE:
+            of_store = {one for one in reached(source, graph) if folder(one) in ("store", "comm", "throttle", "model")}
+            assert of_store <= (PLAN_OF_STORE if folder(source) == "plan" else set()), source
+
+
+# ---- The package -----------------------------------------------------------------------------------------------------
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def imports_of(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
+    """Names that may be modules, of imports anywhere, in functions too; those for types alone aside.
+
+    `package`: that the module is in, for relative imports.
+    """
+    for node in nodes:
+        if is_for_types(node):
+            assert isinstance(node, ast.If)
+            yield from imports_of(node.orelse, package)
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: -(node.level - 1) or None] if node.level > 0 else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        yield from imports_of(ast.iter_child_nodes(node), package)
+
+
+def module_of(name: str, graph: Graph) -> str:
+    """Of "swath.errors.Error" the module "swath.errors"; empty of what is none of the package's."""
+    while name and name not in graph:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def package_graph() -> Graph:
+    """Of every module of the package, `swath/__init__` aside, which modules it imports."""
+    sources = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    graph: Graph = {name: set() for name in sources if name != "swath"}
+    for name in graph:
+        package = name if sources[name].name == "__init__.py" else name.rpartition(".")[0]
+        for imported in imports_of([ast.parse(sources[name].read_text())], package):
+            graph[name] |= {module_of(imported, graph)} - {"", name}
+    return graph
+
+
+def test_no_module_imports_one_that_imports_it() -> None:
+    graph = package_graph()
+    assert len(graph) > 80
+    assert sum(map(len, graph.values())) > 300
+    assert cycles(graph) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import swath.errors as e", ["swath.errors"]),
+        ("def f():\n    from swath.errors import Error", ["swath.errors.Error"]),
+        ("if TYPE_CHECKING:\n    from swath import array\nelse:\n    from swath import plan", ["swath.plan"]),
+        ("from . import plan\nfrom .formats import npy", ["swath.a.plan", "swath.a.formats.npy"]),
+        ("from .. import plan\nfrom ..formats import npy", ["swath.plan", "swath.formats.npy"]),
+        ("try:\n    from swath import mpi\nexcept ImportError:\n    pass", ["swath.mpi"]),
+    ],
+)
+def test_imports_are_found_wherever_they_are(text: str, expected: list[str]) -> None:
+    assert list(imports_of([ast.parse(text)], "swath.a")) == expected
+
+
+# ---- One place that touches the user's files -------------------------------------------------------------------------
+
+MOVES_FILES = re.compile(
+    r"(?<!\w)::(open|rename|unlink|truncate)\(|(?<!\w)(::)?(openat|fopen|preadv?2?|pwritev?2?|renameat2?|linkat)\(|fstream"
+)
+OWN_FILES = {
+    "base/shared_memory.cc": "memory that processes share",
+    "calibrate/small_reads.cc": "what the core is compared with",
+}
+
+
+def test_nothing_but_the_store_opens_reads_writes_or_renames_files() -> None:
+    found = set()
+    for source in [*CORE.glob("*/*.cc"), *CORE.glob("*/*.h"), *(ROOT / "python" / "bindings").glob("*.cc")]:
+        name = str(source.relative_to(CORE if CORE in source.parents else ROOT))
+        if folder(name) in ("store", "testing") or TEST_SOURCE.search(name):
+            continue
+        if any(MOVES_FILES.search(line.partition("//")[0]) for line in source.read_text().splitlines()):
+            found.add(name)
+    assert found == set(OWN_FILES)
