@@ -5,7 +5,7 @@ and after. The source is dropped from the page cache before everything that is t
 told by the kernel (/proc/self/io). Memory is anonymous memory and shared windows (RssAnon and RssShmem of
 /proc/self/status, polled every 5 ms) above what the idle process had. Every result is compared with the source.
 
-With `--peers`: TensorStore, zarr-python, dask, rechunker and cubed beside it, see `swath.bench.copy_peers`.
+With `--peers`: TensorStore, zarr-python, dask, rechunker and cubed beside it, see `copy_peers`.
 
 With `--grid`: predicted beside measured seconds and memory, over sizes, budgets and kinds of copies.
 """

@@ -17,7 +17,7 @@ METHODS = ("direct", "sieve", "list", "two-phase", "auto")
 DIRECTIONS = ("write", "read")
 CACHES = ("warm", "cold")
 MPI_PEER = "mpi"
-"""The name, in `--peers`, of the MPI that is installed here; all others are of `environments`."""
+"""The name, in `--peers`, of the MPI that is installed here; all others are of `peers`."""
 
 MEBIBYTE = 1 << 20
 

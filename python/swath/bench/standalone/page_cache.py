@@ -33,6 +33,13 @@ def opened(path: str) -> Iterator[int]:
         os.close(fd)
 
 
+def files_of(path: str) -> list[str]:
+    """Return all files below a folder; of a file, itself."""
+    if not os.path.isdir(path):
+        return [path]
+    return [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+
+
 def cached_bytes(fd: int, size: int) -> int | None:
     """How much of the first `size` bytes of a file is in the page cache; None where the kernel cannot tell."""
     pages = _Pages()

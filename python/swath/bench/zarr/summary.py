@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from swath.bench.measure import summary
-from swath.bench.zarr.known import SWATH
+from swath.bench.zarr.contenders import SWATH
 
 WARM_PART = 0.01
 """A cold read that met more of the store in the page cache was none."""

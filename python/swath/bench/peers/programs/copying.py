@@ -1,8 +1,8 @@
-"""What all peer programs share: how they are measured. NumPy and `swath.bench.standalone`, no Swath.
+"""How a copy is measured, for `swath bench copy`. NumPy and `swath.bench.standalone`, no Swath.
 
-A program reads a request, a JSON file that `running` writes, copies once, and leaves a line of JSON when it begins and
-one when it is done. The clock runs from opening the source until every file and folder of the target is on the medium.
-Memory and bytes read from devices are counted as in `swath.bench.copy_contenders`, those of child processes included.
+A program copies once, and leaves a line when it begins and one when it is done. The clock runs from opening the source
+until every file and folder of the target is on the medium. Memory and bytes read from devices are counted as in
+`swath.bench.copy_contenders`, those of child processes included.
 """
 
 from __future__ import annotations
@@ -111,14 +111,15 @@ def in_memory(block: Floats) -> Floats:
     return made
 
 
-def main(work: Work) -> None:
-    """The program: one copy, measured."""
+def copying(work: Work) -> Callable[[dict[str, Any]], None]:
+    """Return the job: one copy by `work`, measured."""
 
     def copy_once(asked: dict[str, Any]) -> None:
-        job = Job(**{**asked, **{name: tuple(asked[name]) for name in ("shape", "target_shape", "chunks")}})
+        told: dict[str, Any] = {field.name: asked[field.name] for field in dataclasses.fields(Job)}
+        job = Job(**{**told, **{name: tuple(told[name]) for name in ("shape", "target_shape", "chunks")}})
         answers.keep(job.kept, measured(work, job))
 
-    answers.answer(copy_once)
+    return copy_once
 
 
 def measured(work: Work, job: Job) -> dict[str, Any]:

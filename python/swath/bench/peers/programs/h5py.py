@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import answers
 import h5py
 import numpy as np
 
-from .protocol import VALUE_BYTES, VALUE_DTYPE, Contender, Pattern, Ranks, Store, Values, all_ranks, main
+from .regions import VALUE_BYTES, VALUE_DTYPE, Contender, Pattern, Ranks, Store, Values, measuring
 
 NAME = "rows"
 
@@ -45,9 +46,7 @@ class Hdf5Contender(Contender):
         """`read_direct` and `write_direct`: into and from the regions of each rank's memory."""
         dataset = self._file[NAME]
         regions = np.s_[:, : pattern.units]
-        selections = [
-            (np.s_[pattern.rows(rank), : pattern.units], m) for rank, m in zip(self.held, memories, strict=True)
-        ]
+        selections = [(place, m) for (place, _), m in zip(self.selections(pattern, memories), memories, strict=True)]
 
         def read() -> None:
             for selection, memory in selections:
@@ -69,8 +68,8 @@ class Hdf5Contender(Contender):
 def contenders(ranks: Ranks, request: dict[str, Any]) -> list[Contender]:
     """The one that there is."""
     (name,) = request["contenders"]
-    return [Hdf5Contender(name, Hdf5File(ranks, f"{request['folder']}/h5py.h5"), all_ranks(request))]
+    return [Hdf5Contender(name, Hdf5File(f"{request['folder']}/h5py.h5"), range(request["ranks"]))]
 
 
 if __name__ == "__main__":
-    main(Ranks(), contenders)
+    answers.answer(regions=measuring(contenders))

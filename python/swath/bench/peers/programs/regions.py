@@ -1,9 +1,9 @@
-"""What all peer programs share: how they are measured. NumPy and `swath.bench.standalone`, no Swath.
+"""How regions of a file are read and written, for `swath bench ncio`. NumPy and `swath.bench.standalone`, no Swath.
 
 The protocol is that of `swath.bench.ncio.running`: contenders in turn, in another order each time; one operation of
 each that does not count; before every operation a pause, memory filled, the store synced and in the page cache or out
-of it; from the first rank's start to the last one's end; every byte checked. A program reads a request, a JSON file
-that `environments.running` writes, and leaves one line of JSON for each cell as soon as it is measured.
+of it; from the first rank's start to the last one's end; every byte checked. A program leaves a line for each
+cell as soon as it is measured.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import os
 import random
 import shutil
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -38,6 +37,7 @@ INNER_SECONDS = 5e-3
 SETTLING_SECONDS = 50e-3
 ALWAYS_CHECKED_BYTES = 64 << 20
 PIECE_BYTES = 64 << 20
+CHUNK_BYTES = 4 << 20
 
 
 class Ranks:
@@ -115,8 +115,7 @@ class Store:
         unsynced: whether something was written since the last sync.
     """
 
-    def __init__(self, ranks: Ranks, path: str) -> None:
-        self.ranks = ranks
+    def __init__(self, path: str) -> None:
         self.path = path
         self.stamp = GAP_STAMP
         self.unsynced = True
@@ -131,9 +130,8 @@ class Store:
 
     def files(self) -> list[str]:
         """All of it."""
-        if not os.path.isdir(self.path):
-            return [self.path]
-        return [os.path.join(folder, name) for folder, _, names in os.walk(self.path) for name in names]
+        found: list[str] = page_cache.files_of(self.path)
+        return found
 
     def sync(self) -> None:
         """By rank 0 alone: to the medium, with what says where it is."""
@@ -171,6 +169,13 @@ class Contender:
     def operation(self, pattern: Pattern, direction: str, memories: list[Values]) -> Callable[[], object]:
         """What moves the regions of the ranks in `held` between the store and their memories, each `memory_shape`."""
         raise NotImplementedError
+
+    def selections(self, pattern: Pattern, memories: list[Values]) -> list[tuple[tuple[slice, slice], Values]]:
+        """Each rank's regions: their place in the array, and in its memory."""
+        return [
+            ((pattern.rows(rank), slice(pattern.units)), memory[:, : pattern.units])
+            for rank, memory in zip(self.held, memories, strict=True)
+        ]
 
     def sync(self) -> None:
         """Collective, timed: when it returns, what was written is on the medium."""
@@ -394,19 +399,42 @@ class Bench:
             _check_equal(store.rows(pattern, begin, end), pattern.image(begin, end, store.stamp), begin, "the store")
 
 
-def main(ranks: Ranks, contenders_of: Callable[[Ranks, dict[str, Any]], list[Contender]]) -> None:
-    """A peer program: `contenders_of(ranks, request)` is who is measured."""
-    answers.answer(lambda request: Bench(ranks, contenders_of(ranks, request), request).run())
+def measuring(
+    contenders_of: Callable[[Ranks, dict[str, Any]], list[Contender]], ranks: Ranks | None = None
+) -> Callable[[dict[str, Any]], None]:
+    """Return the job: all cells of its request, by `contenders_of(ranks, request)`; without `ranks`, in one process."""
+    own = ranks or Ranks()
+    return lambda request: Bench(own, contenders_of(own, request), request).run()
 
 
-def all_ranks(request: dict[str, Any]) -> list[int]:
-    """For a program without MPI, which moves the bytes of all ranks."""
-    return list(range(request["ranks"]))
+def in_folders(
+    request: dict[str, Any],
+    library: str,
+    folder: Callable[[str, bool], Store],
+    contender: Callable[[str, Store, list[int]], Contender],
+) -> list[Contender]:
+    """Contenders of a library with a store of their own each: with its defaults, or with what suits it best here.
+
+    Args:
+        request: the names of the contenders; "defaults" at a name's end is what it says.
+        library: its name, for the stores' names.
+        folder: the store in this folder, and whether with the defaults.
+        contender: the contender of that name, store and ranks: one without MPI moves the bytes of all.
+    """
+    return [
+        contender(
+            name,
+            folder(f"{request['folder']}/{library}-{number}", name.endswith("defaults")),
+            list(range(request["ranks"])),
+        )
+        for number, name in enumerate(request["contenders"])
+    ]
 
 
-def chunk_rows(pattern: Pattern, chunk_bytes: int) -> int:
-    """How many whole rows are a chunk of about so many bytes."""
-    return max(1, min(pattern.file_shape[0], chunk_bytes // (pattern.file_shape[1] * VALUE_BYTES)))
+def chunks_of_rows(pattern: Pattern) -> tuple[int, int]:
+    """Return the shape of chunks that are whole rows, about 4 MiB of them."""
+    rows = CHUNK_BYTES // (pattern.file_shape[1] * VALUE_BYTES)
+    return max(1, min(pattern.file_shape[0], rows)), pattern.file_shape[1]
 
 
 def _pattern(cell: dict[str, Any]) -> Pattern:
@@ -444,8 +472,5 @@ def _seconds_to(mark: int, of_ranks: tuple[tuple[float, ...], ...]) -> float:
 
 
 def _reason(error: Exception) -> str:
-    """For people, one line; the whole story goes to standard error."""
-    if isinstance(error, CannotError):
-        return str(error)
-    traceback.print_exc()
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    """For people, one line."""
+    return str(error) if isinstance(error, CannotError) else answers.reason(error)

@@ -1,4 +1,4 @@
-"""The contenders: what is installed for them, and what they are told."""
+"""The contenders: in which environment each runs, what it is told, and what its program says."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from swath.bench.environments import Environment
-from swath.bench.ncio.environments import known as ncio
+from swath.bench.peers.environments import Made
+from swath.bench.peers.running import Program, by_cell
+from swath.bench.zarr.stores import Store
 
 SWATH = "swath"
-ENVIRONMENTS: dict[str, Environment] = {
-    # The same as NCIO's: made once for both.
-    "zarr": ncio.ENVIRONMENTS["zarr"],
-    "zarrs": Environment("zarrs", ("zarr>=3.1", "zarrs>=0.2", "numpy>=1.26"), ("zarr", "zarrs")),
-    "tensorstore": ncio.ENVIRONMENTS["tensorstore"],
-}
-PEERS = tuple(ENVIRONMENTS)
+SILENT_SECONDS = 600.0
+"""How long a program may go without a sign of life, which it gives before every read."""
 
 ZARRS_PIPELINE = {"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.strict": True}
 """Strict: what zarrs cannot do is refused, and not done by zarr-python in its name, which is measured itself."""
@@ -25,7 +21,7 @@ ZARRS_PIPELINE = {"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipe
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """One way of reading, carried out by a program in `programs/peers`.
+    """One way of reading, carried out by a program of `swath.bench.peers.programs`.
 
     Attributes:
         name: for people.
@@ -59,11 +55,35 @@ def _peers(cores: int) -> list[Contender]:
     limits = {"file_io_concurrency": {"limit": 32}, "data_copy_concurrency": {"limit": 2 * cores}}
     mapped = {**limits, "file_io_mode": {"mode": "memmap"}}
     return [
-        Contender("zarr-python, defaults", "zarr", "zarr_python"),
-        Contender("zarr-python, tuned", "zarr", "zarr_python", {"config": zarr, "threads": 2 * cores}),
-        Contender("zarrs, defaults", "zarrs", "zarr_python", {"config": ZARRS_PIPELINE}),
-        Contender("zarrs, tuned", "zarrs", "zarr_python", {"config": zarrs, "threads": 2 * cores}),
+        Contender("zarr-python, defaults", "zarr", "zarr"),
+        Contender("zarr-python, tuned", "zarr", "zarr", {"config": zarr, "threads": 2 * cores}),
+        Contender("zarrs, defaults", "zarrs", "zarr", {"config": ZARRS_PIPELINE}),
+        Contender("zarrs, tuned", "zarrs", "zarr", {"config": zarrs, "threads": 2 * cores}),
         Contender("tensorstore, defaults", "tensorstore", "tensorstore"),
         Contender("tensorstore, tuned", "tensorstore", "tensorstore", {"context": limits, "batch": True}),
         Contender("tensorstore, mapped", "tensorstore", "tensorstore", {"context": mapped, "batch": True}),
     ]
+
+
+def run(
+    contender: Contender, made: Made, store: Store, repetitions: int, folder: str
+) -> tuple[dict[int, dict[str, Any]], str]:
+    """What the program says of each cell of the store, by the cell's index; why it did not come to its end, or "".
+
+    Args:
+        contender: who.
+        made: its environment.
+        store: what is read.
+        repetitions: counted ones.
+        folder: for the program's own files.
+    """
+    request = {
+        "store": store.path,
+        "version": 2 if store.kind.startswith("v2") else 3,
+        "array": store.array,
+        "cells": store.cells,
+        "settings": contender.settings,
+        "repetitions": repetitions,
+    }
+    lines, failed = Program(made, contender.program, "reads", SILENT_SECONDS).run(request, folder)
+    return by_cell(lines), f"{contender.name}: {failed}" if failed else ""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import answers
 import cubed
 import cubed.array_api as xp
 
-from .protocol import Job, main
+from .copying import Job, copying
 
 RESERVED_BYTES = 1 << 20
 """What a task needs beside its data. The interpreter is not counted here: the budget is above what it has anyway."""
@@ -33,4 +34,4 @@ def copy(job: Job) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(copy)
+    answers.answer(copy=copying(copy))

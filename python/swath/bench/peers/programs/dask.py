@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import answers
 import dask
 import dask.array as da
 import numpy as np
 import zarr
 
-from .protocol import Floats, Job, in_memory, main
+from .copying import Floats, Job, copying, in_memory
 from .zarr import made
 
 BLOCKS_PER_WORKER = 3
@@ -59,4 +60,4 @@ def copy_tuned(job: Job) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(lambda job: copy_tuned(job) if job.tuned else copy_with_defaults(job))
+    answers.answer(copy=copying(lambda job: copy_tuned(job) if job.tuned else copy_with_defaults(job)))

@@ -1,4 +1,4 @@
-"""MPI-IO of Open MPI (OMPIO), in the modes that one process can have; see `environments` for its environments."""
+"""MPI-IO of Open MPI (OMPIO), in the modes that one process can have; see `swath.bench.ncio.peers.RUNS`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import answers
 import numpy as np
 from mpi4py import MPI
 
-from .protocol import VALUE_BYTES, VALUE_DTYPE, Contender, Pattern, Ranks, Store, Values, main
+from .regions import VALUE_BYTES, VALUE_DTYPE, Contender, Pattern, Ranks, Store, Values, measuring
 
 T = TypeVar("T")
 NAP_SECONDS = 50e-6
@@ -119,7 +120,7 @@ class OmpioContender(Contender):
 
 def contenders(ranks: Ranks, request: dict[str, Any]) -> list[Contender]:
     """Those that the request names; by name for collective ones all ranks are aggregators."""
-    store = RawFile(ranks, f"{request['folder']}/openmpi.bin")
+    store = RawFile(f"{request['folder']}/openmpi.bin")
     hints = {"all aggregate": {"cb_nodes": str(ranks.size)}}
     return [
         OmpioContender(name, store, next((of for mode, of in hints.items() if name.endswith(mode)), {}))
@@ -128,4 +129,4 @@ def contenders(ranks: Ranks, request: dict[str, Any]) -> list[Contender]:
 
 
 if __name__ == "__main__":
-    main(MpiRanks(), contenders)
+    answers.answer(regions=measuring(contenders, MpiRanks()))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import answers
 import zarr
 from rechunker import rechunk
 
-from .protocol import Job, main
+from .copying import Job, copying
 
 TUNED_PART = 0.4
 """Of the budget: `max_mem` is about what a task reads, and the chunks that it writes are in memory beside it."""
@@ -42,4 +43,4 @@ def copy(job: Job) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(copy)
+    answers.answer(copy=copying(copy))

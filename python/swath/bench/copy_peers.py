@@ -1,4 +1,9 @@
-"""Running a peer program for one copy: what it is asked, what it said, and whether what it made is right."""
+"""Peers of `swath bench copy`: TensorStore, zarr-python, dask, rechunker, cubed.
+
+None of them writes one file as Swath does: their targets are Zarr stores without compression, with chunks of whole rows
+(transpose) or of tiles (tile), as good to read as Swath's. Their sources are the file itself, or a Zarr store of the
+same bytes, rows of the file in each chunk, made beforehand. What they made is checked by Swath.
+"""
 
 from __future__ import annotations
 
@@ -13,36 +18,60 @@ from typing import Any
 import numpy as np
 
 import swath
-from swath.bench import environments
-from swath.bench.copy_peers.known import CONTENDERS, PEERS
-from swath.bench.environments import WORDS_MAX, EnvironmentFailedError, Made, run_program
-from swath.errors import Error
+from swath.bench.peers.environments import WORDS_MAX, Environments
+from swath.bench.peers.running import Program
+from swath.errors import ArgumentError, Error
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 VALUE_BYTES = 8
 CHUNK_BYTES_MAX = 8 << 20
 CHUNKS_PER_BUDGET = 16
 """Chunks of whole rows have at most a sixteenth of the budget: cubed asks for ten times a chunk, rechunker for less."""
 SOURCE, STORE = "a.npy", "a.zarr"
 
+TITLES = {
+    "tensorstore": "TensorStore",
+    "zarr": "zarr-python",
+    "dask": "dask",
+    "rechunker": "rechunker",
+    "cubed": "cubed",
+}
+"""The peers' names in tables, by those in `--peers`, of their environments and programs."""
+NAMES = tuple(TITLES)
+READ_STORES = ("tensorstore", "rechunker", "cubed")
+"""Those that read a Zarr store with the source's bytes, not the file itself."""
+SETTINGS = ("defaults", "tuned")
+"""As the library's tutorial does it; and with what its documentation offers for the budget."""
+CONTENDERS: dict[str, tuple[str, str]] = {
+    f"{title}, {setting}": (name, setting) for name, title in TITLES.items() for setting in SETTINGS
+}
+"""Peer and setting, by their names in tables and records."""
+
+
+def contenders_of(names: Sequence[str]) -> list[str]:
+    """Return the contenders of some peers. Raises ArgumentError for an unknown name."""
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise ArgumentError(f'--peers: "{unknown[0]}" is no peer of copy: expected some of {", ".join(NAMES)}')
+    return [contender for contender, (peer, _) in CONTENDERS.items() if peer in names]
+
 
 class Peers:
-    """The peers' part of one benchmark, in its folder. Whatever happens, no process and no target is left behind.
-
-    Attributes:
-        versions: package by environment to version, of those that were made.
-    """
+    """The peers' part of one benchmark, in its folder. Whatever happens, no process and no target is left behind."""
 
     def __init__(self, folder: str, limit_seconds: float) -> None:
-        self.versions: dict[str, dict[str, str]] = {}
         self._folder = os.path.abspath(folder)  # programs work in folders of their own
         self._limit_seconds = limit_seconds
-        self._made: dict[str, Made | str] = {}
+        self._environments = Environments()
         self._refused: dict[tuple[str, str], str] = {}
 
+    @property
+    def versions(self) -> dict[str, dict[str, str]]:
+        """Package by environment to version, of those that were made."""
+        return {name: made.versions for name, made in self._environments.made.items()}
+
     def prepare(self, names: Sequence[str], memory: int, shape: tuple[int, int]) -> None:
-        """The Zarr store with the source's bytes, where one of `names` reads no file."""
-        if any(PEERS[name].stored for name in names):
+        """Make the Zarr store with the source's bytes, where one of `names` reads no file."""
+        if any(name in READ_STORES for name in names):
             _make_store(self._folder, shape, chunks_of_rows(shape, memory))
 
     def measure(self, job: Mapping[str, Any], shape: tuple[int, int], chunk: int) -> dict[str, Any]:
@@ -62,26 +91,16 @@ class Peers:
 
     def _measured(self, job: Mapping[str, Any], shape: tuple[int, int], chunk: int) -> dict[str, Any]:
         peer, setting = CONTENDERS[job["contender"]]
-        made = self._environment(peer.name)
+        made = self._environments.get(peer)
         if isinstance(made, str):
             return {"refused": f"{job['contender']}: {made}"}
-        with tempfile.TemporaryDirectory(prefix=f"{peer.name}-", dir=self._folder) as own:
+        program = Program(made, peer, "copy", self._limit_seconds)  # it leaves a line when it begins, and when it ends
+        with tempfile.TemporaryDirectory(prefix=f"{peer}-", dir=self._folder) as own:
             request = self._request(job, setting, shape, chunk, own)
-            said, failed = _run(made, f"peers.{peer.name}", request, self._limit_seconds)
+            said, failed = _run(program, request, own)
             if not failed and job["repetition"] <= 1:
                 failed = _wrong(request, said)
         return {"refused": f"{job['contender']}: {failed}"} if failed else {"refused": None, **said}
-
-    def _environment(self, name: str) -> Made | str:
-        """The environment, or why there is none."""
-        if name not in self._made:
-            try:
-                made = environments.make(PEERS[name].environment)
-                self.versions[name] = made.versions
-                self._made[name] = made
-            except EnvironmentFailedError as failure:
-                self._made[name] = str(failure)
-        return self._made[name]
 
     def _request(
         self, job: Mapping[str, Any], setting: str, shape: tuple[int, int], chunk: int, own: str
@@ -110,21 +129,14 @@ def chunks_of_rows(shape: tuple[int, int], memory: int) -> tuple[int, int]:
     return min(max(rows, 1), shape[0]), shape[1]
 
 
-def _run(made: Made, program: str, request: dict[str, Any], limit_seconds: float) -> tuple[dict[str, Any], str]:
+def _run(program: Program, request: dict[str, Any], folder: str) -> tuple[dict[str, Any], str]:
     """What a program measured, and why it did not, or ""."""
-    lines, failed = run_program(
-        made,
-        [made.program("python"), "-m", program],
-        request,
-        folder=os.path.dirname(request["target"]),
-        modules=HERE,
-        silent_seconds=limit_seconds,  # it leaves a line when it begins to copy, and one at the end
-    )
+    lines, failed = program.run(request, folder)
     said = {name: value for line in lines for name, value in line.items()}
     if "failed" in said:
         return {}, said["failed"][:WORDS_MAX]
     if failed.startswith("no sign of life") and said:
-        return {}, f"took more than {limit_seconds:g} s, ended"
+        return {}, f"took more than {program.silent_seconds:g} s, ended"
     if failed or "seconds" not in said:
         return {}, failed or "measured nothing"
     return said, ""

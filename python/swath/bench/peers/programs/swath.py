@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import answers
+
 import swath
 
-from .protocol import Contender, Selection, Values, main
+from .reading import Contender, Selection, Values, reading
 
 
 class SwathContender(Contender):
@@ -31,4 +33,4 @@ class SwathContender(Contender):
 
 
 if __name__ == "__main__":
-    main(SwathContender)
+    answers.answer(reads=reading(SwathContender))

@@ -1,16 +1,14 @@
-"""What all programs share: how a read is measured. NumPy and `swath.bench.standalone`, no Swath.
+"""How reads of a Zarr store are measured, for `swath bench zarr`. NumPy and `swath.bench.standalone`, no Swath.
 
 Before every read the store is opened anew, so that nothing is in a cache of the library's own, and is put into the page
 cache or out of it. The clock runs from the requests to the values in new memory. Everything read is compared with what
-was stored. A program reads a request, a JSON file that `swath.bench.zarr.programs` writes, and leaves one line of JSON
-for each cell as soon as it is measured.
+was stored. A program leaves a line for each cell as soon as it is measured.
 """
 
 from __future__ import annotations
 
 import os
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,7 +38,7 @@ class Contender:
     Args:
         path: the store, one array.
         version: of Zarr, 2 or 3.
-        settings: see `swath.bench.zarr.known.Contender`.
+        settings: see `swath.bench.zarr.contenders.Contender`.
     """
 
     def __init__(self, path: str, version: int, settings: dict[str, Any]) -> None:
@@ -74,8 +72,7 @@ class Bench:
             except WrongDataError as error:
                 told["refused"] = str(error)
             except Exception as error:  # noqa: BLE001 - whatever a library raises is its answer
-                traceback.print_exc()
-                told["refused"] = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                told["refused"] = answers.reason(error)
             answers.keep(self._request["kept"], told)
 
     def _measure(self, cell: dict[str, Any]) -> list[dict[str, Any]]:
@@ -89,7 +86,9 @@ class Bench:
         os.utime(self._request["kept"])  # a sign of life
         selections = [selection_of(told) for told in cell["selections"]]
         self._contender.open()  # before the cache is cold: opening reads
-        cached = page_cache.prepare(files_of(self._request["store"]), forget if cell["cache"] == "cold" else None)
+        cached = page_cache.prepare(
+            page_cache.files_of(self._request["store"]), forget if cell["cache"] == "cold" else None
+        )
         device_before = page_cache.device_bytes_read()
         processor_before = time.process_time()
         start = time.perf_counter()
@@ -109,11 +108,9 @@ class Bench:
         }
 
 
-def main(contender: type[Contender]) -> None:
-    """The program: all cells of its request, by such a contender."""
-    answers.answer(
-        lambda request: Bench(contender(request["store"], request["version"], request["settings"]), request).run()
-    )
+def reading(contender: type[Contender]) -> Callable[[dict[str, Any]], None]:
+    """Return the job: all cells of its request, by such a contender."""
+    return lambda request: Bench(contender(request["store"], request["version"], request["settings"]), request).run()
 
 
 def forget(fd: int) -> None:
@@ -133,11 +130,6 @@ def selection_of(told: Sequence[int | list[int]]) -> Selection:
     return tuple(part if isinstance(part, int) else slice(*part) for part in told)
 
 
-def files_of(folder: str) -> list[str]:
-    """All files of a store."""
-    return [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
-
-
 def check(found: Values, expected: Values, selection: Selection) -> None:
     """WrongDataError, saying where, unless all elements are the same. In pieces: it takes no memory of their size."""
     if not isinstance(found, np.ndarray) or found.shape != expected.shape or found.dtype != expected.dtype:
@@ -155,6 +147,6 @@ def check(found: Values, expected: Values, selection: Selection) -> None:
             )
 
 
-def together(work: Callable[[Selection], Values], selections: Sequence[Selection], pool: Any) -> list[Values]:
+def read_each(work: Callable[[Selection], Values], selections: Sequence[Selection], pool: Any) -> list[Values]:
     """Each selection's values: one after the other, or by the threads of a pool."""
     return list(map(work, selections) if pool is None or len(selections) == 1 else pool.map(work, selections))
