@@ -93,15 +93,15 @@ class Layout:
     @property
     def has_absent_chunks(self) -> bool: ...
 
-class Sharing:
+class Decomposition:
     @staticmethod
-    def distributed(distribution: Distribution, selection: SelectionTuples, ranks: int) -> Sharing: ...
+    def distributed(distribution: Distribution, selection: SelectionTuples, ranks: int) -> Decomposition: ...
     @staticmethod
-    def share_of(distribution: Distribution, selection: SelectionTuples, rank: int) -> Sharing: ...
+    def share_of(distribution: Distribution, selection: SelectionTuples, rank: int) -> Decomposition: ...
     @staticmethod
-    def alone(selection: SelectionTuples) -> Sharing: ...
+    def alone(selection: SelectionTuples) -> Decomposition: ...
     @staticmethod
-    def boxes(boxes_of_rank: Sequence[Sequence[Corners]], shape: Sequence[int]) -> Sharing: ...
+    def boxes(boxes_of_rank: Sequence[Sequence[Corners]], shape: Sequence[int]) -> Decomposition: ...
     @property
     def ranks(self) -> int: ...
     def check_written_once(self) -> None: ...
@@ -116,7 +116,7 @@ class Plan:
     @property
     def ranks(self) -> int: ...
     @property
-    def sharing(self) -> str: ...
+    def decomposition(self) -> str: ...
     @property
     def layout(self) -> str: ...
     @property
@@ -142,7 +142,7 @@ class Plan:
 def make_plan(
     write: bool,
     layout: Layout,
-    sharing: Sharing,
+    decomposition: Decomposition,
     method: str = "auto",
     tuning: TuningPairs = (),
     messages: bool = False,
@@ -155,7 +155,7 @@ def make_plan(
     shows_cache: bool = False,
 ) -> Plan: ...
 def check_asked(method: str, tuning: TuningPairs) -> None: ...
-def memory_block(layout: Layout, sharing: Sharing, rank: int, arrays: Arrays) -> int: ...
+def memory_block(layout: Layout, decomposition: Decomposition, rank: int, arrays: Arrays) -> int: ...
 
 class Grant:
     @property
@@ -194,7 +194,7 @@ class Engine:
     def size(self) -> int: ...
     @property
     def shows_cache(self) -> bool: ...
-    def cached_steps(self, layout: Layout, sharing: Sharing) -> int: ...
+    def cached_steps(self, layout: Layout, decomposition: Decomposition) -> int: ...
     def cached_range(self, offset: int, bytes: int) -> float | None: ...  # noqa: A002
     def resize(self, bytes: int) -> None: ...  # noqa: A002
     def set_write_behind(self, wanted: bool) -> None: ...
@@ -293,8 +293,8 @@ class Again:
 
 def redistribute(
     element_bytes: int,
-    source_sharing: Sharing,
-    target_sharing: Sharing,
+    source_decomposition: Decomposition,
+    target_decomposition: Decomposition,
     comm: Comm,
     source: Arrays,
     target: Arrays,
@@ -351,7 +351,7 @@ class CodedArray:
 
 def read_chunks(
     array: CodedArray,
-    sharing: Sharing,
+    decomposition: Decomposition,
     rank: int,
     arrays: Arrays,
     buffer_bytes_max: int,
@@ -359,10 +359,10 @@ def read_chunks(
     is_alone: bool,
     progress: Progress | None = None,
 ) -> Counters: ...
-def touched_units(array: CodedArray, sharing: Sharing, rank: int) -> tuple[list[int], list[int]]: ...
+def touched_units(array: CodedArray, decomposition: Decomposition, rank: int) -> tuple[list[int], list[int]]: ...
 def write_chunks(
     array: CodedArray,
-    sharing: Sharing,
+    decomposition: Decomposition,
     rank: int,
     arrays: Arrays,
     units: Sequence[int],
