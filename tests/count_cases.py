@@ -6,6 +6,7 @@ watches its system calls can see, and prints the counters as JSON: see test_kern
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -18,11 +19,12 @@ import numpy as np
 
 import swath
 from cases import Case, make_case, make_file, share, strided_like, who
+from swath.counters import IoAmounts
 from swath.simulated import run_ranks
 
 METHODS = ("direct", "sieve", "list", "two-phase")
 LAYOUTS = ("raw", "npy", "netcdf", "hdf5")
-COUNTED = ("read_requests", "write_requests", "read_bytes", "written_bytes", "exchanged_bytes", "locks", "buffer_bytes")
+COUNTED = tuple(field.name for field in dataclasses.fields(IoAmounts))
 
 Record = dict[str, Any]
 

@@ -1,7 +1,6 @@
 #include "plan/io_counts.h"
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <cmath>
 
@@ -18,11 +17,6 @@ constexpr int64_t kCountedOfManyMax = 64;
 // Of too many windows, those that stand for all.
 constexpr int64_t kWindowsLookedAt = 64;
 
-std::array<int64_t*, 7> fields_of(IoCounts& cost) {
-  return {&cost.read_requests,   &cost.write_requests, &cost.read_bytes,  &cost.written_bytes,
-          &cost.exchanged_bytes, &cost.locks,          &cost.buffer_bytes};
-}
-
 void add_requests(IoCounts& cost, Direction direction, int64_t requests, int64_t bytes) {
   if (direction == Direction::kRead) {
     cost.read_requests += requests;
@@ -34,13 +28,14 @@ void add_requests(IoCounts& cost, Direction direction, int64_t requests, int64_t
 }
 
 IoCounts times(IoCounts cost, int64_t ranks) {
-  for (int64_t* field : fields_of(cost)) *field *= ranks;
+  for_each_amount([&](const char*, auto amount) { cost.*amount *= ranks; });
   return cost;
 }
 
 // What a part of the whole says of it.
 IoCounts scaled(IoCounts cost, double factor) {
-  for (int64_t* field : fields_of(cost)) *field = std::llround(static_cast<double>(*field) * factor);
+  for_each_amount(
+      [&](const char*, auto amount) { cost.*amount = std::llround(static_cast<double>(cost.*amount) * factor); });
   cost.exact = false;
   return cost;
 }
@@ -174,10 +169,7 @@ TotalIoCounts two_phase_total(const Request& request, const FileDomains& domains
 }  // namespace
 
 IoCounts& IoCounts::operator+=(const IoCounts& other) {
-  IoCounts added = other;
-  const auto fields = fields_of(*this);
-  const auto more = fields_of(added);
-  for (size_t i = 0; i < fields.size(); ++i) *fields[i] += *more[i];
+  for_each_amount([&](const char*, auto amount) { this->*amount += other.*amount; });
   exact = exact && other.exact;
   return *this;
 }

@@ -18,6 +18,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "base/counters.h"
 #include "base/error.h"
 #include "base/fork.h"
 #include "base/gate.h"
@@ -177,13 +178,7 @@ std::vector<swath::CopyLevel> levels_between(const std::vector<int64_t>& shape, 
 nb::dict io_counts_dict(const swath::IoCounts& cost) {
   nb::dict dict;
   dict["requests"] = cost.requests();
-  dict["read_requests"] = cost.read_requests;
-  dict["write_requests"] = cost.write_requests;
-  dict["read_bytes"] = cost.read_bytes;
-  dict["written_bytes"] = cost.written_bytes;
-  dict["exchanged_bytes"] = cost.exchanged_bytes;
-  dict["locks"] = cost.locks;
-  dict["buffer_bytes"] = cost.buffer_bytes;
+  swath::for_each_amount([&](const char* name, auto amount) { dict[name] = cost.*amount; });
   dict["exact"] = cost.exact;
   return dict;
 }
@@ -569,21 +564,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("bytes_done", [](const swath::Progress& progress) { return progress.bytes_done.load(); })
       .def_prop_ro("bytes_total", [](const swath::Progress& progress) { return progress.bytes_total.load(); });
 
-  nb::class_<Counters>(m, "Counters", "What an operation did on this rank.")
-      .def(nb::init<>())
-      .def(nb::self += nb::self)
-      .def_ro("read_requests", &Counters::read_requests)
-      .def_ro("write_requests", &Counters::write_requests)
-      .def_ro("read_bytes", &Counters::read_bytes)
-      .def_ro("written_bytes", &Counters::written_bytes)
-      .def_ro("exchanged_bytes", &Counters::exchanged_bytes)
-      .def_ro("locks", &Counters::locks)
-      .def_ro("buffer_bytes", &Counters::buffer_bytes)
-      .def_ro("token_waits", &Counters::token_waits)
-      .def_ro("token_seconds", &Counters::token_seconds)
-      .def_ro("transfer_seconds", &Counters::transfer_seconds)
-      .def_ro("exchange_seconds", &Counters::exchange_seconds)
-      .def_ro("total_seconds", &Counters::total_seconds);
+  nb::class_<Counters> counters(m, "Counters", "What an operation did on this rank.");
+  counters.def(nb::init<>()).def(nb::self += nb::self);
+  swath::for_each_counter([&](const char* name, auto member) { counters.def_ro(name, member); });
 
   m.def(
       "run",
@@ -607,6 +590,7 @@ NB_MODULE(_core, m) {
   bind_again(m);
   bind_chunks(m);
   bind_formats(m);
+  bind_write_back(m);
 
   m.def(
       "redistribute",

@@ -223,18 +223,7 @@ class Progress:
 class Counters:
     def __init__(self) -> None: ...
     def __iadd__(self, other: Counters) -> Counters: ...
-    read_requests: int
-    write_requests: int
-    read_bytes: int
-    written_bytes: int
-    exchanged_bytes: int
-    locks: int
-    buffer_bytes: int
-    token_waits: int
-    token_seconds: float
-    transfer_seconds: float
-    exchange_seconds: float
-    total_seconds: float
+    def __getattr__(self, name: str) -> float: ...  # the fields of swath.Counters but its method
 
 def run(
     plan: Plan,
