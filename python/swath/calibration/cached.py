@@ -10,7 +10,7 @@ import numpy as np
 
 from swath import _core, opening
 from swath.array import Array
-from swath.calibration.file import WINDOW, NotReachedError
+from swath.calibration.file import WINDOW, NotReachedError, Requests
 from swath.calibration.measuring import Measuring
 from swath.calibration.samples import BRIEF_SECONDS, Sample, seconds_of
 
@@ -53,7 +53,7 @@ def looks(measuring: Measuring, seconds: float) -> None:
         first, count = file.stretch(size, max(LOOK_BYTES // size, 1))
         looked = _core.time_looks(file.engine, size, first, count, step)
         if looked is None:  # a page went meanwhile
-            file.request(False, size, first, size, count)
+            file.request(Requests(False, size, first, size, count))
             looked = _core.time_looks(file.engine, size, first, count, step)
         if looked is None:
             raise NotReachedError("the kernel does not say what of a range is there (cachestat, from Linux 6.5 on)")
@@ -133,8 +133,8 @@ def _straight(measuring: Measuring, write: bool, size: int, seconds: float) -> S
 
     def walk(memory_bytes: int) -> float:
         # Twice: the first time the memory is new.
-        requests = (STRAIGHT_REQUEST, 0, STRAIGHT_REQUEST, 2 * size // STRAIGHT_REQUEST)
-        return measuring.file.request(write, *requests, memory_bytes=memory_bytes)[0] / 2
+        requests = Requests(write, STRAIGHT_REQUEST, 0, STRAIGHT_REQUEST, 2 * size // STRAIGHT_REQUEST)
+        return measuring.file.request(requests, memory_bytes=memory_bytes)[0] / 2
 
     small, large = measuring.in_turn([partial(walk, 0), partial(walk, size)], seconds)
     return _more(large, small, size)

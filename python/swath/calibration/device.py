@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
+from swath.calibration.file import Requests
 from swath.calibration.measuring import Measuring
 from swath.calibration.samples import Sample
 
@@ -24,9 +25,9 @@ def syncs(measuring: Measuring, seconds: float) -> None:
     def run(size: int) -> float:
         file.engine.sync()
         if size:
-            file.request(True, piece, 0, piece, size // piece)
+            file.request(Requests(True, piece, 0, piece, size // piece))
         else:
-            file.request(True, 8, 0, 8, 1)
+            file.request(Requests(True, 8, 0, 8, 1))
         begin = time.perf_counter()
         file.engine.sync()
         return time.perf_counter() - begin
@@ -72,7 +73,8 @@ def writes(measuring: Measuring, seconds: float) -> None:
 
     def written(size: int, stride: int, shuffled: bool) -> tuple[float, int]:
         count = min(file.nbytes // stride, WRITES_MAX)
-        timed, made = file.request(True, size, 0, stride, count, shuffled=shuffled, sync=True, seconds_max=share / 6)
+        requests = Requests(True, size, 0, stride, count)
+        timed, made = file.request(requests, shuffled=shuffled, sync=True, seconds_max=share / 6)
         return max(timed - findings.numbers["sync_seconds"], 0.1 * timed) / made, made * size
 
     def sample(size: int, stride: int, *, shuffled: bool) -> Sample:

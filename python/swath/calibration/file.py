@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -24,6 +25,25 @@ Measure: TypeAlias = Callable[[], tuple[float, int]]
 
 class NotReachedError(Exception):
     """A medium was not met, or it cannot be shown that it was."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Requests:
+    """So many requests of one size at a constant distance.
+
+    Attributes:
+        write: whether they write.
+        size: bytes of each.
+        first: byte of the file where the first begins.
+        stride: bytes from the begin of one to that of the next.
+        count: how many.
+    """
+
+    write: bool
+    size: int
+    first: int
+    stride: int
+    count: int
 
 
 class MeasuredFile:
@@ -55,17 +75,15 @@ class MeasuredFile:
         # By the window: Linux keeps what larger writes make in folios so large that a later small write to one is slow.
         begin = time.monotonic()
         while self.nbytes < nbytes:
-            self.request(True, WINDOW, self.nbytes, WINDOW, WINDOWS_A_SYNC, sync=True)
+            self.request(Requests(True, WINDOW, self.nbytes, WINDOW, WINDOWS_A_SYNC), sync=True)
             self.nbytes += WINDOW * WINDOWS_A_SYNC
             if time.monotonic() - begin > seconds and self.nbytes >= nbytes // 8:
                 return False
         return True
 
-    def request(
-        self, write: bool, size: int, first: int, stride: int, count: int, *, seconds_max: float = 60.0, **how: Any
-    ) -> tuple[float, int]:
-        """Seconds of so many requests, and how many were made in `seconds_max`."""
-        return _core.time_requests(self.engine, write, size, first, stride, count, seconds_max=seconds_max, **how)
+    def request(self, requests: Requests, *, seconds_max: float = 60.0, **how: Any) -> tuple[float, int]:
+        """Make requests. Return their seconds, and how many were made in `seconds_max`."""
+        return _core.time_requests(self.engine, *dataclasses.astuple(requests), seconds_max=seconds_max, **how)
 
     def stretch(self, size: int, count: int) -> tuple[int, int]:
         """Where the next `count` requests of `size` begin, behind those before; and how many the file has room for."""
@@ -85,9 +103,8 @@ class MeasuredFile:
             self.cursor = 0
         first = self.cursor // stride * stride
         count = min((self.nbytes - first) // stride, REQUESTS_MAX)
-        seconds, made = self.request(
-            write, size, first, stride, count, batch=batch, shuffled=shuffled, seconds_max=seconds_max
-        )
+        requests = Requests(write, size, first, stride, count)
+        seconds, made = self.request(requests, batch=batch, shuffled=shuffled, seconds_max=seconds_max)
         self.cursor = first + made * stride
         return seconds / made, made * size
 
@@ -101,7 +118,7 @@ class MeasuredFile:
                 self.engine.sync()
             cached = self._cached_fraction()
             if cached < CACHED_MIN:
-                self.request(False, WINDOW, 0, WINDOW, self.nbytes // WINDOW)
+                self.request(Requests(False, WINDOW, 0, WINDOW, self.nbytes // WINDOW))
                 cached = self._cached_fraction()
             before = kernel.device_bytes_read()
             seconds, _ = measure()

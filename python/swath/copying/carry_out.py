@@ -12,7 +12,7 @@ from swath.array import Array
 from swath.copying.ahead import ReadAhead
 from swath.copying.journal import Journal
 from swath.copying.one_pass import Pass
-from swath.copying.pipeline import Pipeline, Progress
+from swath.copying.pipeline import OpenFiles, Pipeline, Progress
 from swath.copying.prepare import Job
 from swath.copying.sides import Side
 from swath.copying.store import Identity, SpanOf, WriteBack
@@ -154,7 +154,7 @@ class _OnePass:
         back.start()
         ahead = ReadAhead(self._plan, job.files[self._number])
         stack.callback(ahead.close)
-        pipeline = Pipeline(self._plan, source, target, axes, mine, back, self._watched, ahead)
+        pipeline = Pipeline(self._plan, OpenFiles(source, target, axes, ahead, back), mine, self._watched)
         return stack.enter_context(pipeline), back, target.sync
 
     def _spans(self, side: Side, description: Description) -> SpanOf:

@@ -8,6 +8,7 @@ gives up the interpreter's lock while it reads, copies and writes.
 
 from __future__ import annotations
 
+import dataclasses
 import queue
 import threading
 from collections.abc import Sequence
@@ -90,39 +91,43 @@ class Tiles:
         return elements
 
 
+@dataclasses.dataclass(frozen=True)
+class OpenFiles:
+    """What one pass has open.
+
+    Attributes:
+        source, target: opened by this process alone.
+        axes: see `Tiles`.
+        read_ahead: of the source; told which tile will be read.
+        write_back: of the target; told when what was written is contiguous.
+    """
+
+    source: Array
+    target: Array
+    axes: Sequence[int]
+    read_ahead: ReadAhead
+    write_back: WriteBack
+
+
 class Pipeline:
     """The threads and buffers of one pass. Use it in a `with` block; `advance` carries tiles out.
 
     Args:
         plan: the pass.
-        source, target: opened by this process alone.
-        axes: see `Tiles`.
+        files: that it moves bytes from and to.
         indices: of this rank's tiles, in the order in which they will be carried out.
-        write_back: told when what was written is contiguous.
         progress: told how many bytes were written.
-        ahead: of the source; told which tile will be read.
     """
 
-    def __init__(
-        self,
-        plan: Pass,
-        source: Array,
-        target: Array,
-        axes: Sequence[int],
-        indices: Sequence[int],
-        write_back: WriteBack,
-        progress: Progress,
-        ahead: ReadAhead,
-    ) -> None:
+    def __init__(self, plan: Pass, files: OpenFiles, indices: Sequence[int], progress: Progress) -> None:
         self._plan = plan
-        self._ahead = ahead
-        self._source = Tiles(source, plan.source, axes, plan.chunk_buffer_bytes(plan.source))
-        self._target = target
+        self._files = files
+        self._source = Tiles(files.source, plan.source, files.axes, plan.chunk_buffer_bytes(plan.source))
+        self._target = files.target
         self._indices = indices
-        self._write_back = write_back
         self._progress = progress
-        self._source_dtype = source.dtype
-        self._swaps = not plan.converts and differs_in_byte_order_only(source.dtype, target.dtype)
+        self._source_dtype = files.source.dtype
+        self._swaps = not plan.converts and differs_in_byte_order_only(files.source.dtype, files.target.dtype)
         self._carried_out = 0
         self._stop = _core.Stop()
         self._stopped = False
@@ -191,7 +196,7 @@ class Pipeline:
             if self._stopped or buffer is None:
                 return
             try:
-                self._ahead.before(index)
+                self._files.read_ahead.before(index)
                 box = self._plan.box(index)
                 self._tiles.put((index, box, buffer, self._source.read(box, buffer)))
             except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
@@ -249,7 +254,7 @@ class Pipeline:
                     self._target.write(elements, selection=box, method=method_for(side, extents), tuning=tuning)
                     self._progress.bytes_done += elements.nbytes
                 if band is not None:
-                    self._write_back.begin(band, self._progress.bytes_done)
+                    self._files.write_back.begin(band, self._progress.bytes_done)
             except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
                 self._write_error = error
             finally:

@@ -75,23 +75,25 @@ def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Costs
     return dataclasses.replace(costs, nodes=ranks.comm.node_count)
 
 
-def prepare_job(
-    request: CopyRequest,
-    ranks: Ranks,
-    asked_workers: int | None,
-    memory: int,
-    overwrite: bool,
-    resume: bool | None,
-    checkpoint_bytes: int,
-    journal_kept: list[Journal],
-) -> Job:
+@dataclasses.dataclass(frozen=True)
+class CopyOptions:
+    """How a copy is made, whatever it makes: see `swath.copy`. `memory` is the budget in bytes."""
+
+    workers: int | None
+    memory: int
+    overwrite: bool
+    resume: bool | None
+    checkpoint_bytes: int
+
+
+def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journal_kept: list[Journal]) -> Job:
     """On rank 0: everything that is decided once. The journal is locked, and put into `journal_kept`."""
     target = request.target_path
-    aside = Aside.prepare(target, overwrite=overwrite, atomic=True, is_folder=request.is_folder)
+    aside = Aside.prepare(target, overwrite=options.overwrite, atomic=True, is_folder=request.is_folder)
     working = working_path(target)
     aside = dataclasses.replace(aside, working_path=working)
     identity = Identity.of(request.source.path)
-    journal = Journal.opened(target, anew=resume is False)
+    journal = Journal.opened(target, anew=options.resume is False)
     try:
         aside.refuse_taken()  # by a copy that was complete just now
         for path in (working, working + ".scratch"):
@@ -100,13 +102,13 @@ def prepare_job(
         journal.leave()
         raise
     try:
-        going_on = _goes_on(journal, request, identity, working, resume)
+        going_on = _goes_on(journal, request, identity, working, options.resume)
         if going_on:
             assert journal.header is not None
-            plan = _planned_before(journal.header, request, ranks, asked_workers, memory)
+            plan = _planned_before(journal.header, request, ranks, options.workers, options.memory)
             files = _files(request, plan, working)
         else:
-            plan = plan_copy(request, ranks, asked_workers, memory)
+            plan = plan_copy(request, ranks, options.workers, options.memory)
             journal.clear()
             remove(working)
             remove(working + ".scratch")
@@ -125,7 +127,7 @@ def prepare_job(
     moved = request.source_side.nbytes + request.target_side.nbytes
     drops = available is not None and moved > available // DROP_PART
     workers = Workers.of(ranks, plan.workers_of_node)
-    return Job(request, plan, workers, identity, aside, files, journal.done, checkpoint_bytes, drops)
+    return Job(request, plan, workers, identity, aside, files, journal.done, options.checkpoint_bytes, drops)
 
 
 def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working: str, resume: bool | None) -> bool:

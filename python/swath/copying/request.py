@@ -142,31 +142,34 @@ class CopyRequest:
         return found
 
 
-def make_request(
-    source: Description,
-    target: Any,
-    *,
-    axes: Sequence[int] | None = None,
-    order: Order | None = None,
-    chunks: Sequence[int] | None = None,
-    shards: Sequence[int] | None = None,
-    codecs: Any = None,
-    dtype: npt.DTypeLike | None = None,
-    casting: str = "same_kind",
-    format: str | None = None,  # noqa: A002
-    variable: str | None = None,
-) -> CopyRequest:
+@dataclasses.dataclass(frozen=True)
+class TargetOptions:
+    """What the target of a copy is to be like, not checked: see `swath.copy`."""
+
+    axes: Sequence[int] | None = None
+    order: Order | None = None
+    chunks: Sequence[int] | None = None
+    shards: Sequence[int] | None = None
+    codecs: Any = None
+    dtype: npt.DTypeLike | None = None
+    casting: str = "same_kind"
+    format: str | None = None
+    target_variable: str | None = None
+
+
+def make_request(source: Description, target: Any, options: TargetOptions) -> CopyRequest:
     """Check what `swath.copy` was asked for. Raises ArgumentError."""
-    kind = formats.format_for(target, format)
-    turned = checked_axes(axes, len(source.shape))
+    kind = formats.format_for(target, options.format)
+    turned = checked_axes(options.axes, len(source.shape))
     shape = tuple(source.shape[a] for a in turned)
-    wanted = source.dtype if dtype is None else checked_dtype(dtype)
-    _check_casting(source.dtype, wanted, casting)
+    wanted = source.dtype if options.dtype is None else checked_dtype(options.dtype)
+    _check_casting(source.dtype, wanted, options.casting)
     attributes, fill = _attributes(source, wanted, kind)
     named = kind not in NAMELESS
+    chunks, shards, order = options.chunks, options.shards, options.order
     if chunks is None and shards is None and formats.is_folder(kind):
         chunks = _chunks_of(source, turned)
-    formats.check_codecs(kind, codecs, wanted.itemsize)
+    formats.check_codecs(kind, options.codecs, wanted.itemsize)
     chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards)
     return CopyRequest(
         source=source,
@@ -174,12 +177,12 @@ def make_request(
         axes=turned,
         shape=shape,
         dtype=wanted,
-        order=_order_of(source, kind) if order is None and axes is None else checked_order(order, len(shape)),
+        order=_order_of(source, kind) if order is None and options.axes is None else checked_order(order, len(shape)),
         chunks=chunk,
         shards=shard,
-        codecs=codecs,
+        codecs=options.codecs,
         format=kind,
-        variable=variable or (_last(source.variable) if named else None),
+        variable=options.target_variable or (_last(source.variable) if named else None),
         dimensions=_dimensions(source, turned) if named else None,
         attributes=attributes,
         fill=fill,

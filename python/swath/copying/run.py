@@ -15,8 +15,8 @@ from swath.copying import explain
 from swath.copying.carry_out import State, bytes_before, carry_out
 from swath.copying.journal import Journal
 from swath.copying.plan import CopyPlan
-from swath.copying.prepare import Job, plan_copy, prepare_job
-from swath.copying.request import CopyRequest, make_request, memory_bytes
+from swath.copying.prepare import CopyOptions, Job, plan_copy, prepare_job
+from swath.copying.request import CopyRequest, TargetOptions, make_request, memory_bytes
 from swath.copying.workers import Workers
 from swath.errors import ArgumentError
 from swath.formats import Description
@@ -124,23 +124,12 @@ def copy(
 
     def prepare() -> Job:
         description = description_of(source, variable)
-        request = make_request(
-            description,
-            target,
-            axes=axes,
-            order=order,
-            chunks=chunks,
-            shards=shards,
-            codecs=codecs,
-            dtype=dtype,
-            casting=casting,
-            format=format,
-            variable=target_variable,
-        )
+        form = TargetOptions(axes, order, chunks, shards, codecs, dtype, casting, format, target_variable)
+        request = make_request(description, target, form)
         if not isinstance(checkpoint_bytes, int) or checkpoint_bytes < 1:
             raise ArgumentError(f"checkpoint_bytes: expected at least 1, not {checkpoint_bytes!r}")
-        budget = memory_bytes(memory)
-        return prepare_job(request, ranks, workers, budget, overwrite, resume, checkpoint_bytes, journal)
+        options = CopyOptions(workers, memory_bytes(memory), overwrite, resume, checkpoint_bytes)
+        return prepare_job(request, ranks, options, journal)
 
     ranks.agree(words)  # before anything is written
     job = ranks.on_first("copy: prepare", prepare)
@@ -195,9 +184,7 @@ def explain_copy(
     ranks = ranks_of(comm)
 
     def work() -> explain.Explained:
-        request = make_request(
-            description_of(source, variable), target, variable=how.pop("target_variable", None), **how
-        )
+        request = make_request(description_of(source, variable), target, TargetOptions(**how))
         plan = plan_copy(request, ranks, workers, memory_bytes(memory), cached=bool(cached))
         working = Workers.of(ranks, plan.workers_of_node)
         return explain.Explained(plan, request.title, _layout_words(request), len(working.ranks))

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from swath.bench.ncio.cells import contender_entry
+from swath.bench.ncio.cells import Asked, Outcome, contender_entry
 from swath.bench.ncio.pattern import Pattern
 from swath.bench.peers.environments import Environments, Made
 from swath.bench.peers.running import Program, by_cell
@@ -155,15 +155,8 @@ def _add(
         measured = lines.get(index, {"contenders": {}})["contenders"]
         for name in asked.contenders:
             found = measured.get(name, absent)
-            entry = contender_entry(
-                family=asked.peer,
-                peer=True,
-                direction=cell["direction"],
-                useful_bytes=cell["bytes"],
-                synced=options["sync"],
-                keep_extremes=options["keep_extremes"],
-                **found,
-            )
+            operation = Asked(cell["direction"], cell["bytes"], options["sync"], options["keep_extremes"])
+            entry = contender_entry(asked.peer, operation, Outcome(**found))
             if name in COMPRESSING:  # fewer bytes than were asked for prove nothing
                 entry["reached_device"] = entry["reached_device"] or None
             told["contenders"][index][name] = entry

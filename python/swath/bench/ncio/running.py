@@ -26,7 +26,7 @@ from swath.bench.measure import (
     stamped,
     timed_phases,
 )
-from swath.bench.ncio.cells import contender_entry
+from swath.bench.ncio.cells import Asked, Outcome, contender_entry
 from swath.bench.ncio.contenders import Contender, MpiContender, SwathContender, mpi_family, mpi_modes
 from swath.bench.ncio.options import MEBIBYTE, MPI_PEER, Cell, Options, cells_of
 from swath.bench.ncio.pattern import GAP_STAMP, UNTOUCHED, Pattern, Values
@@ -310,18 +310,9 @@ class Bench:
             check_equal(self._ranks, memory[:, pattern.units :], between, f"{who}: between the regions in memory")
 
     def _entry(self, cell: Cell, turn: Turn) -> dict[str, Any]:
-        return contender_entry(
-            family=turn.family,
-            peer=turn.family != "swath",
-            direction=cell.direction,
-            useful_bytes=cell.pattern.bytes,
-            synced=self._options.sync,
-            repetitions=turn.repetitions,
-            keep_extremes=self._options.keep_extremes,
-            predicted_seconds=turn.predicted_seconds,
-            refused=turn.refused,
-            skipped=turn.skipped,
-        )
+        asked = Asked(cell.direction, cell.pattern.bytes, self._options.sync, self._options.keep_extremes)
+        outcome = Outcome(turn.repetitions, turn.refused, turn.skipped, turn.predicted_seconds)
+        return contender_entry(turn.family, asked, outcome)
 
     def _keep(self, cell: dict[str, Any]) -> None:
         if self._ranks.rank == 0:
