@@ -79,7 +79,7 @@ def spread_case(layout: str, ranks: int, seed: int) -> Case:
             return case
 
 
-def carry_out(case: Case, opened: dict[str, Any], engine: str, marks: Any, first: int) -> list[Record]:
+def execute(case: Case, opened: dict[str, Any], engine: str, marks: Any, first: int) -> list[Record]:
     """Reads and writes the case by every method; a record an operation and rank."""
     operations = [(write, method) for write in (False, True) for method in METHODS]
     records: list[Record] = []
@@ -139,7 +139,7 @@ def main() -> None:
     for place, case in enumerate(cases([int(seed) for seed in sys.argv[3:]])):
         inside = folder / f"data-{place}"
         inside.mkdir()
-        records += carry_out(case, make_file(case, inside), engine, marks, 1 + len(METHODS) * 2 * place)
+        records += execute(case, make_file(case, inside), engine, marks, 1 + len(METHODS) * 2 * place)
     json.dump(records, sys.stdout)
 
 

@@ -21,15 +21,15 @@ class Priced:
         self.price = {"seconds": work * factor + fixed, "fixed": fixed, "correction": factor, "place": PLACE}
 
 
-def carry_out(learning, plan, seconds):
+def execute(learning, plan, seconds):
     """One operation and the agreement after it, where this rank is the slowest."""
     learning.measured(plan, seconds=seconds)
-    learning.told(learning.own_nanoseconds())
+    learning.set_slowest(learning.own_nanoseconds())
 
 
 def test_one_long_operation_teaches_at_once():
     learning = Learning(None)
-    carry_out(learning, Priced(learning, GROUP_SECONDS), 1.5 * GROUP_SECONDS)
+    execute(learning, Priced(learning, GROUP_SECONDS), 1.5 * GROUP_SECONDS)
     factors = learning.profile.corrections
     assert {place: seen for place, (_, seen) in factors.items()} == {PLACE: 1, COMMON: 1}
     assert factors[COMMON][0] == pytest.approx(1 + 0.5 / 8)
@@ -40,9 +40,9 @@ def test_operations_that_take_long_together_teach_by_their_median():
     learning = Learning(None)
     plan = Priced(learning, GROUP_SECONDS / 10)
     for turn in range(3):
-        carry_out(learning, plan, GROUP_SECONDS * (0.5 if turn == 1 else 0.2))  # one of them disturbed
+        execute(learning, plan, GROUP_SECONDS * (0.5 if turn == 1 else 0.2))  # one of them disturbed
         assert learning.profile.corrections == {}
-    carry_out(learning, plan, GROUP_SECONDS * 0.2)
+    execute(learning, plan, GROUP_SECONDS * 0.2)
     assert learning.profile.corrections[PLACE][1] == 1
     assert learning.profile.corrections[COMMON][0] == pytest.approx(1 + 1 / 8)
 
@@ -51,11 +51,11 @@ def test_short_operations_teach_by_the_median_of_a_group():
     learning = Learning(None)
     plan = Priced(learning, SHORT / 10)
     for turn in range(GROUP_OPERATIONS - 1):
-        carry_out(learning, plan, SHORT / (2 if turn < 2 else 5))  # two of them disturbed
+        execute(learning, plan, SHORT / (2 if turn < 2 else 5))  # two of them disturbed
         assert learning.profile.corrections == {}
-    carry_out(learning, plan, SHORT / 5)
+    execute(learning, plan, SHORT / 5)
     for _ in range(30 * GROUP_OPERATIONS):
-        carry_out(learning, plan, SHORT / 5)
+        execute(learning, plan, SHORT / 5)
         if learning.profile.corrections[PLACE][1] != plan.price.get("seen"):
             plan = Priced(learning, SHORT / 10)
             plan.price["seen"] = learning.profile.corrections[PLACE][1]
@@ -66,7 +66,7 @@ def test_a_group_is_of_one_plan():
     learning = Learning(None)
     plans = [Priced(learning, SHORT / 10) for _ in range(2)]
     for turn in range(3 * GROUP_OPERATIONS):
-        carry_out(learning, plans[turn % 2], SHORT / 2)
+        execute(learning, plans[turn % 2], SHORT / 2)
     assert learning.profile.corrections == {}
 
 
@@ -77,7 +77,7 @@ def test_a_price_that_is_about_right_is_left_alone():
     for seconds in (1.08, 0.92):
         plan = Priced(learning, SHORT / 10)
         for _ in range(GROUP_OPERATIONS):
-            carry_out(learning, plan, seconds * SHORT / 10)
+            execute(learning, plan, seconds * SHORT / 10)
     assert learning.profile is profile
 
 
@@ -86,7 +86,7 @@ def test_an_operation_that_is_mostly_fixed_teaches_nothing(work, teaches):
     learning = Learning(None)
     plan = Priced(learning, work, fixed=1e-4)
     for _ in range(GROUP_OPERATIONS):
-        carry_out(learning, plan, max(1.5 * work, 1e-6))  # without what is fixed
+        execute(learning, plan, max(1.5 * work, 1e-6))  # without what is fixed
     if teaches:
         known = learning.profile.corrections
         assert 1.1 < known[COMMON][0] * known[PLACE][0] < 1.5
@@ -96,23 +96,23 @@ def test_an_operation_that_is_mostly_fixed_teaches_nothing(work, teaches):
 
 def test_a_plan_without_a_price_teaches_nothing():
     learning = Learning(None)
-    carry_out(learning, Priced(learning, 0.0), 1.0)
+    execute(learning, Priced(learning, 0.0), 1.0)
     assert learning.profile.corrections == {}
 
 
 def test_the_slowest_rank_counts_and_nobody_who_did_not_take_part():
     learning = Learning(None)
-    learning.told(10**9)  # of an operation before this array was opened, say
+    learning.set_slowest(10**9)  # of an operation before this array was opened, say
     assert learning.profile.corrections == {}
     learning.measured(Priced(learning, 1.0), seconds=1.0)
     assert learning.own_nanoseconds() == 10**9
-    learning.told(2 * 10**9)
+    learning.set_slowest(2 * 10**9)
     assert learning.profile.corrections[COMMON][0] == pytest.approx(1 + 1 / 8)
 
 
 def test_a_frozen_profile_learns_nothing():
     learning = Learning(None, frozen=True)
-    carry_out(learning, Priced(learning, 1.0), 2.0)
+    execute(learning, Priced(learning, 1.0), 2.0)
     assert learning.profile.corrections == {}
 
 

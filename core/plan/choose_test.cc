@@ -200,7 +200,7 @@ TEST(Choice, WhatThePageCacheShowsIsPickedFromThere) {
   request.shows_cache = true;
   const Plan plan = make_plan(request);
   EXPECT_EQ(plan.method, Method::kSieve);
-  EXPECT_TRUE(plan.price().looks);
+  EXPECT_TRUE(plan.price().maps_cached);
   EXPECT_LT(plan.price().seconds(), copied / 1.15);
   // Of sparse elements only their lines are touched.
   Request sparse = ncio(1 << 16, 1, 511, 2);

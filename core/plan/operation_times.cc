@@ -10,7 +10,7 @@ void OperationTimes::measured(int64_t plan, int64_t nanoseconds) {
   waiting_nanoseconds_ = nanoseconds;
 }
 
-void OperationTimes::told(int64_t slowest_nanoseconds) {
+void OperationTimes::set_slowest(int64_t slowest_nanoseconds) {
   waiting_nanoseconds_ = 0;
   if (!std::exchange(is_waiting_, false) || slowest_nanoseconds == 0) return;
   if (waiting_plan_ != group_.plan) {

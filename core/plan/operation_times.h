@@ -27,7 +27,7 @@ class OperationTimes {
   // What this rank has measured and not yet told, 0 for nothing.
   int64_t own_nanoseconds() const { return waiting_nanoseconds_; }
   // All ranks have told what they measured of the operation before: the slowest of them so much.
-  void told(int64_t slowest_nanoseconds);
+  void set_slowest(int64_t slowest_nanoseconds);
 
   bool is_complete() const;
   // What is complete; from then on another group begins.

@@ -51,7 +51,7 @@ class Again {
       return false;
     }
     counters_ = *outcome.counters;
-    times_.told(outcome.slowest_nanoseconds());
+    times_.set_slowest(outcome.slowest_nanoseconds());
     times_.measured(plan_number_, std::llround((counters_.total_seconds - counters_.token_seconds) * 1e9));
     return true;
   }
@@ -98,7 +98,7 @@ void bind_again(nb::module_& m) {
       .def(nb::init<>())
       .def("measured", &OperationTimes::measured, "plan"_a, "nanoseconds"_a)
       .def_prop_ro("own_nanoseconds", &OperationTimes::own_nanoseconds)
-      .def("told", &OperationTimes::told, "slowest_nanoseconds"_a)
+      .def("set_slowest", &OperationTimes::set_slowest, "slowest_nanoseconds"_a)
       .def_prop_ro("is_complete", &OperationTimes::is_complete)
       .def("take", [](OperationTimes& times) {
         OperationTimes::Group group = times.take();

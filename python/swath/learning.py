@@ -44,7 +44,7 @@ class Learning:
         self._has_learned = False
 
     def number_of(self, plan: _core.Plan) -> int:
-        """What `times` calls it; the last `PLANS_KNOWN` are known."""
+        """Return what `times` calls it; the last `PLANS_KNOWN` are known."""
         number = id(plan)
         if number not in self._plans:
             self._plans[number] = plan  # and so nothing else gets its number
@@ -57,12 +57,12 @@ class Learning:
         self.times.measured(self.number_of(plan), int(seconds * 1e9))
 
     def own_nanoseconds(self) -> int:
-        """What this rank has measured and not yet told, 0 for nothing."""
+        """Return what this rank has measured and not yet told, 0 for nothing."""
         return self.times.own_nanoseconds
 
-    def told(self, nanoseconds: int) -> None:
+    def set_slowest(self, nanoseconds: int) -> None:
         """All ranks have told what they measured of the operation before: the slowest of them so much."""
-        self.times.told(nanoseconds)
+        self.times.set_slowest(nanoseconds)
         if self.times.is_complete:
             self.learn()
 

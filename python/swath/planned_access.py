@@ -96,7 +96,7 @@ class PlannedAccess:
         conditions = Conditions(steps / _core.CACHED_STEPS, block, span, bool(shows_cache))
         if not is_alone:
             self._agreed = conditions
-            self._learning.told(nanoseconds)
+            self._learning.set_slowest(nanoseconds)
         return conditions
 
     def conditions_now(self, operation: Operation, cached: float | None) -> Conditions:

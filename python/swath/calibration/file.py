@@ -97,7 +97,7 @@ class MeasuredFile:
     def one(
         self, write: bool, size: int, seconds_max: float, *, stride: int = 0, batch: int = 1, shuffled: bool = False
     ) -> tuple[float, int]:
-        """Seconds of one request, and the bytes of all: a stretch of the file, behind the one before."""
+        """Return seconds of one request, and the bytes of all: a stretch of the file, behind the one before."""
         stride = stride or size
         if shuffled or self.cursor + stride * batch > self.nbytes:
             self.cursor = 0
@@ -109,7 +109,7 @@ class MeasuredFile:
         return seconds / made, made * size
 
     def warm(self, measure: Measure, *, synced: bool = False) -> float:
-        """The seconds of `measure`, while all of the file is in the page cache and no device is read.
+        """Return the seconds of `measure`, while all of the file is in the page cache and no device is read.
 
         Raises NotReachedError.
         """
@@ -130,7 +130,7 @@ class MeasuredFile:
         )
 
     def cold(self, measure: Measure, *, reads: bool = True) -> float:
-        """The seconds of `measure`, where nothing of the file was in memory and what it reads comes from the device.
+        """Return the seconds of `measure`, where nothing of the file was in memory and a device had to be read.
 
         Raises NotReachedError.
         """
@@ -163,7 +163,7 @@ class MeasuredFile:
 
     @property
     def how_warm_is_known(self) -> str:
-        """In words, for the profile."""
+        """How it is known that the page cache was as stated, in words, for the profile."""
         told = "no device read meanwhile (/proc/self/io)"
         if kernel.device_bytes_read() is None:
             told = "the kernel does not tell whether a device was read meanwhile"
@@ -171,7 +171,7 @@ class MeasuredFile:
 
     @property
     def how_cold_is_known(self) -> str:
-        """In words, for the profile."""
+        """How it is known that the page cache was as stated, in words, for the profile."""
         return (
             "the file was forgotten before each repetition (fsync, posix_fadvise; at most "
             f"{UNCACHED_MAX:.0%} left, cachestat), and of each read at least {min(self._device_part, 1.0):.0%} came "
