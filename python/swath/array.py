@@ -279,7 +279,7 @@ class Array:
 
     def _explain_boxes(self, asked: Asked, boxes_of_rank: Boxes, cached: float | None) -> Plan:
         operation, boxes = self._gather_boxes(asked, boxes_of_rank, explain=True, cached=cached)
-        self._ranks.together(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
+        self._ranks.run_collectively(f"{operation.asked}: boxes", lambda: operation.set_boxes(boxes))
         return self._explained(operation, cached)
 
     def _explain_distribution(self, asked: Asked, cached: float | None) -> Plan:
@@ -332,7 +332,7 @@ class Array:
                 self._engine.sync()
 
         # Every write ended with an agreement: nothing that any rank wrote is on its way still.
-        self._ranks.together(f"sync {self._compared}", work)
+        self._ranks.run_collectively(f"sync {self._compared}", work)
         if self._planned is not None:
             self._planned.expect_sync()
 
@@ -483,7 +483,7 @@ class Array:
         """Collective. The operation, which knows of no boxes yet, and the boxes of all ranks; `more` is compared."""
         arguments = {**asked._asdict(), **more}
         words = asked_words.words(asked.direction, self._compared, arguments, own=("direction", "rank"))
-        operation = self._ranks.together(words, lambda: self._operation(asked, self._ranks.size))
+        operation = self._ranks.run_collectively(words, lambda: self._operation(asked, self._ranks.size))
         return operation, self._ranks.gather_objects(boxes.boxes)
 
     def _prepare(self, ranks: Ranks, asked: Asked, memory: Callable[[Operation], list[Part]]) -> Prepared:
@@ -617,7 +617,7 @@ class Array:
             self._unplanned = "chunks"
             return coded.carry_out(operation, parts, ranks, self._ranks.most_on_a_node)
         self._unplanned = "library"
-        library_access.carry_out(operation, parts, self._description, ranks)
+        library_access.execute(operation, parts, self._description, ranks)
         if self._coded is not None:  # chunks of another size are written elsewhere
             there = self._description
             self._set_description(ranks.on_first(f"describe {self._compared}", lambda: formats.describe_again(there)))
@@ -635,5 +635,5 @@ class Array:
     def _fill(self) -> None:
         """Collective. Writes the fill value everywhere."""
         work = functools.partial(filling.fill_part, self._engine, self._description, self._ranks.rank, self._ranks.size)
-        self._ranks.together(f"fill {self._compared}", work)
+        self._ranks.run_collectively(f"fill {self._compared}", work)
         self._unfilled = False

@@ -46,11 +46,11 @@ class CodedAccess:
         arguments = (self._array, operation.decomposition, operation.rank_of_decomposition, parts)
         with progress.watching(f"{operation.direction} {self._path}", ranks.rank) as watched:
             if operation.direction == "read":
-                return ranks.together(
+                return ranks.run_collectively(
                     operation.asked, lambda: _core.read_chunks(*arguments, memory, ranks_of_node, is_alone, watched)
                 )
-            own, shared = ranks.together(operation.asked, lambda: _core.touched_units(*arguments[:3]))
-            counters = ranks.together(
+            own, shared = ranks.run_collectively(operation.asked, lambda: _core.touched_units(*arguments[:3]))
+            counters = ranks.run_collectively(
                 f"{operation.asked}: chunks of one rank",
                 lambda: _core.write_chunks(*arguments, own, memory, ranks_of_node, is_alone, watched),
             )
@@ -58,7 +58,7 @@ class CodedAccess:
             for turn in range(rounds):
                 # Of the ranks that share a chunk, each has it in another round.
                 units = [unit for unit in shared if (unit + ranks.rank) % ranks.size == turn]
-                counters += ranks.together(
+                counters += ranks.run_collectively(
                     f"{operation.asked}: shared chunks, round {turn}",
                     lambda: _core.write_chunks(*arguments, units, memory, ranks_of_node, is_alone, watched),  # noqa: B023
                 )

@@ -26,15 +26,15 @@ Part = npt.NDArray[Any]
 Access = Callable[[Description, list[npt.NDArray[np.int64]], Part], None]
 
 
-def carry_out(operation: Operation, parts: list[Part], description: Description, ranks: Ranks) -> None:
+def execute(operation: Operation, parts: list[Part], description: Description, ranks: Ranks) -> None:
     """Collective. Every rank reads on its own; ranks write one after another, for the library writes alone."""
     jobs = list(zip(operation.local_indices(), parts, strict=False))
     if operation.direction == "read":
-        ranks.together(operation.asked, lambda: _for_each(_read, description, jobs))
+        ranks.run_collectively(operation.asked, lambda: _for_each(_read, description, jobs))
         return
     for rank in range(ranks.size):
         mine = jobs if rank == ranks.rank else []
-        ranks.together(f"{operation.asked}: rank {rank}", lambda: _for_each(_write, description, mine))  # noqa: B023
+        ranks.run_collectively(f"{operation.asked}: rank {rank}", lambda: _for_each(_write, description, mine))  # noqa: B023
 
 
 def _for_each(access: Access, description: Description, jobs: list[Any]) -> None:
@@ -64,7 +64,7 @@ def _write(description: Description, indices: list[npt.NDArray[np.int64]], part:
 
 
 def _slabs(description: Description, indices: list[npt.NDArray[np.int64]]) -> Any:
-    """(rows of the part, box of the array as slices, what to pick from the box), each box of a bounded size.
+    """Return (rows of the part, box of the array as slices, what to pick from the box), each box of a bounded size.
 
     The box is the bounding box of the indices, cut along dimension 0, between chunks where that can be.
     """

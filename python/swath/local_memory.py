@@ -31,7 +31,7 @@ def new_part(shape: Shape, dtype: np.dtype[Any], what: Callable[[], str], *, zer
 
 
 def span_bytes(part: Part) -> int:
-    """From the first byte of its memory to the last."""
+    """Return the bytes from the first of its memory to the last."""
     if part.size == 0:
         return 0
     return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)

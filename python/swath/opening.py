@@ -73,7 +73,7 @@ def open(  # noqa: A001 - the name that scripts use
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
     description, found = ranks.on_first(words, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
-    return ranks.together(
+    return ranks.run_collectively(
         f"open {name}: engines", lambda: Array(description, ranks, mode, engine, found, None, streams, lock_timeout)
     )
 
@@ -164,7 +164,7 @@ def create(
 
     description = ranks.on_first(f"create {name}: header", make)
     try:
-        array = ranks.together(
+        array = ranks.run_collectively(
             f"create {name}: engines",
             lambda: Array(description, ranks, "r+", engine, found, aside, streams, lock_timeout),
         )

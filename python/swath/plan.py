@@ -69,7 +69,7 @@ class Plan:
         return dict(self._core.tuning)
 
     def cost(self, method: str, rank: int) -> dict[str, Any]:
-        """What `method` would cost one rank: requests, bytes read, written and exchanged, locks, bytes of buffers.
+        """Return what `method` would cost one rank: requests, bytes read, written, exchanged, locks, bytes of buffers.
 
         `exact` is False where there are too many windows to count one by one.
         """
@@ -80,7 +80,7 @@ class Plan:
         return int(self._core.requests_with_stripes(stripe_bytes))
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data, for JSON; sizes in bytes."""
+        """Return the plan as plain data, for JSON; sizes in bytes."""
         core = self._core
         ranks = [
             {
@@ -185,7 +185,7 @@ class LibraryPlan(Plan):
         return 0
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+        """Return the plan as plain data."""
         return {
             "array": self._title,
             "direction": self._direction,

@@ -78,7 +78,7 @@ def redistribute(
     request = _Request(values, source, target, shape, out)
     shares: list[_BoxesOfRank] = []
     if isinstance(source, Boxes) or isinstance(target, Boxes):
-        own = ranks.together(words, lambda: request.boxes_of(ranks.rank))
+        own = ranks.run_collectively(words, lambda: request.boxes_of(ranks.rank))
         shares = ranks.gather_objects(own)
     exchange: _Exchange | None = None
     error: Exception | None = None

@@ -75,7 +75,7 @@ class Peers:
             _make_store(self._folder, shape, chunks_of_rows(shape, memory))
 
     def measure(self, job: Mapping[str, Any], shape: tuple[int, int], chunk: int) -> dict[str, Any]:
-        """One copy: "refused" with the reason or None, and if None what it took and how it was done ("hints").
+        """Make one copy: "refused" with the reason or None, and if None what it took and how it was done ("hints").
 
         Who was refused once is not asked again for the same kind of copy.
         """
@@ -105,7 +105,7 @@ class Peers:
     def _request(
         self, job: Mapping[str, Any], setting: str, shape: tuple[int, int], chunk: int, own: str
     ) -> dict[str, Any]:
-        """What a program is told."""
+        """Return what a program is told."""
         transposed = job["case"] == "transpose"
         of_target = shape[::-1] if transposed else shape
         return {
@@ -130,7 +130,7 @@ def chunks_of_rows(shape: tuple[int, int], memory: int) -> tuple[int, int]:
 
 
 def _run(program: Program, request: dict[str, Any], folder: str) -> tuple[dict[str, Any], str]:
-    """What a program measured, and why it did not, or ""."""
+    """Return what a program measured, and why it did not, or ""."""
     lines, failed = program.run(request, folder)
     said = {name: value for line in lines for name, value in line.items()}
     if "failed" in said:
@@ -143,7 +143,7 @@ def _run(program: Program, request: dict[str, Any], folder: str) -> tuple[dict[s
 
 
 def _wrong(request: Mapping[str, Any], said: dict[str, Any]) -> str:
-    """What is wrong with the target, read by Swath; or ""."""
+    """Return what is wrong with the target, read by Swath; or ""."""
     axes = (1, 0) if request["case"] == "transpose" and said["transposed"] else None
     try:
         found = swath.verify(request["source"], request["target"], axes=axes)

@@ -59,17 +59,17 @@ class State:
         """Collective. So many tiles of pass `number` are on the medium."""
         if (number, tiles) > self.entered:
             enter = self.journal.enter if self.journal is not None else lambda number, tiles: None
-            self.ranks.together(f"{self.job.request.title}: enter {tiles}", lambda: enter(number, tiles))
+            self.ranks.run_collectively(f"{self.job.request.title}: enter {tiles}", lambda: enter(number, tiles))
             self.entered = (number, tiles)
 
     def complete(self) -> None:
-        """On rank 0: give the target its name, while no other copy can be at work on it."""
+        """Give the target, on rank 0, its name, while no other copy can be at work on it."""
         if self.journal is not None:
             self.journal.check_kept()
         self.job.aside.complete()
 
     def failed(self, error: Exception) -> Exception:
-        """The error, saying what is left; what is of no further use is removed."""
+        """Return the error, saying what is left; what is of no further use is removed."""
         is_kept = not self.is_changed and self.entered > (0, 0)
         if self.journal is not None:
             self.journal.close() if is_kept else self.journal.remove(self.job.request.target_path)
@@ -80,7 +80,7 @@ class State:
         return from_wire({**wire, "message": f"{self.job.request.title}: {wire['message']}{hint}"})
 
 
-def carry_out(state: State) -> float:
+def execute(state: State) -> float:
     """Collective. All passes, then the name; returns the seconds of the last sync."""
     job, ranks = state.job, state.ranks
     passes = job.plan.passes
@@ -100,7 +100,7 @@ def carry_out(state: State) -> float:
 
 
 def bytes_before(passes: Sequence[Pass], number: int, tiles: int) -> int:
-    """Of what all passes write, how much is written once so many tiles of pass `number` are."""
+    """Return how much of what all passes write is written once so many tiles of pass `number` are."""
     now = passes[number]
     return sum(p.target.nbytes for p in passes[:number]) + now.target.nbytes * tiles // max(now.tiles, 1)
 
@@ -123,10 +123,10 @@ class _OnePass:
         ranks = self._state.ranks
         mine = self._own(first, self._plan.tiles)
         with contextlib.ExitStack() as stack:
-            pipeline, back, sync = ranks.together(f"{self._title}: open", lambda: self._open(stack, mine))
+            pipeline, back, sync = ranks.run_collectively(f"{self._title}: open", lambda: self._open(stack, mine))
             for end in self._ends(first):
                 tiles = len(self._own(first, end))
-                ranks.together(f"{self._title}: tiles from {first}", lambda: pipeline.advance(tiles))  # noqa: B023
+                ranks.run_collectively(f"{self._title}: tiles from {first}", lambda: pipeline.advance(tiles))  # noqa: B023
                 self._state.check_unchanged()
                 self._settle(back, first)
                 if ranks.is_first_of_node:
@@ -158,7 +158,7 @@ class _OnePass:
         return stack.enter_context(pipeline), back, target.sync
 
     def _spans(self, side: Side, description: Description) -> SpanOf:
-        """Where in its file the bytes of a band are."""
+        """Return where in its file the bytes of a band are."""
         layout = description.layout
 
         def span_of(band: int) -> tuple[int, int] | None:
@@ -170,7 +170,7 @@ class _OnePass:
         return span_of
 
     def _ends(self, first: int) -> Iterator[int]:
-        """After which tile each epoch ends: the same on every rank."""
+        """Yield after which tile each epoch ends: the same on every rank."""
         step = max(self._state.job.checkpoint_bytes // max(self._plan.tile_bytes, 1), 1)
         yield from range(min(first + step, self._plan.tiles), self._plan.tiles, step)
         if first < self._plan.tiles:
@@ -178,13 +178,13 @@ class _OnePass:
 
     def _settle(self, back: WriteBack, tiles: int) -> None:
         """Collective. What was written of the first `tiles` tiles is on the medium, and entered."""
-        self._state.ranks.together(f"{self._title}: synced {tiles}", back.wait_synced)
+        self._state.ranks.run_collectively(f"{self._title}: synced {tiles}", back.wait_synced)
         self._state.enter(self._number, tiles)
 
 
 @contextlib.contextmanager
 def _opened(description: Description, mode: str, engine: str | None) -> Iterator[Array]:
-    """For this process alone, and learning nothing: stages that run at once would teach it wrong prices."""
+    """Open the array for this process alone, learning nothing: stages that run at once would teach wrong prices."""
     array = Array(description, Ranks(_core.solo_comm()), mode, engine)
     array._learning.frozen = True
     try:

@@ -43,7 +43,7 @@ class Progress:
 
 
 def elements_in(buffer: Buffer, dtype: np.dtype[Any], extents: Extents, order: Sequence[int]) -> Elements:
-    """A box of `extents` in the first bytes of a buffer, its dimensions varying in `order`, slowest first."""
+    """Return a box of `extents` in the first bytes of a buffer, its dimensions varying in `order`, slowest first."""
     count = int(np.prod(extents, dtype=np.int64))
     flat = buffer[: count * dtype.itemsize].view(dtype)
     return flat.reshape([extents[d] for d in order]).transpose(np.argsort(order))
@@ -59,7 +59,7 @@ def method_for(side: Side, extents: Extents) -> str:
 
 
 def tuning_of(side: Side, chunk_buffer_bytes: int) -> dict[str, int] | None:
-    """For reading or writing a box of a side."""
+    """Return the tuning for reading or writing a box of a side."""
     return {"chunk_buffer_bytes": chunk_buffer_bytes} if side.worker_bytes else None
 
 
@@ -81,7 +81,7 @@ class Tiles:
         self._tuning = tuning_of(side, chunk_buffer_bytes)
 
     def read(self, box: Box, buffer: Buffer) -> Elements:
-        """The elements of a box, as a view of the buffer in the dimensions of the copy."""
+        """Read the elements of a box. Return them as a view of the buffer in the dimensions of the copy."""
         extents = tuple(s.stop - s.start for s in box)
         elements = elements_in(buffer, self._array.dtype, extents, self._side.order)
         selection = tuple(box[d] for d in self._inverse)
@@ -128,7 +128,7 @@ class Pipeline:
         self._progress = progress
         self._source_dtype = files.source.dtype
         self._swaps = not plan.converts and differs_in_byte_order_only(files.source.dtype, files.target.dtype)
-        self._carried_out = 0
+        self._executed = 0
         self._stop = _core.Stop()
         self._stopped = False
         self._free_tiles: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -205,11 +205,11 @@ class Pipeline:
 
     def _shuffle(self, index: int, box: Box, buffer: Buffer, elements: Elements) -> None:
         """Hands a tile to the writer: as it is, or slab by slab in the target's order."""
-        self._carried_out += 1
+        self._executed += 1
         plan, dtype = self._plan, self._target.dtype
         band = index // plan.band_tiles
         is_last_of_band = (
-            self._carried_out == len(self._indices) or self._indices[self._carried_out] // plan.band_tiles != band
+            self._executed == len(self._indices) or self._indices[self._executed] // plan.band_tiles != band
         )
         ended = band if is_last_of_band else None
         if plan.in_place:
@@ -264,6 +264,6 @@ class Pipeline:
 
 
 def _swapped(elements: Elements, dtype: np.dtype[Any]) -> Elements:
-    """The same memory in the other byte order, as `dtype`."""
+    """Return the same memory in the other byte order, as `dtype`."""
     elements.byteswap(inplace=True)
     return elements.view(dtype)

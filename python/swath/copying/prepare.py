@@ -42,7 +42,7 @@ class Job:
 def plan_copy(
     request: CopyRequest, ranks: Ranks, asked_workers: int | None, memory: int, *, cached: bool = False
 ) -> CopyPlan:
-    """By the profile of the store that will hold the target.
+    """Return the plan by the profile of the store that will hold the target.
 
     Args:
         request: what is asked for.
@@ -68,7 +68,7 @@ def plan_copy(
 
 
 def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Costs:
-    """Of the store that will hold the target."""
+    """Return the costs of the store that will hold the target."""
     stored = profile.for_path(os.path.dirname(os.path.realpath(request.target_path)))
     core = _core.default_profile() if stored is None else stored.core
     costs = Costs.of({**core.to_dict(), "source": core.source}, available_bytes(), cached=cached)
@@ -87,7 +87,7 @@ class CopyOptions:
 
 
 def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journal_kept: list[Journal]) -> Job:
-    """On rank 0: everything that is decided once. The journal is locked, and put into `journal_kept`."""
+    """Decide, on rank 0, everything that is decided once. The journal is locked, and put into `journal_kept`."""
     target = request.target_path
     aside = Aside.prepare(target, overwrite=options.overwrite, atomic=True, is_folder=request.is_folder)
     working = working_path(target)
@@ -131,7 +131,7 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
 
 
 def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working: str, resume: bool | None) -> bool:
-    """Whether an interrupted copy is there that this one continues. Raises where it must not be touched."""
+    """Return whether an interrupted copy is there that this one continues. Raises where it must not be touched."""
     target = request.target_path
     if journal.header is None or not os.path.exists(working) or resume is False:
         return False
@@ -160,7 +160,7 @@ def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working
 
 
 def _kept(plan: CopyPlan) -> list[dict[str, Any]]:
-    """Of the plan what the journal must remember: with it every tile is the same again."""
+    """Return what the journal must remember: with it every tile is the same again."""
     return [
         {"tile": list(p.tile), "slab": list(p.slab), "chunk": None if p.target.chunk is None else list(p.target.chunk)}
         for p in plan.passes
@@ -170,7 +170,7 @@ def _kept(plan: CopyPlan) -> list[dict[str, Any]]:
 def _planned_before(
     header: dict[str, Any], request: CopyRequest, ranks: Ranks, asked_workers: int | None, memory: int
 ) -> CopyPlan:
-    """The plan by which an interrupted copy was made; ArgumentError where there is too little memory for it."""
+    """Return the plan by which an interrupted copy was made; ArgumentError where there is too little memory for it."""
     costs = _costs(request, ranks)
     itemsize = request.source.dtype.itemsize
     between = [Side.tiled(request.shape, itemsize, kept["chunk"]) for kept in header["passes"][:-1]]
@@ -223,7 +223,7 @@ def _new_files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Desc
 
 
 def _files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Description, ...]:
-    """Those that an interrupted copy has made."""
+    """Return those that an interrupted copy has made."""
     if request.is_folder:
         remove_unfinished(working)
     scratch = [_scratch(request, plan, working)] if plan.scratch_bytes else []

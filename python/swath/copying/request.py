@@ -68,12 +68,12 @@ class CopyRequest:
 
     @property
     def source_side(self) -> Side:
-        """In the dimensions of the target."""
+        """The source, in the dimensions of the target."""
         return Side.of(self.source).permuted(self.axes)
 
     @property
     def target_side(self) -> Side:
-        """As the format will lay it out."""
+        """The target, as the format will lay it out."""
         itemsize = self.dtype.itemsize
         if self.chunks is None:
             return Side.ordered(self.shape, itemsize, self.order)
@@ -98,7 +98,7 @@ class CopyRequest:
         return f"copy {self.source.name} to {self.target_path}"
 
     def asked(self) -> dict[str, Any]:
-        """As plain data: what must be the same for a copy to be the same."""
+        """Return it as plain data: what must be the same for a copy to be the same."""
         return {
             "source": os.path.abspath(self.source.path),
             "source variable": self.source.variable,
@@ -115,7 +115,7 @@ class CopyRequest:
         }
 
     def create(self, path: str) -> Description:
-        """The target's file, all holes, or its folder without chunks."""
+        """Return the target's file, all holes, or its folder without chunks."""
         return formats.create(
             path,
             self.shape,
@@ -132,7 +132,7 @@ class CopyRequest:
         )
 
     def describe(self, path: str) -> Description:
-        """The target's file that is already there. Raises FormatError where it is not what `create` made."""
+        """Return the target's file that is already there. Raises FormatError where it is not what `create` made."""
         if self.format == "raw":
             found = formats.describe(path, shape=self.shape, dtype=self.dtype, order=self.order, format="raw")
         else:
@@ -191,7 +191,7 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
 
 
 def memory_bytes(memory: int | str | None) -> int:
-    """The budget: bytes, text such as "256MiB", or None for a quarter of the available memory, at most 1 GiB.
+    """Return the budget: bytes, text such as "256MiB", or None for a quarter of the available memory, at most 1 GiB.
 
     Raises ArgumentError.
     """
@@ -206,7 +206,7 @@ def memory_bytes(memory: int | str | None) -> int:
 
 
 def checked_axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Each of the source's dimensions once; None leaves them as they are. Raises ArgumentError."""
+    """Return each of the source's dimensions once; None leaves them as they are. Raises ArgumentError."""
     if axes is None:
         return tuple(range(ndim))
     try:
@@ -233,7 +233,7 @@ def _same_but_for_byte_order(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
 
 
 def _order_of(source: Description, kind: str) -> tuple[int, ...]:
-    """The source's, where the format can store it; else C order."""
+    """Return the source's, where the format can store it; else C order."""
     ordered = tuple(range(len(source.shape)))
     if not isinstance(source.layout, StridedLayout) or kind not in NAMELESS:
         return ordered
@@ -242,7 +242,7 @@ def _order_of(source: Description, kind: str) -> tuple[int, ...]:
 
 
 def _chunks_of(source: Description, axes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Those of the source, in the dimensions of the target; None where it has none."""
+    """Return those of the source, in the dimensions of the target; None where it has none."""
     chunk = Side.of(source).permuted(axes).chunk
     return None if chunk is None or 0 in chunk else chunk
 
@@ -252,7 +252,7 @@ def _last(name: str | None) -> str | None:
 
 
 def _attributes(source: Description, dtype: np.dtype[Any], kind: str) -> tuple[dict[str, Any], Any]:
-    """The source's attributes that any format can store, and its fill value."""
+    """Return the source's attributes that any format can store, and its fill value."""
     if kind in NAMELESS:
         return {}, None
     kept = {name: value for name, value in source.attributes.items() if _can_be_stored(value)}
@@ -277,7 +277,7 @@ def _can_be_stored(value: Any) -> bool:
 
 
 def _dimensions(source: Description, axes: tuple[int, ...]) -> tuple[str, ...] | None:
-    """The names of the dimensions, where the source has different ones."""
+    """Return the names of the dimensions, where the source has different ones."""
     if source.format in NAMELESS:
         return None
     try:

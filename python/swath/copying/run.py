@@ -12,7 +12,7 @@ import numpy.typing as npt
 from swath import asked, formats
 from swath.array import Array
 from swath.copying import explain
-from swath.copying.carry_out import State, bytes_before, carry_out
+from swath.copying.execute import State, bytes_before, execute
 from swath.copying.journal import Journal
 from swath.copying.plan import CopyPlan
 from swath.copying.prepare import CopyOptions, Job, plan_copy, prepare_job
@@ -48,7 +48,7 @@ class Copied:
     resumed_bytes: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return {**dataclasses.asdict(self), "plan": self.plan.to_dict()}
 
 
@@ -135,7 +135,7 @@ def copy(
     job = ranks.on_first("copy: prepare", prepare)
     state = State(job, ranks, engine, journal[0] if journal else None, job.done)
     try:
-        sync_seconds = carry_out(state)
+        sync_seconds = execute(state)
     except Exception as error:
         raise state.failed(error) from error
     except BaseException:  # an interrupt: what is done can go on
@@ -165,7 +165,7 @@ def explain_copy(
     cached: bool | None = None,
     **how: Any,
 ) -> explain.Explained:
-    """What `copy` of the same arguments would do: passes, requests, bytes, memory, seconds, disk space. Writes nothing.
+    """Say what `copy` of the same arguments would do: passes, bytes, memory, seconds, disk space. Nothing is written.
 
     Args:
         source: see `copy`.
@@ -201,7 +201,7 @@ def _layout_words(request: CopyRequest) -> tuple[str, str]:
 
 
 def description_of(source: Any, variable: str | None) -> Description:
-    """Of an open array, or of the array in a file. Raises as `swath.open` does."""
+    """Return the description of an open array, or of the array in a file. Raises as `swath.open` does."""
     if isinstance(source, Array):
         source.refuse_closed("copy")
         return source._description

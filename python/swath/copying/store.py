@@ -37,7 +37,7 @@ class Identity:
 
     @staticmethod
     def of(path: str) -> Identity:
-        """Of a file or folder as it is now. Raises StoreError."""
+        """Return the identity of a file or folder as it is now. Raises StoreError."""
         try:
             status = os.stat(path)
             if not os.path.isdir(path):
@@ -48,7 +48,7 @@ class Identity:
         return Identity(sum(s.st_size for s in inside), max((s.st_mtime_ns for s in inside), default=0), status.st_ino)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return dataclasses.asdict(self)
 
 
@@ -136,7 +136,7 @@ class WriteBack:
         self._thread.start()
 
     def begin(self, band: int, bytes_written: int) -> None:
-        """What was written so far, so many bytes, the last of them in that band, may go to the device."""
+        """Begin to write to the device what was written so far: so many bytes, the last of them in that band."""
         if not self._is_folder:
             self._jobs.put(functools.partial(self._write, band))
         elif bytes_written - self._bytes_begun >= FOLDER_BYTES:  # all its files at once: not too often

@@ -27,7 +27,7 @@ __all__ = ["Options", "measure", "needs", "quick_options", "run", "show", "summa
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """One rank count after the other: the cells, and what else they said.
+    """Measure one rank count after the other: the cells, and what else they said.
 
     `keep` is given what was measured so far after each of them, also when it fails or is interrupted.
     """
@@ -79,7 +79,7 @@ def _add_other_environments(
 
 
 def peer_names() -> tuple[str, ...]:
-    """What `--peers` without names stands for: the MPI installed here, and every other environment."""
+    """Return what `--peers` without names stands for: the MPI installed here, and every other environment."""
     from swath.bench.ncio import peers
 
     return (MPI_PEER, *peers.NAMES)

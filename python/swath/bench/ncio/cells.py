@@ -77,7 +77,7 @@ def _most_often(methods: Sequence[str]) -> str | None:
 
 
 def _reached_device(kept: Sequence[dict[str, Any]], asked: Asked) -> bool | None:
-    """Whether the device moved at least the useful bytes in every kept repetition; None where that is not known.
+    """Return whether the device moved at least the useful bytes in every kept repetition; None where that is not known.
 
     A write without sync has not, whatever was written meanwhile.
     """

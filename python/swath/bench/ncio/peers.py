@@ -66,7 +66,7 @@ COMPRESSING = (f"zarr {ONE_PROCESS}, defaults",)
 def measure(
     names: Sequence[str], ranks: int, cells: Sequence[dict[str, Any]], options: Mapping[str, Any], folder: str
 ) -> dict[str, Any]:
-    """What these peers take for `cells`, all of `ranks` ranks.
+    """Return what these peers take for `cells`, all of `ranks` ranks.
 
     Args:
         names: some of `NAMES`.
@@ -109,7 +109,7 @@ def measure(
 def run(
     made: Made, asked: Run, ranks: int, cells: Sequence[Mapping[str, Any]], options: Mapping[str, Any], folder: str
 ) -> tuple[dict[int, dict[str, Any]], str]:
-    """What the program says of each cell, by the cell's index; and why it did not come to its end, or ""."""
+    """Return what the program says of each cell, by the cell's index; and why it did not come to its end, or ""."""
     request = {
         "ranks": ranks,
         "contenders": asked.contenders,
@@ -126,7 +126,7 @@ def run(
 
 
 def pattern_of(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """What a program must know of a cell, so that it need not know what "nc-c" is."""
+    """Return what a program must know of a cell, so that it need not know what "nc-c" is."""
     pattern = Pattern(cell["ranks"], cell["region_count"], cell["region_bytes"], cell["spacing_bytes"], cell["case"])
     return {
         "file_shape": pattern.file_shape,

@@ -61,7 +61,7 @@ class Made:
         return {name: version for name, version in self.versions.items() if name != "numpy"}
 
     def program(self, name: str) -> str:
-        """The path of one of its programs, such as "python"."""
+        """Return the path of one of its programs, such as "python"."""
         return os.path.join(self.folder, "bin", name)
 
 
@@ -108,13 +108,13 @@ class Environments:
 
 
 def cache_folder() -> str:
-    """Where environments are kept: swath/environments in the user's cache folder."""
+    """Return where environments are kept: swath/environments in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "swath", "environments")
 
 
 def make(environment: Environment) -> Made:
-    """The environment, from the cache folder or by pip. Raises EnvironmentFailedError.
+    """Return the environment, from the cache folder or by pip. Raises EnvironmentFailedError.
 
     It is made again where requirements or the Python are others. Where two processes want it, one waits.
     """

@@ -90,5 +90,5 @@ def needs(options: Options) -> dict[str, int]:
 
 
 def peer_names() -> tuple[str, ...]:
-    """What `--peers` without names stands for: all."""
+    """Return what `--peers` without names stands for: all."""
     return PEERS

@@ -74,12 +74,12 @@ class Job:
         return self.case == "transpose"
 
     def mapped(self) -> Floats:
-        """The file, as the target's array: mapped into memory, not read."""
+        """Return the file, as the target's array: mapped into memory, not read."""
         source: Floats = np.load(self.source, mmap_mode="r")
         return source.T if self.transposed else source
 
     def block_shape(self, nbytes: int) -> tuple[int, int]:
-        """As many whole chunks of the target as have `nbytes`, at least one; rows of chunks grow last."""
+        """Return the shape of as many whole chunks of the target as have `nbytes`; rows of chunks grow last."""
         along = max(nbytes // (self.chunks[0] * self.chunks[1] * VALUE_BYTES), 1)
         in_row = -(-self.target_shape[1] // self.chunks[1])
         width = min(along, in_row)
@@ -102,7 +102,7 @@ Work = Callable[[Job], dict[str, Any]]
 
 
 def in_memory(block: Floats) -> Floats:
-    """A block of a mapped file, turned or not, as an array in C order."""
+    """Return a block of a mapped file, turned or not, as an array in C order."""
     if block.flags.c_contiguous:
         return np.array(block)
     made = np.empty(block.shape, block.dtype)
@@ -123,7 +123,7 @@ def copying(work: Work) -> Callable[[dict[str, Any]], None]:
 
 
 def measured(work: Work, job: Job) -> dict[str, Any]:
-    """What a copy took, from a cold cache, until its target is on the medium."""
+    """Return what a copy took, from a cold cache, until its target is on the medium."""
     os.makedirs(job.scratch)
     for path in (job.source, *_files_and_folders(job.store)):
         with page_cache.opened(path) as fd:
@@ -148,7 +148,7 @@ def measured(work: Work, job: Job) -> dict[str, Any]:
 
 
 def _files_and_folders(path: str) -> list[str]:
-    """All below `path`, and itself; folders behind what is in them."""
+    """Return all below `path`, and itself; folders behind what is in them."""
     return [
         os.path.join(folder, name)
         for folder, _, names in os.walk(path, topdown=False)

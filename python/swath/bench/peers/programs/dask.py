@@ -18,7 +18,7 @@ BLOCKS_PER_WORKER = 3
 
 
 def loaded(path: str, transposed: bool, block_info: Any = None) -> Floats:
-    """A block, by a mapping of its own: `from_array` would copy all of a mapped array into memory."""
+    """Read a block, by a mapping of its own: `from_array` would copy all of a mapped array into memory."""
     source = np.load(path, mmap_mode="r")
     rows, columns = (slice(*ends) for ends in block_info[None]["array-location"])
     return in_memory((source.T if transposed else source)[rows, columns])

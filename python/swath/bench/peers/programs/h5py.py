@@ -66,7 +66,7 @@ class Hdf5Contender(Contender):
 
 
 def contenders(ranks: Ranks, request: dict[str, Any]) -> list[Contender]:
-    """The one that there is."""
+    """Return the one that there is."""
     (name,) = request["contenders"]
     return [Hdf5Contender(name, Hdf5File(f"{request['folder']}/h5py.h5"), range(request["ranks"]))]
 

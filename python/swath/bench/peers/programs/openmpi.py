@@ -86,7 +86,7 @@ class OmpioContender(Contender):
         regions.Free()
 
     def operation(self, pattern: Pattern, direction: str, memories: list[Values]) -> Callable[[], object]:
-        """Memory is one vector datatype where it is noncontiguous."""
+        """Return the call, with memory as one vector datatype where it is noncontiguous."""
         self._free_types()
         name = ("Read_at" if direction == "read" else "Write_at") + ("_all" if self._collective else "")
         buffer: list[Any] = [memories[0], pattern.count * pattern.units, MPI.INT64_T]
@@ -111,7 +111,7 @@ class OmpioContender(Contender):
             self._types.pop().Free()
 
     def hints(self) -> dict[str, str]:
-        """As the library took them."""
+        """Return them as the library took them."""
         info = self._file.Get_info()
         taken = {key: value.strip() for key, value in info.items()}
         info.Free()
@@ -119,7 +119,7 @@ class OmpioContender(Contender):
 
 
 def contenders(ranks: Ranks, request: dict[str, Any]) -> list[Contender]:
-    """Those that the request names; by name for collective ones all ranks are aggregators."""
+    """Return those that the request names; by name for collective ones all ranks are aggregators."""
     store = RawFile(f"{request['folder']}/openmpi.bin")
     hints = {"all aggregate": {"cb_nodes": str(ranks.size)}}
     return [

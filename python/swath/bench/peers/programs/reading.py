@@ -76,7 +76,7 @@ class Bench:
             answers.keep(self._request["kept"], told)
 
     def _measure(self, cell: dict[str, Any]) -> list[dict[str, Any]]:
-        """One read that does not count, then the repetitions."""
+        """Do one read that does not count, then the repetitions."""
         times = self._request["repetitions"]
         if self._repeat(cell)["seconds"] < SHORT_SECONDS:
             times *= SHORT_TIMES
@@ -148,5 +148,5 @@ def check(found: Values, expected: Values, selection: Selection) -> None:
 
 
 def read_each(work: Callable[[Selection], Values], selections: Sequence[Selection], pool: Any) -> list[Values]:
-    """Each selection's values: one after the other, or by the threads of a pool."""
+    """Return each selection's values: one after the other, or by the threads of a pool."""
     return list(map(work, selections) if pool is None or len(selections) == 1 else pool.map(work, selections))

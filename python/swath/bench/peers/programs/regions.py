@@ -83,17 +83,17 @@ class Pattern:
         return self.file_shape[0] * self.file_shape[1] * VALUE_BYTES
 
     def rows(self, rank: int) -> slice:
-        """The rows that are the regions of `rank`."""
+        """Return the rows that are the regions of `rank`."""
         start = self.row_starts[rank]
         return slice(start, start + (self.count - 1) * self.row_step + 1, self.row_step)
 
     def regions(self, rank: int, stamp: int) -> Values:
-        """What the regions of `rank` hold, one row each."""
+        """Return what the regions of `rank` hold, one row each."""
         rows = np.arange(*self.rows(rank).indices(self.file_shape[0]), dtype=np.int64)
         return rows[:, None] * self.file_shape[1] + np.arange(self.units, dtype=np.int64) + (stamp << STAMP_SHIFT)
 
     def image(self, begin: int, end: int, stamp: int) -> Values:
-        """Rows [begin, end) of the file when all regions have `stamp`."""
+        """Return rows [begin, end) of the file when all regions have `stamp`."""
         width = self.file_shape[1]
         image = np.arange(begin * width, end * width, dtype=np.int64).reshape(-1, width)
         image[:, : self.units] += stamp << STAMP_SHIFT
@@ -125,11 +125,11 @@ class Store:
         raise NotImplementedError
 
     def rows(self, pattern: Pattern, begin: int, end: int) -> Values:
-        """What rows [begin, end) hold now."""
+        """Return what rows [begin, end) hold now."""
         raise NotImplementedError
 
     def files(self) -> list[str]:
-        """All of it."""
+        """Return the paths of all its files."""
         found: list[str] = page_cache.files_of(self.path)
         return found
 
@@ -171,7 +171,7 @@ class Contender:
         raise NotImplementedError
 
     def selections(self, pattern: Pattern, memories: list[Values]) -> list[tuple[tuple[slice, slice], Values]]:
-        """Each rank's regions: their place in the array, and in its memory."""
+        """Return each rank's regions: their place in the array, and in its memory."""
         return [
             ((pattern.rows(rank), slice(pattern.units)), memory[:, : pattern.units])
             for rank, memory in zip(self.held, memories, strict=True)
@@ -185,7 +185,7 @@ class Contender:
         """Collective, before the store is removed; it may not be open."""
 
     def hints(self) -> dict[str, str]:
-        """What is in force, once it is open."""
+        """Return what is in force, once it is open."""
         return {}
 
 
@@ -214,7 +214,7 @@ class Turn:
         return self.refused is None and self.skipped is None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return it as plain data."""
         return {
             "repetitions": [] if self.refused else self.repetitions,
             "refused": self.refused,
@@ -296,15 +296,15 @@ class Bench:
     def _repeat(self, cell: dict[str, Any], pattern: Pattern, turn: Turn, memories: list[Values], check: bool) -> None:
         contender, direction = turn.contender, cell["direction"]
         time.sleep(self._options["pause"])
-        self._together(lambda: contender.open(pattern))  # before the cache is cold: opening reads
+        self._run_collectively(lambda: contender.open(pattern))  # before the cache is cold: opening reads
         self._hints[contender.name] = contender.hints()
-        turn.operation = self._together(lambda: contender.operation(pattern, direction, memories))
+        turn.operation = self._run_collectively(lambda: contender.operation(pattern, direction, memories))
         cached = self._prepare(cell, pattern, contender, memories)
         measured = self._time(direction, turn)
         if direction == "read":
-            self._together(lambda: self._check_memories(pattern, contender, memories))
+            self._run_collectively(lambda: self._check_memories(pattern, contender, memories))
         elif check or pattern.file_bytes <= ALWAYS_CHECKED_BYTES:
-            self._together(lambda: self._check_store(pattern, contender.store))
+            self._run_collectively(lambda: self._check_store(pattern, contender.store))
         turn.repetitions.append({**measured, "cached_bytes_before": cached, "dropped": False})
 
     def _prepare(
@@ -328,7 +328,7 @@ class Bench:
         return self._ranks.gather(cached)[0]
 
     def _time(self, direction: str, turn: Turn) -> dict[str, Any]:
-        """Seconds of one operation, and of the sync after it."""
+        """Return seconds of one operation, and of the sync after it."""
         operation, inner, sync = turn.operation, turn.inner, direction == "write" and self._options["sync"]
         folder = self._request["folder"]
         written_before = page_cache.device_bytes_written(folder)
@@ -373,7 +373,7 @@ class Bench:
             "device_written_bytes": None if None in (written_before, written_after) else written_after - written_before,
         }
 
-    def _together(self, work: Callable[[], T]) -> T:
+    def _run_collectively(self, work: Callable[[], T]) -> T:
         """Collective: CannotError on every rank where `work` fails on one."""
         failure, found = "", None
         try:

@@ -19,7 +19,7 @@ class SwathContender(Contender):
         self._array = swath.open(self.path)
 
     def read(self, selections: Sequence[Selection]) -> list[Values]:
-        """One call."""
+        """Read them all in one call."""
         if len(selections) == 1:
             return [self._array.read(selection=selections[0])]
         slices = [[part for part in selection if isinstance(part, slice)] for selection in selections]

@@ -83,7 +83,7 @@ class TensorStoreFolder(Store):
             array[begin:end].write(pattern.image(begin, end, self.stamp)).result()
 
     def opened(self) -> Any:
-        """The array."""
+        """Return the array."""
         return self._open(open=True)
 
     def rows(self, pattern: Pattern, begin: int, end: int) -> Values:
@@ -116,7 +116,7 @@ class RegionsContender(regions.Contender):
         return read if direction == "read" else write
 
     def hints(self) -> dict[str, str]:
-        """How it lies on the medium."""
+        """Return how it lies on the medium."""
         return {
             "chunks": str(self._array.chunk_layout.write_chunk.shape),
             "codec": str(self._array.codec and self._array.codec.to_json()),

@@ -22,7 +22,7 @@ BLOCKS_PER_BUDGET = 3
 
 
 def made(job: Job) -> Any:
-    """The target, for one who writes all chunks: without a look whether they are empty."""
+    """Return the target, for one who writes all chunks: without a look whether they are empty."""
     return zarr.create_array(
         job.target,
         shape=job.target_shape,
@@ -34,7 +34,7 @@ def made(job: Job) -> Any:
 
 
 def copy_with_defaults(job: Job) -> dict[str, Any]:
-    """`create_array` with data: chunk by chunk, ten at a time."""
+    """Call `create_array` with the data: chunk by chunk, ten at a time."""
     zarr.create_array(job.target, data=job.mapped(), chunks=job.chunks, compressors=None)
     return {"hints": {"source": "the file, mapped", "async.concurrency": zarr.config.get("async.concurrency")}}
 
@@ -80,7 +80,7 @@ class ZarrFolder(Store):
             array[begin:end] = pattern.image(begin, end, self.stamp)
 
     def opened(self) -> Any:
-        """The array."""
+        """Return the array."""
         return zarr.open_array(zarr.storage.LocalStore(self.path), mode="r+")
 
     def rows(self, pattern: Pattern, begin: int, end: int) -> Values:
@@ -113,7 +113,7 @@ class RegionsContender(regions.Contender):
         return read if direction == "read" else write
 
     def hints(self) -> dict[str, str]:
-        """How it lies on the medium."""
+        """Return how it lies on the medium."""
         return {"chunks": str(self._array.chunks), "compressors": str(self._array.compressors)}
 
 
