@@ -252,10 +252,12 @@ def test_a_wrong_element_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch,
 def test_a_program_that_ends_early_is_refused_once_and_for_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(folder, monkeypatch, f"echo x >> {folder}/starts; echo out of luck >&2; exit 7")
     peers = copy_peers.Peers(str(folder), 60.0)
+    versions = peers.versions  # as a record has them from the beginning on
     for repetition in (1, 2):
         told = peers.measure(job("cubed, defaults", repetition=repetition), SHAPE, CHUNK)
         assert told == {"refused": "cubed, defaults: ended with status 7: out of luck"}
     assert (folder / "starts").read_text() == "x\n"
+    assert list(versions) == ["cubed"]
     peers.measure(job("cubed, defaults", "tile"), SHAPE, CHUNK)
     assert (folder / "starts").read_text() == "x\nx\n"
 

@@ -56,18 +56,18 @@ def contenders_of(names: Sequence[str]) -> list[str]:
 
 
 class Peers:
-    """The peers' part of one benchmark, in its folder. Whatever happens, no process and no target is left behind."""
+    """The peers' part of one benchmark, in its folder. Whatever happens, no process and no target is left behind.
+
+    Attributes:
+        versions: package by environment to version, of those that were made so far.
+    """
 
     def __init__(self, folder: str, limit_seconds: float) -> None:
+        self.versions: dict[str, dict[str, str]] = {}
         self._folder = os.path.abspath(folder)  # programs work in folders of their own
         self._limit_seconds = limit_seconds
         self._environments = Environments()
         self._refused: dict[tuple[str, str], str] = {}
-
-    @property
-    def versions(self) -> dict[str, dict[str, str]]:
-        """Package by environment to version, of those that were made."""
-        return {name: made.versions for name, made in self._environments.made.items()}
 
     def prepare(self, names: Sequence[str], memory: int, shape: tuple[int, int]) -> None:
         """Make the Zarr store with the source's bytes, where one of `names` reads no file."""
@@ -94,6 +94,7 @@ class Peers:
         made = self._environments.get(peer)
         if isinstance(made, str):
             return {"refused": f"{job['contender']}: {made}"}
+        self.versions[peer] = made.versions
         program = Program(made, peer, "copy", self._limit_seconds)  # it leaves a line when it begins, and when it ends
         with tempfile.TemporaryDirectory(prefix=f"{peer}-", dir=self._folder) as own:
             request = self._request(job, setting, shape, chunk, own)

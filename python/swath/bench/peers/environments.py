@@ -85,26 +85,21 @@ ENVIRONMENTS: dict[str, Environment] = {
 
 
 class Environments:
-    """The environments of one benchmark: each is made, or found not to be had, when it is first asked for.
-
-    Attributes:
-        made: those that are there, by name.
-    """
+    """The environments of one benchmark: each is made, or found not to be had, when it is first asked for."""
 
     def __init__(self) -> None:
-        self.made: dict[str, Made] = {}
-        self._failed: dict[str, str] = {}
+        self._found: dict[str, Made | str] = {}
 
     def get(self, name: str) -> Made | str:
         """Return the environment, or why there is none."""
         if name == SWATH.name:
             return Made(SWATH, sys.prefix, {})
-        if name not in self.made and name not in self._failed:
+        if name not in self._found:
             try:
-                self.made[name] = make(ENVIRONMENTS[name])
+                self._found[name] = make(ENVIRONMENTS[name])
             except EnvironmentFailedError as failure:
-                self._failed[name] = str(failure)
-        return self._failed[name] if name in self._failed else self.made[name]
+                self._found[name] = str(failure)
+        return self._found[name]
 
 
 def cache_folder() -> str:
