@@ -6,6 +6,7 @@ watches its system calls can see, and prints the counters as JSON: see test_kern
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -18,11 +19,12 @@ import numpy as np
 
 import swath
 from cases import Case, make_case, make_file, share, strided_like, who
+from swath.counters import IoAmounts
 from swath.simulated import run_ranks
 
 METHODS = ("direct", "sieve", "list", "two-phase")
 LAYOUTS = ("raw", "npy", "netcdf", "hdf5")
-COUNTED = ("read_requests", "write_requests", "read_bytes", "written_bytes", "exchanged_bytes", "locks", "buffer_bytes")
+COUNTED = tuple(field.name for field in dataclasses.fields(IoAmounts))
 
 Record = dict[str, Any]
 
@@ -77,7 +79,7 @@ def spread_case(layout: str, ranks: int, seed: int) -> Case:
             return case
 
 
-def carry_out(case: Case, opened: dict[str, Any], engine: str, marks: Any, first: int) -> list[Record]:
+def execute(case: Case, opened: dict[str, Any], engine: str, marks: Any, first: int) -> list[Record]:
     """Reads and writes the case by every method; a record an operation and rank."""
     operations = [(write, method) for write in (False, True) for method in METHODS]
     records: list[Record] = []
@@ -137,7 +139,7 @@ def main() -> None:
     for place, case in enumerate(cases([int(seed) for seed in sys.argv[3:]])):
         inside = folder / f"data-{place}"
         inside.mkdir()
-        records += carry_out(case, make_file(case, inside), engine, marks, 1 + len(METHODS) * 2 * place)
+        records += execute(case, make_file(case, inside), engine, marks, 1 + len(METHODS) * 2 * place)
     json.dump(records, sys.stdout)
 
 

@@ -153,7 +153,7 @@ def untouched(view: np.ndarray, fill: int) -> bool:
 def attempts(scene: Scene, path: Path, comm: Any, ranks: int, rank: int) -> dict[str, int]:
     """How often this rank tries each step where nothing breaks. Collective."""
     with open_scene(scene, path, comm, "posix") as a:
-        carry_out(scene, a, ranks, rank)
+        execute(scene, a, ranks, rank)
         counted = a.counters
     return {"read": counted.read_requests, "write": counted.write_requests, "lock": counted.locks}
 
@@ -163,7 +163,7 @@ def open_scene(scene: Scene, path: Path, comm: Any, engine: str) -> swath.Array:
     return swath.open(path, shape=scene.shape, dtype=DTYPE, offset=HEADER, mode="r+", comm=comm, engine=engine)
 
 
-def carry_out(scene: Scene, a: swath.Array, ranks: int, rank: int) -> None:
+def execute(scene: Scene, a: swath.Array, ranks: int, rank: int) -> None:
     """The request of the scene, from and to scattered memory; a read is compared. Collective."""
     d = scene.distribution(ranks)
     if scene.direction == "write":
@@ -195,7 +195,7 @@ def outcome(scene: Scene, broken: Break, path: Path, comm: Any, ranks: int, rank
     error = None
     with open_scene(scene, path, comm, broken.engine(rank, kind)) as a:
         try:
-            carry_out(scene, a, ranks, rank)
+            execute(scene, a, ranks, rank)
         except swath.Error as raised:
             error = (type(raised).__name__, str(raised), getattr(raised, "errno", None))
         image = path.read_bytes() if rank == 0 else b""
@@ -204,7 +204,7 @@ def outcome(scene: Scene, broken: Break, path: Path, comm: Any, ranks: int, rank
         if rank == 0:
             now = np.frombuffer(image[HEADER:-TAIL], DTYPE).reshape(scene.shape)
             np.testing.assert_array_equal(read, scene.share(now, ranks, rank))
-        carry_out(scene, a, ranks, rank)
+        execute(scene, a, ranks, rank)
     return Outcome(error, image, path.read_bytes() if rank == 0 else b"")
 
 

@@ -18,11 +18,9 @@ from rich.console import Console
 from mpi_runs import needs_mpi
 from swath.bench import __main__ as command
 from swath.bench import copy, copy_peers
-from swath.bench import environments as making
-from swath.bench.copy_peers import running
-from swath.bench.copy_peers.known import PEERS
-from swath.bench.copy_peers.peers import protocol
-from swath.bench.environments import Environment, EnvironmentFailedError, Made
+from swath.bench.peers import environments as making
+from swath.bench.peers.environments import Environment, EnvironmentFailedError, Made
+from swath.bench.peers.programs import copying
 from swath.bench.standalone import page_cache
 from swath.errors import ArgumentError
 
@@ -34,7 +32,7 @@ MEMORY = 96 << 10
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    np.save(tmp_path / running.SOURCE, np.arange(float(SHAPE[0] * SHAPE[1])).reshape(SHAPE))
+    np.save(tmp_path / copy_peers.SOURCE, np.arange(float(SHAPE[0] * SHAPE[1])).reshape(SHAPE))
     return tmp_path
 
 
@@ -108,7 +106,7 @@ def test_every_repetition_that_counts_has_every_peer() -> None:
 
 @pytest.mark.parametrize(("shape", "memory"), [((1000, 64), 64 << 10), ((3, 1 << 20), 1 << 20), ((5, 4), 1 << 30)])
 def test_chunks_are_whole_rows_within_a_part_of_the_budget(shape: tuple[int, int], memory: int) -> None:
-    rows, columns = running.chunks_of_rows(shape, memory)
+    rows, columns = copy_peers.chunks_of_rows(shape, memory)
     assert columns == shape[1]
     assert 1 <= rows <= shape[0]
     assert rows == 1 or rows * columns * 8 <= min(memory // 16, 8 << 20)
@@ -118,7 +116,7 @@ def test_chunks_are_whole_rows_within_a_part_of_the_budget(shape: tuple[int, int
 @pytest.mark.parametrize("nbytes", [1, 4000, 1 << 20])
 def test_blocks_are_whole_chunks_and_cover_the_target_once(folder: Path, chunks: tuple[int, int], nbytes: int) -> None:
     asked = {**request(folder), "target_shape": SHAPE, "chunks": chunks}
-    one = protocol.Job(**asked)
+    one = copying.Job(**asked)
     seen = np.zeros(SHAPE, int)
     for rows, columns in one.blocks(nbytes):
         seen[rows, columns] += 1
@@ -132,7 +130,7 @@ def test_blocks_are_whole_chunks_and_cover_the_target_once(folder: Path, chunks:
 def test_a_mapped_block_becomes_an_array_in_c_order() -> None:
     values = np.arange(700.0 * 5).reshape(700, 5)
     for block in (values, values.T, values[3:600, 1:4], values.T[:0]):
-        made = protocol.in_memory(block)
+        made = copying.in_memory(block)
         np.testing.assert_array_equal(made, block)
         assert made.flags.c_contiguous
         assert not np.shares_memory(made, values)
@@ -141,7 +139,7 @@ def test_a_mapped_block_becomes_an_array_in_c_order() -> None:
 def test_memory_of_children_counts_and_what_was_there_before_does_not(folder: Path) -> None:
     hold = "import sys, time; b = bytearray(48 << 20); print(1, flush=True); time.sleep(1)"
 
-    def work(job: protocol.Job) -> dict[str, Any]:
+    def work(job: copying.Job) -> dict[str, Any]:
         with subprocess.Popen([sys.executable, "-c", hold], stdout=subprocess.PIPE) as child:
             assert child.stdout is not None
             child.stdout.read()
@@ -151,7 +149,7 @@ def test_memory_of_children_counts_and_what_was_there_before_does_not(folder: Pa
     before = bytearray(64 << 20)
     before[::4096] = b"x" * len(before[::4096])
     asked = request(folder)
-    told = protocol.measured(work, protocol.Job(**asked))
+    told = copying.measured(work, copying.Job(**asked))
     assert 48 << 20 <= told["peak_bytes"] < 112 << 20
     assert told["seconds"] >= told["sync_seconds"] >= 0
 
@@ -164,7 +162,7 @@ def test_everything_of_the_target_is_synced(folder: Path, monkeypatch: pytest.Mo
         synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
         sync(descriptor)
 
-    def work(job: protocol.Job) -> dict[str, Any]:
+    def work(job: copying.Job) -> dict[str, Any]:
         os.makedirs(f"{job.target}/c/0")
         for name in ("zarr.json", "c/0/0"):
             Path(job.target, name).write_text("")
@@ -173,22 +171,22 @@ def test_everything_of_the_target_is_synced(folder: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(os, "fsync", noted)
     asked = request(folder)
-    protocol.measured(work, protocol.Job(**asked))
+    copying.measured(work, copying.Job(**asked))
     assert set(synced) == {asked["target"] + name for name in ("", "/zarr.json", "/c", "/c/0", "/c/0/0")}
 
 
 def test_the_source_is_cold_when_the_clock_starts(folder: Path) -> None:
-    source = folder / running.SOURCE
+    source = folder / copy_peers.SOURCE
     source.read_bytes()
     cached: list[int | None] = []
 
-    def work(job: protocol.Job) -> dict[str, Any]:
+    def work(job: copying.Job) -> dict[str, Any]:
         with open(source, "rb") as file:
             cached.append(page_cache.cached_bytes(file.fileno(), os.path.getsize(source)))
         os.makedirs(job.target)
         return {"hints": {}}
 
-    protocol.measured(work, protocol.Job(**request(folder)))
+    copying.measured(work, copying.Job(**request(folder)))
     if cached == [None]:
         pytest.skip("the kernel does not tell what it caches")
     if page_cache.device_bytes_written(str(folder)) is None:
@@ -204,9 +202,9 @@ def test_the_source_is_cold_when_the_clock_starts(folder: Path) -> None:
 def test_a_peer_copies_and_leaves_nothing_behind(
     folder: Path, monkeypatch: pytest.MonkeyPatch, contender: str, case: str
 ) -> None:
-    peer = copy_peers.CONTENDERS[contender][0]
-    if importlib.util.find_spec(peer.name) is None:
-        pytest.skip(f"no module {peer.name}")
+    peer, _ = copy_peers.CONTENDERS[contender]
+    if importlib.util.find_spec(peer) is None:
+        pytest.skip(f"no module {peer}")
     monkeypatch.setattr(making, "make", this_python)
     told = copied(folder, contender, case)
     assert told["refused"] is None
@@ -214,14 +212,14 @@ def test_a_peer_copies_and_leaves_nothing_behind(
     assert told["peak_bytes"] >= 0
     assert told["hints"]["source"]
     json.dumps(told)
-    assert sorted(os.listdir(folder)) == [running.SOURCE, running.STORE]
+    assert sorted(os.listdir(folder)) == [copy_peers.SOURCE, copy_peers.STORE]
 
 
 def test_what_a_program_cannot_do_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if importlib.util.find_spec("zarr") is None:
         pytest.skip("no module zarr")
     monkeypatch.setattr(making, "make", this_python)
-    (folder / running.SOURCE).write_bytes(b"no array")
+    (folder / copy_peers.SOURCE).write_bytes(b"no array")
     peers = copy_peers.Peers(str(folder), 60.0)
     told = peers.measure(job("zarr-python, tuned"), SHAPE, CHUNK)
     assert told["refused"].startswith("zarr-python, tuned: ValueError: ")
@@ -254,10 +252,12 @@ def test_a_wrong_element_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch,
 def test_a_program_that_ends_early_is_refused_once_and_for_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(folder, monkeypatch, f"echo x >> {folder}/starts; echo out of luck >&2; exit 7")
     peers = copy_peers.Peers(str(folder), 60.0)
+    versions = peers.versions  # as a record has them from the beginning on
     for repetition in (1, 2):
         told = peers.measure(job("cubed, defaults", repetition=repetition), SHAPE, CHUNK)
         assert told == {"refused": "cubed, defaults: ended with status 7: out of luck"}
     assert (folder / "starts").read_text() == "x\n"
+    assert list(versions) == ["cubed"]
     peers.measure(job("cubed, defaults", "tile"), SHAPE, CHUNK)
     assert (folder / "starts").read_text() == "x\nx\n"
 
@@ -281,8 +281,8 @@ def test_an_environment_that_cannot_be_made_is_tried_once(folder: Path, monkeypa
     peers = copy_peers.Peers(str(folder), 60.0)
     for contender in ("rechunker, defaults", "rechunker, tuned"):
         told = peers.measure(job(contender), SHAPE, CHUNK)
-        assert told == {"refused": f"{contender}: copy-rechunker: no network"}
-    assert tried == ["copy-rechunker"]
+        assert told == {"refused": f"{contender}: rechunker: no network"}
+    assert tried == ["rechunker"]
     assert peers.versions == {}
 
 
@@ -347,9 +347,9 @@ def test_real_environments_copy_and_are_right(tmp_path: Path) -> None:
     done = subprocess.run(asked, capture_output=True, text=True, timeout=800, check=False, cwd=HERE)
     assert done.returncode == 0, done.stderr
     (told,) = json.loads(record.read_text())
-    absent = [name for name in PEERS if name not in told["versions"]]
+    absent = [name for name in copy_peers.NAMES if name not in told["versions"]]
     refused = told["summary"]["refused"]
-    assert all(any(PEERS[name].title in entry["contender"] for name in absent) for entry in refused), refused
+    assert all(any(copy_peers.TITLES[name] in entry["contender"] for name in absent) for entry in refused), refused
     assert os.listdir(tmp_path) == ["copy.json"]
     if absent:
         pytest.skip(f"not to be had here: {refused[0]['reason']}")

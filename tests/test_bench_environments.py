@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib.util
 import json
@@ -15,15 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from swath.bench import environments as making
-from swath.bench.environments import Environment, EnvironmentFailedError, Made
+from swath.bench import copy_peers
 from swath.bench.measure import stamped
-from swath.bench.ncio import environments
-from swath.bench.ncio.environments import running
-from swath.bench.ncio.environments.known import ENVIRONMENTS, Run
-from swath.bench.ncio.environments.peers import protocol
+from swath.bench.ncio import peers
 from swath.bench.ncio.options import CASES, Options
 from swath.bench.ncio.pattern import Pattern, Values
+from swath.bench.ncio.peers import RUNS, Run
+from swath.bench.peers import environments as making
+from swath.bench.peers.environments import ENVIRONMENTS, Environment, EnvironmentFailedError, Made
+from swath.bench.peers.programs import regions
+from swath.bench.peers.running import STANDALONE, Program
+from swath.bench.zarr.contenders import contenders_of
+from swath.bench.zarr.options import PEERS as ZARR_PEERS
 from swath.errors import ArgumentError
 
 H5PY = "h5py (1 process)"
@@ -109,7 +113,7 @@ def check_schema(entry: dict[str, Any], direction: str) -> None:
 @pytest.mark.parametrize("spacing", [0, 24])
 def test_peers_are_told_the_regions_that_swath_moves(case: str, spacing: int) -> None:
     pattern = Pattern(3, 20, 16, spacing, case)
-    told = protocol._pattern({"pattern": running.pattern_of(cell(case, ranks=3, spacing_bytes=spacing))})
+    told = regions._pattern({"pattern": peers.pattern_of(cell(case, ranks=3, spacing_bytes=spacing))})
     image = pattern.file_image(0, pattern.file_shape[0], 7)
     assert told.memory_shape == pattern.memory_shape
     np.testing.assert_array_equal(told.image(0, told.file_shape[0], 7), image)
@@ -119,13 +123,37 @@ def test_peers_are_told_the_regions_that_swath_moves(case: str, spacing: int) ->
         np.testing.assert_array_equal(image[told.rows(rank), : told.units], expected)
 
 
+# ---- what is known of peers ------------------------------------------------------------------------------------------
+
+
+def test_every_peer_of_every_benchmark_can_be_installed_and_has_a_program() -> None:
+    programs = {
+        *((name, name) for name in copy_peers.NAMES),
+        *((run.peer, run.peer) for run in RUNS),
+        *((contender.environment, contender.program) for contender in contenders_of(ZARR_PEERS, 2)),
+    }
+    assert {environment for environment, _ in programs} == set(ENVIRONMENTS)
+    for _, program in programs:
+        assert importlib.util.find_spec(f"swath.bench.peers.programs.{program}") is not None
+
+
+def test_programs_import_nothing_of_swath_but_swaths_own() -> None:
+    folder = Path(making.__file__).parent / "programs"
+    for path in sorted(folder.glob("*.py")):
+        tree = ast.parse(path.read_text())
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) if not node.level}
+        own = {name for name in imported if name.split(".")[0] == "swath"}
+        assert own == ({"swath"} if path.stem == "swath" else set()), path
+
+
 # ---- a peer program, end to end --------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("here")
 def test_h5py_measures_a_read_and_a_write_and_leaves_nothing_behind(tmp_path: Path) -> None:
     cells = [cell(), cell(direction="read")]
-    told = environments.measure(["h5py"], 2, cells, options(), str(tmp_path))
+    told = peers.measure(["h5py"], 2, cells, options(), str(tmp_path))
     assert told["versions"] == {"h5py": "of the tests"}
     assert told["hints"] == {H5PY: {}}
     assert [list(contenders) for contenders in told["contenders"]] == [[H5PY], [H5PY]]
@@ -146,7 +174,7 @@ def test_every_case_cache_and_direction_passes_the_check_of_its_data(tmp_path: P
         for cache in ("warm", "cold")
         for spacing in (0, 24)
     ]
-    told = environments.measure(["h5py"], 2, cells, options(sync=False), str(tmp_path))
+    told = peers.measure(["h5py"], 2, cells, options(sync=False), str(tmp_path))
     for contenders in told["contenders"]:
         assert contenders[H5PY]["refused"] is None
         assert len(contenders[H5PY]["repetitions"]) == 3
@@ -155,13 +183,13 @@ def test_every_case_cache_and_direction_passes_the_check_of_its_data(tmp_path: P
 @pytest.mark.usefixtures("here")
 def test_a_folder_may_be_named_from_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told = environments.measure(["h5py"], 2, [cell()], options(), ".")
+    told = peers.measure(["h5py"], 2, [cell()], options(), ".")
     assert told["contenders"][0][H5PY]["refused"] is None
 
 
 @pytest.mark.usefixtures("here")
 def test_what_a_program_cannot_go_on_from_is_said(tmp_path: Path) -> None:
-    told = environments.measure(["h5py"], 2, [cell(), cell(sweep="depth")], options(limit_seconds=1e-9), str(tmp_path))
+    told = peers.measure(["h5py"], 2, [cell(), cell(sweep="depth")], options(limit_seconds=1e-9), str(tmp_path))
     refused = [contenders[H5PY]["refused"] for contenders in told["contenders"]]
     assert refused == [None, "h5py: ended with status 1: KeyError: 'depth'"]  # what was measured before, stays
 
@@ -169,7 +197,7 @@ def test_what_a_program_cannot_go_on_from_is_said(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("here")
 def test_who_is_too_slow_is_not_tried_again_in_that_sweep(tmp_path: Path) -> None:
     cells = [cell(), cell(region_count=40), cell(direction="read"), cell(sweep="size")]
-    told = environments.measure(["h5py"], 2, cells, options(limit_seconds=1e-9), str(tmp_path))
+    told = peers.measure(["h5py"], 2, cells, options(limit_seconds=1e-9), str(tmp_path))
     slow, after, *others = (contenders[H5PY] for contenders in told["contenders"])
     assert (len(slow["repetitions"]), slow["skipped"]) == (1, None)
     assert after["repetitions"] == []
@@ -180,24 +208,24 @@ def test_who_is_too_slow_is_not_tried_again_in_that_sweep(tmp_path: Path) -> Non
 # ---- what peers do wrong ---------------------------------------------------------------------------------------------
 
 
-class Memory(protocol.Store):
+class Memory(regions.Store):
     """A store for tests."""
 
-    def create(self, pattern: protocol.Pattern) -> None:
+    def create(self, pattern: regions.Pattern) -> None:
         np.save(self.path, pattern.image(0, pattern.file_shape[0], self.stamp))
 
-    def rows(self, pattern: protocol.Pattern, begin: int, end: int) -> Values:
+    def rows(self, pattern: regions.Pattern, begin: int, end: int) -> Values:
         return np.asarray(np.load(self.path)[begin:end])
 
 
-class Liar(protocol.Contender):
+class Liar(regions.Contender):
     """Moves one element wrongly, or fails."""
 
-    def __init__(self, name: str, store: protocol.Store, lie: str) -> None:
+    def __init__(self, name: str, store: regions.Store, lie: str) -> None:
         super().__init__(name, store, [0, 1])
         self._lie = lie
 
-    def operation(self, pattern: protocol.Pattern, direction: str, memories: list[Values]) -> Any:
+    def operation(self, pattern: regions.Pattern, direction: str, memories: list[Values]) -> Any:
         def move() -> None:
             if self._lie == "fails":
                 raise OSError("no such hyperslab")
@@ -230,16 +258,16 @@ class Liar(protocol.Contender):
 def test_a_peer_that_moves_wrong_data_or_fails_is_refused_with_the_reason(
     tmp_path: Path, lie: str, direction: str, words: str | None
 ) -> None:
-    store = Memory(protocol.Ranks(), str(tmp_path / "store.npy"))
+    store = Memory(str(tmp_path / "store.npy"))
     kept = tmp_path / "kept"
     kept.touch()
     request = {
-        "cells": [{**cell(direction=direction), "index": 0, "pattern": running.pattern_of(cell())}],
+        "cells": [{**cell(direction=direction), "index": 0, "pattern": peers.pattern_of(cell())}],
         "options": options(),
         "folder": str(tmp_path),
         "kept": str(kept),
     }
-    protocol.Bench(protocol.Ranks(), [Liar("a liar", store, lie)], request).run()
+    regions.Bench(regions.Ranks(), [Liar("a liar", store, lie)], request).run()
     found = json.loads(kept.read_text())["contenders"]["a liar"]
     if words is None:
         assert (found["refused"], len(found["repetitions"])) == (None, 3)
@@ -261,7 +289,7 @@ def test_a_program_that_ends_early_is_refused_with_its_last_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(making, "make", lambda _: made_of(tmp_path, "echo out of luck >&2; exit 7"))
-    told = environments.measure(["h5py"], 2, [cell()], options(), str(tmp_path))
+    told = peers.measure(["h5py"], 2, [cell()], options(), str(tmp_path))
     entry = told["contenders"][0][H5PY]
     assert entry["refused"] == "h5py: ended with status 7: out of luck"
     assert (entry["repetitions"], entry["mean_seconds"], entry["megabytes_per_second"]) == ([], None, None)
@@ -270,10 +298,10 @@ def test_a_program_that_ends_early_is_refused_with_its_last_words(
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(peers, "SILENT_SECONDS", 0.5)
     pids = tmp_path / "pids"
     made = made_of(tmp_path, f"trap '' TERM; sleep 1000 & echo $! > {pids}; wait")
-    found, failed = running.run(made, Run((H5PY,)), 2, [cell()], options(limit_seconds=0.1), str(tmp_path))
+    found, failed = peers.run(made, Run("h5py", (H5PY,)), 2, [cell()], options(limit_seconds=0.1), str(tmp_path))
     assert (found, failed) == ({}, "h5py: no sign of life for 2 s, ended: it said nothing")
     deadline = time.monotonic() + 10
     while state_of(int(pids.read_text())) not in ("gone", "Z"):
@@ -295,7 +323,7 @@ def test_an_environment_that_pip_cannot_make_is_refused_with_its_words(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     absent = dataclasses.replace(ENVIRONMENTS["h5py"], requirements=("h5py @ file:///absent.whl",))
     monkeypatch.setitem(ENVIRONMENTS, "h5py", absent)
-    told = environments.measure(["h5py"], 2, [cell()], options(), str(tmp_path))
+    told = peers.measure(["h5py"], 2, [cell()], options(), str(tmp_path))
     assert "h5py: " in told["contenders"][0][H5PY]["refused"]
     assert "absent.whl" in told["contenders"][0][H5PY]["refused"]
     assert told["versions"] == {}
@@ -304,16 +332,16 @@ def test_an_environment_that_pip_cannot_make_is_refused_with_its_words(
 
 def test_a_name_that_is_no_environment_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r'"netcdf" is no environment: expected some of openmpi, h5py, zarr, tens'):
-        environments.measure(["h5py", "netcdf"], 2, [cell()], options(), str(tmp_path))
+        peers.measure(["h5py", "netcdf"], 2, [cell()], options(), str(tmp_path))
 
 
 def test_programs_inherit_no_settings_of_another_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PMI_RANK", "1")
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
-    unsieved = ENVIRONMENTS["openmpi"].runs[1]
-    settings = making._settings(this_python(ENVIRONMENTS["openmpi"]), "here", unsieved.settings)
+    unsieved = RUNS[1]
+    settings = Program(this_python(ENVIRONMENTS["openmpi"]), "openmpi", "regions", 1, unsieved.settings).variables()
     assert "PMI_RANK" not in settings
-    assert settings["PYTHONPATH"] == f"here{os.pathsep}{making.STANDALONE}"
+    assert settings["PYTHONPATH"] == f"{os.path.dirname(making.__file__)}{os.pathsep}{STANDALONE}"
     assert settings["OMPI_MCA_fbtl_posix_read_datasieving"] == "0"
 
 
@@ -327,7 +355,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", environments.NAMES)
+@pytest.mark.parametrize("name", peers.NAMES)
 def test_an_environment_is_made_once_and_measures_by_the_schema(
     name: str, cache: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -338,13 +366,14 @@ def test_an_environment_is_made_once_and_measures_by_the_schema(
         pytest.skip(f"not to be had here: {failure}")
     capfd.readouterr()
     cells = [cell(), cell("c-nc", "read", "cold")]
-    told = environments.measure([name], 2, cells, options(), str(tmp_path))
+    told = peers.measure([name], 2, cells, options(), str(tmp_path))
     assert "installing" not in capfd.readouterr().err
-    assert told["versions"] == made.versions
-    assert list(made.versions) == [name]
-    assert list(told["hints"]) == ENVIRONMENTS[name].contenders
+    assert told["versions"] == made.library_versions
+    assert list(told["versions"]) == [name]
+    named = [contender for run in RUNS if run.peer == name for contender in run.contenders]
+    assert list(told["hints"]) == named
     for of, contenders in zip(cells, told["contenders"], strict=True):
-        assert list(contenders) == ENVIRONMENTS[name].contenders
+        assert list(contenders) == named
         for entry in contenders.values():
             check_schema(entry, of["direction"])
             assert entry["family"] == name

@@ -23,7 +23,7 @@ from swath.bench import __main__ as command
 from swath.bench import ncio
 from swath.bench.measure import FileUnderTest, WrongDataError, stamped
 from swath.bench.ncio import contenders, launch, options, running, tables
-from swath.bench.ncio.cells import contender_entry
+from swath.bench.ncio.cells import Asked, Outcome, contender_entry
 from swath.bench.ncio.options import Options, cells_of
 from swath.bench.ncio.pattern import GAP_STAMP, UNTOUCHED, Pattern
 from swath.bench.ncio.summary import summarise
@@ -182,9 +182,9 @@ def repetition(seconds: float, sync: float = 0.0, read: int | None = 0, written:
 def entry(
     *seconds: float, direction: str = "read", synced: bool = True, chosen: Any = None, **others: Any
 ) -> dict[str, Any]:
-    given = {"family": "swath", "peer": False, "useful_bytes": 1_000_000, **others}
-    given.setdefault("repetitions", [{**repetition(s), "chosen": chosen} for s in seconds])
-    return contender_entry(direction=direction, synced=synced, **given)
+    given = {"repetitions": [{**repetition(s), "chosen": chosen} for s in seconds], **others}
+    asked = Asked(direction, 1_000_000, synced, given.pop("keep_extremes", False))
+    return contender_entry(given.pop("family", "swath"), asked, Outcome(**given))
 
 
 def test_highest_and_lowest_are_marked_and_do_not_count() -> None:
@@ -295,9 +295,9 @@ def test_prediction_is_compared_with_the_operation_without_its_sync() -> None:
 )
 def test_the_best_mode_of_the_best_peer_is_what_auto_is_held_to(peer: float, auto: float, slower: int) -> None:
     peers = {
-        "mpich independent": steady(peer, family="mpich", peer=True),
-        "mpich collective": steady(10 * peer, family="mpich", peer=True),
-        "openmpi collective": entry(family="openmpi", peer=True, refused="cannot"),
+        "mpich independent": steady(peer, family="mpich"),
+        "mpich collective": steady(10 * peer, family="mpich"),
+        "openmpi collective": entry(family="openmpi", refused="cannot"),
     }
     found = summarise({"cells": [cell({"swath auto": steady(auto), **peers})]})["all"]["peers"]
     assert (found["compared"], len(found["slower"])) == (1, slower)
@@ -305,14 +305,14 @@ def test_the_best_mode_of_the_best_peer_is_what_auto_is_held_to(peer: float, aut
 
 
 def test_a_spread_of_the_peer_is_allowed_for() -> None:
-    peer = entry(1.0, 1.4, family="mpich", peer=True)
+    peer = entry(1.0, 1.4, family="mpich")
     found = summarise({"cells": [cell({"swath auto": steady(1.3), "mpich independent": peer})]})["all"]["peers"]
     assert found["slower"] == []
 
 
 @pytest.mark.parametrize(("highest", "slower"), [(550e-6, 1), (800e-6, 0)])
 def test_a_spread_of_more_than_an_agreement_is_allowed_for_in_short_cells_too(highest: float, slower: int) -> None:
-    peer = entry(500e-6, highest, family="mpich", peer=True)
+    peer = entry(500e-6, highest, family="mpich")
     found = summarise({"cells": [cell({"swath auto": steady(760e-6), "mpich independent": peer})]})["all"]["peers"]
     assert len(found["slower"]) == slower
 
@@ -331,7 +331,7 @@ def test_what_was_refused_or_skipped_is_not_compared_and_printed_as_such() -> No
                 {
                     "swath direct": entry(skipped="took 11 s at region count 2048"),
                     "swath auto": steady(1.0, chosen="two-phase"),
-                    "mpich independent": entry(family="mpich", peer=True, refused="cannot"),
+                    "mpich independent": entry(family="mpich", refused="cannot"),
                 }
             )
         ],

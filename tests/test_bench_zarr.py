@@ -18,14 +18,16 @@ from rich.console import Console
 
 import swath
 from swath.bench import __main__ as command
-from swath.bench import environments as making
 from swath.bench import zarr as bench
-from swath.bench.environments import Environment, EnvironmentFailedError, Made
 from swath.bench.launch import BenchmarkFailedError
-from swath.bench.zarr import programs, stores
-from swath.bench.zarr.known import ENVIRONMENTS, PEERS, SWATH, Contender, contenders_of
-from swath.bench.zarr.options import CACHES, PATTERNS, STORES, Options, quick_options
-from swath.bench.zarr.programs.peers import protocol
+from swath.bench.peers import environments as making
+from swath.bench.peers.environments import ENVIRONMENTS, Environment, EnvironmentFailedError, Made
+from swath.bench.peers.programs import reading
+from swath.bench.standalone import page_cache
+from swath.bench.zarr import contenders as programs
+from swath.bench.zarr import stores
+from swath.bench.zarr.contenders import SWATH, Contender, contenders_of
+from swath.bench.zarr.options import CACHES, PATTERNS, PEERS, STORES, Options, quick_options
 from swath.errors import ArgumentError
 
 SMALL = Options(bytes=4 * 5 * 6 * 8**2, chunk=8, peers=(), rounds=1, repetitions=1)
@@ -90,7 +92,7 @@ def test_the_array_is_about_a_square_of_whole_chunks_and_no_more_than_asked_for(
 def test_the_default_is_a_gibibyte_beside_all_peers() -> None:
     asked = Options()
     assert (math.prod(asked.shape) * 4, asked.peers) == (1 << 30, PEERS)
-    assert {c.environment for c in contenders_of(asked.peers, 2)} == {SWATH, *ENVIRONMENTS}
+    assert {c.environment for c in contenders_of(asked.peers, 2)} == {SWATH, *PEERS}
     assert [c.name for c in contenders_of((), 2)] == [SWATH]
 
 
@@ -125,7 +127,7 @@ def test_every_store_holds_the_array_as_swath_and_zarr_python_read_it(kind: str,
         assert (codec in told) is (codec in {"v3-sharded": "zstd crc32c"}.get(kind, kind))
     chunk_files = 4 if kind == "v3-sharded" else 30
     assert chunk_files < store.files <= chunk_files + 2
-    assert store.stored_bytes == sum(os.path.getsize(path) for path in protocol.files_of(store.path))
+    assert store.stored_bytes == sum(os.path.getsize(path) for path in page_cache.files_of(store.path))
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -133,7 +135,7 @@ def test_selections_are_what_they_are_called(pattern: str) -> None:
     values = np.arange(math.prod(SMALL.shape)).reshape(SMALL.shape)
     chosen = stores.selections(pattern, SMALL)
     assert chosen == json.loads(json.dumps(chosen)) == stores.selections(pattern, SMALL)
-    found = [values[protocol.selection_of(selection)] for selection in chosen]
+    found = [values[reading.selection_of(selection)] for selection in chosen]
     shapes = {part.shape for part in found}
     rows, columns = SMALL.shape
     if pattern == "chunks":
@@ -156,7 +158,7 @@ def test_of_many_chunks_sixty_four_are_read() -> None:
 # ---- how a program measures ------------------------------------------------------------------------------------------
 
 
-class Liar(protocol.Contender):
+class Liar(reading.Contender):
     """Reads the array's own file; and one row wrongly, or not at all."""
 
     def open(self) -> None:
@@ -187,7 +189,7 @@ def told_by(store: stores.Store, lie: str, folder: Path) -> tuple[list[dict[str,
         "repetitions": 2,
         "kept": str(kept),
     }
-    protocol.Bench(Liar(store.path, 3, settings), request).run()
+    reading.Bench(Liar(store.path, 3, settings), request).run()
     return [json.loads(line) for line in kept.read_text().splitlines()], settings
 
 
@@ -213,11 +215,11 @@ def test_who_reads_wrong_data_or_fails_is_refused_there_and_goes_on(lie: str, wo
         assert re.search(words, line["refused"])
 
 
-@pytest.mark.parametrize(("short", "times"), [(0.0, 2), (math.inf, 2 * protocol.SHORT_TIMES)])
+@pytest.mark.parametrize(("short", "times"), [(0.0, 2), (math.inf, 2 * reading.SHORT_TIMES)])
 def test_every_read_is_of_a_store_opened_anew_cold_or_warm_and_short_ones_are_repeated_more_often(
     short: float, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "SHORT_SECONDS", short)
+    monkeypatch.setattr(reading, "SHORT_SECONDS", short)
     store = small_store(tmp_path)
     lines, settings = told_by(store, "", tmp_path)
     assert [len(line["repetitions"]) for line in lines] == [times] * 4
@@ -308,7 +310,7 @@ def test_a_program_that_ends_early_is_refused_with_its_last_words(tmp_path: Path
     python.write_text("#!/bin/sh\necho out of luck >&2; exit 7\n")
     python.chmod(0o755)
     made = Made(ENVIRONMENTS["zarr"], str(python.parent.parent), {})
-    found, failed = programs.run(Contender("zarr-python", "zarr", "zarr_python"), made, store, 1, str(tmp_path))
+    found, failed = programs.run(Contender("zarr-python", "zarr", "zarr"), made, store, 1, str(tmp_path))
     assert (found, failed) == ({}, "zarr-python: ended with status 7: out of luck")
 
 

@@ -206,7 +206,7 @@ def test_a_device_that_is_read_while_the_page_cache_is_measured_spoils_it(
 def test_where_the_page_cache_cannot_be_looked_at_all_else_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_core, "time_looks", lambda *asked: None)
+    monkeypatch.setattr(_core, "time_mapped_reads", lambda *asked: None)
     found = calibration.calibrate(str(tmp_path), TINY, evict=lambda path: None)
     assert any("looking into the page cache was not measured, and is not done" in note for note in found.notes)
     assert {"look", "look_page_seconds"} & set(found.spread) == set()

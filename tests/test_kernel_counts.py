@@ -21,7 +21,7 @@ import pytest
 
 import swath
 from cases import make_file
-from count_cases import COUNTED, METHODS, NoMarks, Record, carry_out, cases
+from count_cases import COUNTED, METHODS, NoMarks, Record, cases, execute
 
 HERE = Path(__file__).parent
 TRACED = "pread64,pwrite64,preadv,pwritev,preadv2,pwritev2"
@@ -258,7 +258,7 @@ def check_plans(folder: Path, seeds: range) -> None:
     for place, case in enumerate(cases(list(seeds))):
         inside = folder / f"{place}"
         inside.mkdir()
-        for record in carry_out(case, make_file(case, inside), "posix", NoMarks(), 0):
+        for record in execute(case, make_file(case, inside), "posix", NoMarks(), 0):
             plan, counters = record["plan"], record["counters"]
             assert counters["buffer_bytes"] <= plan["buffer_bytes"] or record["scattered"], record["what"]
             # Plans are of packed memory: these two make other requests of memory that is scattered.

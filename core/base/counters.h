@@ -1,11 +1,13 @@
 // What an operation really did, counted where it happened. Plans predict the same names.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace swath {
 
-struct Counters {
+// What a plan predicts and an operation counts.
+struct IoAmounts {
   int64_t read_requests = 0;    // file reads handed to the kernel (one vectored call, or one ring entry, is one)
   int64_t write_requests = 0;   // the same for writes
   int64_t read_bytes = 0;       // bytes the kernel returned, holes that were read over included
@@ -13,27 +15,47 @@ struct Counters {
   int64_t exchanged_bytes = 0;  // bytes that this rank moved from or to another rank's aggregator
   int64_t locks = 0;            // windows locked for read-modify-write
   int64_t buffer_bytes = 0;     // peak of the buffers that the operation itself allocated, this rank's part
+};
+
+struct Counters : IoAmounts {
   int64_t token_waits = 0;      // times that a stream had to wait for its turn at a target (throttle/)
   double token_seconds = 0;     // how long: part of transfer_seconds
   double transfer_seconds = 0;  // waiting for the store
   double exchange_seconds = 0;  // copying between user memory and buffers, and waiting for other ranks
   double total_seconds = 0;
 
-  Counters& operator+=(const Counters& other) {
-    read_requests += other.read_requests;
-    write_requests += other.write_requests;
-    read_bytes += other.read_bytes;
-    written_bytes += other.written_bytes;
-    exchanged_bytes += other.exchanged_bytes;
-    locks += other.locks;
-    buffer_bytes = buffer_bytes > other.buffer_bytes ? buffer_bytes : other.buffer_bytes;
-    token_waits += other.token_waits;
-    token_seconds += other.token_seconds;
-    transfer_seconds += other.transfer_seconds;
-    exchange_seconds += other.exchange_seconds;
-    total_seconds += other.total_seconds;
-    return *this;
-  }
+  Counters& operator+=(const Counters& other);
 };
+
+// Calls visit(name, member) for each amount. Whatever adds them up, or shows them to Python, has their names from here.
+template <typename Visit>
+constexpr void for_each_amount(const Visit& visit) {
+  visit("read_requests", &IoAmounts::read_requests);
+  visit("write_requests", &IoAmounts::write_requests);
+  visit("read_bytes", &IoAmounts::read_bytes);
+  visit("written_bytes", &IoAmounts::written_bytes);
+  visit("exchanged_bytes", &IoAmounts::exchanged_bytes);
+  visit("locks", &IoAmounts::locks);
+  visit("buffer_bytes", &IoAmounts::buffer_bytes);
+}
+
+// The same for each counter, the amounts first.
+template <typename Visit>
+constexpr void for_each_counter(const Visit& visit) {
+  for_each_amount(visit);
+  visit("token_waits", &Counters::token_waits);
+  visit("token_seconds", &Counters::token_seconds);
+  visit("transfer_seconds", &Counters::transfer_seconds);
+  visit("exchange_seconds", &Counters::exchange_seconds);
+  visit("total_seconds", &Counters::total_seconds);
+}
+
+// The sum, but of buffers the larger: those of one operation are there no longer when the next has its own.
+inline Counters& Counters::operator+=(const Counters& other) {
+  const int64_t peak = std::max(buffer_bytes, other.buffer_bytes);
+  for_each_counter([&](const char*, auto member) { this->*member += other.*member; });
+  buffer_bytes = peak;
+  return *this;
+}
 
 }  // namespace swath

@@ -53,9 +53,9 @@ class Copier {
     const int64_t last = first + elements_a_window_;
     const int64_t offset = number_ * pattern_.window_bytes;
     if (pattern_.gather) {
-      gather_from_window(regions_, first, last, window_.get(), offset, memory_.get(), use_);
+      gather_from_window(regions_, first, last, {window_.get(), offset}, memory_.get(), {use_});
     } else {
-      scatter_to_window(regions_, first, last, window_.get(), offset, memory_.get());
+      scatter_to_window(regions_, first, last, {window_.get(), offset}, memory_.get());
     }
     number_ = last == regions_.count() ? 0 : number_ + 1;
   }

@@ -77,7 +77,7 @@ class Batches {
   int64_t next_ = 0;
 };
 
-TimedRequests carry_out(Engine& engine, const RequestPattern& pattern, Batches& batches, double seconds_max) {
+TimedRequests transfer_batches(Engine& engine, const RequestPattern& pattern, Batches& batches, double seconds_max) {
   // A look at the clock costs a tenth of a small request from the page cache.
   const int64_t batches_a_look = pattern.shuffled || pattern.bytes * pattern.batch >= 4096 ? 1 : 64;
   Counters counters;
@@ -95,7 +95,7 @@ TimedRequests carry_out(Engine& engine, const RequestPattern& pattern, Batches& 
 TimedRequests time_requests(Engine& engine, const RequestPattern& pattern, double seconds_max) {
   check(pattern);
   Batches batches(pattern);
-  return carry_out(engine, pattern, batches, seconds_max);
+  return transfer_batches(engine, pattern, batches, seconds_max);
 }
 
 TimedRequests time_streams(const std::string& path, const RequestPattern& pattern, int streams, int64_t distance,
@@ -110,7 +110,7 @@ TimedRequests time_streams(const std::string& path, const RequestPattern& patter
     const auto engine = open_engine(path, reading ? OpenMode::kRead : OpenMode::kReadWrite, {});
     Batches batches(own);
     begin();
-    timed[static_cast<size_t>(stream)] = carry_out(*engine, own, batches, seconds_max);
+    timed[static_cast<size_t>(stream)] = transfer_batches(*engine, own, batches, seconds_max);
   });
   TimedRequests all;
   for (const auto& one : timed) {
@@ -120,7 +120,7 @@ TimedRequests time_streams(const std::string& path, const RequestPattern& patter
   return all;
 }
 
-std::optional<double> time_looks(Engine& engine, int64_t bytes, int64_t first, int64_t count, int64_t step) {
+std::optional<double> time_mapped_reads(Engine& engine, int64_t bytes, int64_t first, int64_t count, int64_t step) {
   if (step < 1 || bytes < step || first < 0 || count < 1)
     fail_argument("calibrate: looks need windows of at least a step");
   Counters counters;
@@ -131,7 +131,7 @@ std::optional<double> time_looks(Engine& engine, int64_t bytes, int64_t first, i
     const auto look_at_lines = [&](const std::byte* image) {
       for (int64_t at = 0; at + step <= bytes; at += step) sum += static_cast<uint64_t>(image[at]);
     };
-    if (!view || !view->look(first + i * bytes, bytes, look_at_lines, counters)) return std::nullopt;
+    if (!view || !view->map_cached(first + i * bytes, bytes, look_at_lines, counters)) return std::nullopt;
   }
   static std::atomic<uint64_t> kept;
   kept = sum;

@@ -40,7 +40,7 @@ TimedRequests time_streams(const std::string& path, const RequestPattern& patter
 // Seconds of looking at one byte of every `step` of a window of `bytes` in the page cache, on average over `count`
 // windows of one view, the first at `first`; nothing where the engine does not let it be seen (a kernel before
 // Linux 6.5 does not say what it holds), or not all of it is there.
-std::optional<double> time_looks(Engine& engine, int64_t bytes, int64_t first, int64_t count, int64_t step);
+std::optional<double> time_mapped_reads(Engine& engine, int64_t bytes, int64_t first, int64_t count, int64_t step);
 
 // Seconds of taking and releasing the lock of a window, on average over `count`.
 double time_locks(Engine& engine, int64_t window_bytes, int64_t count);

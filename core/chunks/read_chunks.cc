@@ -192,7 +192,7 @@ class ChunkRead {
   }
   void place(const Regions& regions, int64_t first, int64_t last, std::span<const std::byte> decoded, int64_t offset,
              std::byte* address) const {
-    gather_from_window(regions, first, last, decoded.data(), offset, address, target_of(local_bytes_));
+    gather_from_window(regions, first, last, {decoded.data(), offset}, address, {target_of(local_bytes_)});
   }
 
   void decode(const TouchedChunk& chunk, const StoredChunk& stored, const Regions& regions, std::byte* address,

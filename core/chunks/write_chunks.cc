@@ -96,7 +96,7 @@ class ChunkWrite {
       start_with_old(chunk.chunk, mine < elements_of(panel) * array_.element_bytes, shard, decoded, worker);
     for (size_t i = 0; i < regions.size(); ++i) {
       const size_t part = touched_.parts(chunk)[i];
-      scatter_to_window(regions[i], 0, regions[i].count(), decoded.data(), 0, memory_.addresses[part]);
+      scatter_to_window(regions[i], 0, regions[i].count(), {decoded.data(), 0}, memory_.addresses[part]);
     }
     return array_.codecs.encode(decoded, worker.codecs);
   }

@@ -424,28 +424,28 @@ int64_t file_base(const Regions& regions) {
 }
 }  // namespace
 
-void gather_from_window(const Regions& regions, int64_t first, int64_t last, const std::byte* window,
-                        int64_t window_offset, std::byte* memory, Target use, const Lanes& lanes) {
+void gather_from_window(const Regions& regions, int64_t first, int64_t last, FileWindow<const std::byte> window,
+                        std::byte* memory, const GatherOptions& options) {
   if (first >= last) return;
-  const int64_t source_base = file_base(regions) - window_offset;
+  const int64_t source_base = file_base(regions) - window.offset;
   const int64_t target_base = regions.memory_of(0);
   walk(regions, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
-    levels.push_back({lanes.count, lanes.file_stride, lanes.memory_stride});
-    copy_levels(memory + (target_base + memory_offset), window + (source_base + file_offset), regions.element_bytes(),
-                levels, use);
+    levels.push_back({options.lanes.count, options.lanes.file_stride, options.lanes.memory_stride});
+    copy_levels(memory + (target_base + memory_offset), window.bytes + (source_base + file_offset),
+                regions.element_bytes(), levels, options.use);
   });
-  if (use == Target::kStreamed) finish_streaming();
+  if (options.use == Target::kStreamed) finish_streaming();
 }
 
-void scatter_to_window(const Regions& regions, int64_t first, int64_t last, std::byte* window, int64_t window_offset,
+void scatter_to_window(const Regions& regions, int64_t first, int64_t last, FileWindow<std::byte> window,
                        const std::byte* memory, const Lanes& lanes) {
   if (first >= last) return;
-  const int64_t target_base = file_base(regions) - window_offset;
+  const int64_t target_base = file_base(regions) - window.offset;
   const int64_t source_base = regions.memory_of(0);
   walk(regions, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
     levels.push_back({lanes.count, lanes.file_stride, lanes.memory_stride});
-    copy_levels(window + (target_base + file_offset), memory + (source_base + memory_offset), regions.element_bytes(),
-                reversed_direction(levels));
+    copy_levels(window.bytes + (target_base + file_offset), memory + (source_base + memory_offset),
+                regions.element_bytes(), reversed_direction(levels));
   });
 }
 

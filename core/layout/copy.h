@@ -38,12 +38,23 @@ struct Lanes {
   int64_t memory_stride = 0;
 };
 
-// Copies the elements at positions [first, last) between a window of the file held in memory, whose first byte is file
-// offset `window_offset`, and user memory at `memory` (offset 0 of the regions' memory places).
-void gather_from_window(const Regions& regions, int64_t first, int64_t last, const std::byte* window,
-                        int64_t window_offset, std::byte* memory, Target use = Target::kCached,
-                        const Lanes& lanes = {});
-void scatter_to_window(const Regions& regions, int64_t first, int64_t last, std::byte* window, int64_t window_offset,
+// A window of the file that is held in memory: its first byte, which is byte `offset` of the file.
+template <typename Byte>
+struct FileWindow {
+  Byte* bytes;
+  int64_t offset;
+};
+
+struct GatherOptions {
+  Target use = Target::kCached;
+  Lanes lanes = {};
+};
+
+// Copies the elements at positions [first, last) between a window of the file and user memory at `memory` (offset 0 of
+// the regions' memory places).
+void gather_from_window(const Regions& regions, int64_t first, int64_t last, FileWindow<const std::byte> window,
+                        std::byte* memory, const GatherOptions& options = {});
+void scatter_to_window(const Regions& regions, int64_t first, int64_t last, FileWindow<std::byte> window,
                        const std::byte* memory, const Lanes& lanes = {});
 // Which way to read into a rank's share of this size.
 Target target_of(int64_t local_bytes);

@@ -84,7 +84,7 @@ TEST(Copy, GatherMovesTheElementsOfTheRangeAndNoOtherByte) {
       const auto& element = given.list[p];
       std::memcpy(&expected[given.memory_place(element)], &given.window[given.window_place(element)], given.bytes());
     }
-    gather_from_window(given.regions, given.first, given.last, given.window.data() + kGuard, given.window_offset,
+    gather_from_window(given.regions, given.first, given.last, {given.window.data() + kGuard, given.window_offset},
                        given.memory.data() + given.memory_start);
     ASSERT_EQ(given.memory, expected);
   });
@@ -97,7 +97,7 @@ TEST(Copy, ScatterMovesTheElementsOfTheRangeAndNoOtherByte) {
       const auto& element = given.list[p];
       std::memcpy(&expected[given.window_place(element)], &given.memory[given.memory_place(element)], given.bytes());
     }
-    scatter_to_window(given.regions, given.first, given.last, given.window.data() + kGuard, given.window_offset,
+    scatter_to_window(given.regions, given.first, given.last, {given.window.data() + kGuard, given.window_offset},
                       given.memory.data() + given.memory_start);
     ASSERT_EQ(given.window, expected);
   });
@@ -145,9 +145,9 @@ TEST(Copy, LanesMoveSeveralRanksElementsInOnePass) {
       }
     }
     auto gathered = packed;
-    gather_from_window(of_first, first, last, window.data(), 0, gathered.data(), Target::kCached, lanes);
+    gather_from_window(of_first, first, last, {window.data(), 0}, gathered.data(), {Target::kCached, lanes});
     ASSERT_EQ(gathered, expected_packed) << ranks << " ranks of " << bytes << " bytes";
-    scatter_to_window(of_first, first, last, window.data(), 0, packed.data(), lanes);
+    scatter_to_window(of_first, first, last, {window.data(), 0}, packed.data(), lanes);
     ASSERT_EQ(window, expected_window) << ranks << " ranks of " << bytes << " bytes";
   }
 }

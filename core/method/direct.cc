@@ -30,11 +30,11 @@ void run_direct(const Job& job) {
         }
         transfer.data = bounce.get();
         if (direction == Direction::kWrite) {
-          scatter_to_window(regions, run.position, end, bounce.get(), run.offset, memory);
+          scatter_to_window(regions, run.position, end, {bounce.get(), run.offset}, memory);
         }
         job.engine.transfer(direction, {&transfer, 1}, job.counters);
         if (direction == Direction::kRead) {
-          gather_from_window(regions, run.position, end, bounce.get(), run.offset, memory, use);
+          gather_from_window(regions, run.position, end, {bounce.get(), run.offset}, memory, {use});
         }
       }
       job.progress.bytes_done += run.bytes;

@@ -203,9 +203,9 @@ RequestCase interleaved_case() {
   const Distribution distribution({{Kind::kWhole, 0}, {Kind::kCyclic, 2}}, {1, 3});
   given.decomposition = Decomposition::distributed(distribution, selection, 3);
   for (int rank = 0; rank < 3; ++rank) {
-    given.ranks.push_back({swath::testing::part_case(random, given.file, selection, selection,
-                                                     swath::testing::owned(distribution, {30, 10}, rank),
-                                                     distributed_part(distribution, selection, rank, 4), false)});
+    given.ranks.push_back({swath::testing::part_case(
+        random, given.file, {selection, selection, swath::testing::owned(distribution, {30, 10}, rank)},
+        distributed_part(distribution, selection, rank, 4), false)});
   }
   return given;
 }
@@ -365,7 +365,7 @@ RequestCase whole_array_case(Random& random, const Shape& shape, int64_t element
   given.text += " " + given.decomposition.to_string();
   for (int rank = 0; rank < ranks; ++rank) {
     given.ranks.push_back({swath::testing::part_case(
-        random, given.file, selection, selection, swath::testing::owned(distribution, shape, rank),
+        random, given.file, {selection, selection, swath::testing::owned(distribution, shape, rank)},
         distributed_part(distribution, selection, rank, element_bytes), random.chance(50))});
   }
   return given;
@@ -407,8 +407,8 @@ TEST(Redistribute, MovesEveryElementFromOneSharingToAnother) {
     expect_no_errors(on_all_ranks(machine, [&](Comm& comm) {
       const auto rank = static_cast<size_t>(comm.rank());
       Progress progress;
-      redistribute(element_bytes, from.decomposition, to.decomposition, comm, source[rank].local(),
-                   target[rank].local(), tuning, progress);
+      redistribute(element_bytes, {from.decomposition, source[rank].local()}, {to.decomposition, target[rank].local()},
+                   comm, tuning, progress);
       EXPECT_EQ(progress.bytes_done, progress.bytes_total);
     }));
     for (size_t rank = 0; rank < target.size(); ++rank) {
@@ -430,8 +430,8 @@ TEST(Redistribute, GivesEveryRankAllOfAnArrayThatWasDealtOutElementByElement) {
     for (int64_t i = comm.rank(); i < elements; i += comm.size()) mine.push_back(i);
     auto& all = target[static_cast<size_t>(comm.rank())];
     Progress progress;
-    redistribute(8, from, to, comm, {from.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(mine.data())}},
-                 {to.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(all.data())}}, {}, progress);
+    redistribute(8, {from, {from.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(mine.data())}}},
+                 {to, {to.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(all.data())}}}, comm, {}, progress);
   }));
   std::vector<int64_t> expected(static_cast<size_t>(elements));
   std::iota(expected.begin(), expected.end(), 0);

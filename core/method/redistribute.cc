@@ -105,20 +105,35 @@ Stretch make_stretch(const SharedBox& box, const std::byte* source, std::byte* t
   return stretch;
 }
 
+// How the elements of a stretch are copied.
+struct ElementCopy {
+  const std::vector<CopyLevel>& levels;
+  int64_t element_bytes;
+  Target use;
+};
+
+// Where the first combination of levels is.
+struct CopyPlaces {
+  std::byte* target;
+  const std::byte* source;
+};
+
 // Copies the elements [first, last) of all combinations of the levels from `level` on, `count` of them.
-void copy_elements(const std::vector<CopyLevel>& levels, size_t level, int64_t count, int64_t first, int64_t last,
-                   std::byte* target, const std::byte* source, int64_t element_bytes, Target use) {
+void copy_elements(const ElementCopy& copy, size_t level, int64_t count, int64_t first, int64_t last,
+                   CopyPlaces places) {
   if (first >= last) return;
+  const auto& levels = copy.levels;
+  const auto [target, source] = places;
   if (last - first == count) {
     const auto from = levels.begin() + static_cast<std::ptrdiff_t>(level);
-    copy_levels(target, source, element_bytes, {from, levels.end()}, use);
+    copy_levels(target, source, copy.element_bytes, {from, levels.end()}, copy.use);
     return;
   }
   const CopyLevel& slowest = levels[level];
   const int64_t inner = count / slowest.count;
   const auto at = [&](int64_t index, int64_t inner_first, int64_t inner_last) {
-    copy_elements(levels, level + 1, inner, inner_first, inner_last, target + index * slowest.target_stride,
-                  source + index * slowest.source_stride, element_bytes, use);
+    copy_elements(copy, level + 1, inner, inner_first, inner_last,
+                  {places.target + index * slowest.target_stride, places.source + index * slowest.source_stride});
   };
   const int64_t begin = ceil_div(first, inner);
   const int64_t end = last / inner;
@@ -127,8 +142,8 @@ void copy_elements(const std::vector<CopyLevel>& levels, size_t level, int64_t c
   if (begin < end) {
     std::vector<CopyLevel> whole(levels.begin() + static_cast<std::ptrdiff_t>(level), levels.end());
     whole[0].count = end - begin;
-    copy_levels(target + begin * slowest.target_stride, source + begin * slowest.source_stride, element_bytes,
-                std::move(whole), use);
+    copy_levels(target + begin * slowest.target_stride, source + begin * slowest.source_stride, copy.element_bytes,
+                std::move(whole), copy.use);
   }
   at(end, 0, last - end * inner);
 }
@@ -173,26 +188,25 @@ struct Flow {
 class Redistribution {
  public:
   // Collective.
-  Redistribution(int64_t element_bytes, const Decomposition& from, const Decomposition& to, Comm& comm,
-                 const LocalMemory& source, const LocalMemory& target, const Tuning& tuning, Counters& counters,
-                 Progress& progress)
+  Redistribution(int64_t element_bytes, const SharedOut& source, const SharedOut& target, Comm& comm,
+                 const Tuning& tuning, Progress& progress)
       : element_bytes_(element_bytes),
         round_bytes_(kWindowsOfStage * tuning.window_bytes),
         grain_bytes_(std::min(kGrainBytes, round_bytes_ / comm.size())),
         comm_(comm),
-        counters_(counters),
         progress_(progress) {
-    find_flows(from, to, source, target);
+    find_flows(source.decomposition, target.decomposition, source.memory, target.memory);
     make_buffers();
   }
 
-  void run() {
+  Counters run() {
     for (int64_t round = 0; round < rounds_; ++round) {
       pack(round);
       meet(round);
       unpack(round);
     }
     finish_streaming();
+    return counters_;
   }
 
  private:
@@ -337,7 +351,7 @@ class Redistribution {
       const int64_t packed = (begin - origin + before - first) * element_bytes_;
       const std::byte* source = stretch.source != nullptr ? stretch.source : from_section + packed;
       std::byte* target = stretch.target != nullptr ? stretch.target : to_section + packed;
-      copy_elements(stretch.levels, 0, stretch.count, first, last, target, source, element_bytes_, use);
+      copy_elements({stretch.levels, element_bytes_, use}, 0, stretch.count, first, last, {target, source});
     });
     progress_.bytes_done += (end - begin) * element_bytes_;
     if (flow.peer != comm_.rank()) counters_.exchanged_bytes += (end - begin) * element_bytes_;
@@ -373,7 +387,7 @@ class Redistribution {
   const int64_t round_bytes_;
   const int64_t grain_bytes_;
   Comm& comm_;
-  Counters& counters_;
+  Counters counters_;
   Progress& progress_;
   Target use_ = Target::kCached;
   Flow own_{};
@@ -391,11 +405,10 @@ class Redistribution {
 
 }  // namespace
 
-Counters redistribute(int64_t element_bytes, const Decomposition& from, const Decomposition& to, Comm& comm,
-                      const LocalMemory& source, const LocalMemory& target, const Tuning& tuning, Progress& progress) {
+Counters redistribute(int64_t element_bytes, const SharedOut& source, const SharedOut& target, Comm& comm,
+                      const Tuning& tuning, Progress& progress) {
   const Stopwatch watch;
-  Counters counters;
-  Redistribution(element_bytes, from, to, comm, source, target, tuning, counters, progress).run();
+  Counters counters = Redistribution(element_bytes, source, target, comm, tuning, progress).run();
   counters.exchange_seconds = watch.seconds();
   counters.total_seconds = counters.exchange_seconds;
   return counters;

@@ -98,8 +98,8 @@ Counters move(const Distribution& from, const Distribution& to, const Shape& sha
   const Decomposition target = Decomposition::distributed(to, select_all(shape), comm.size());
   Progress progress;
   const Counters counters = redistribute(
-      8, source, target, comm, {source.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(before.data())}},
-      {target.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(after.data())}}, tuning, progress);
+      8, {source, {source.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(before.data())}}},
+      {target, {target.parts(comm.rank(), 8), {reinterpret_cast<std::byte*>(after.data())}}}, comm, tuning, progress);
   EXPECT_EQ(after, expected) << "rank " << comm.rank();
   return counters;
 }

@@ -15,8 +15,8 @@ namespace swath {
 namespace {
 
 // What this rank does; of an error it is told, not thrown, unless the ranks cannot agree on it.
-std::optional<Error> carry_out(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory,
-                               Progress& progress, Counters& counters) {
+std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory,
+                             Progress& progress, Counters& counters) {
   const Stopwatch watch;
   std::optional<Error> failure;
   const Access mine(*plan.request.layout, memory.parts);
@@ -63,7 +63,7 @@ std::unique_ptr<CachedView> view_of(const Job& job, int64_t window_bytes) {
 Counters run(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory, Progress& progress) {
   const Stopwatch watch;
   Counters counters;
-  const std::optional<Error> failure = carry_out(plan, comm, engine, memory, progress, counters);
+  const std::optional<Error> failure = execute(plan, comm, engine, memory, progress, counters);
   agree(comm, failure);
   counters.total_seconds = watch.seconds();
   return counters;
@@ -73,7 +73,7 @@ Counters run_own_part(const Plan& plan, Comm& comm, Engine& engine, const LocalM
   if (plan.method == Method::kTwoPhase) throw Error(ErrorKind::kInternal, "a rank's own part of two-phase");
   const Stopwatch watch;
   Counters counters;
-  const std::optional<Error> failure = carry_out(plan, comm, engine, memory, progress, counters);
+  const std::optional<Error> failure = execute(plan, comm, engine, memory, progress, counters);
   if (failure) throw Error(*failure);
   counters.total_seconds = watch.seconds();
   return counters;
@@ -99,7 +99,7 @@ void fill_absent(const Layout& layout, const LocalMemory& memory, std::span<cons
         }
         const int64_t begin = regions.offset_of(position);
         const int64_t last = std::min(regions.elements_before(begin + image_bytes), regions.count());
-        gather_from_window(regions, position, last, image.data(), begin, memory.addresses[part]);
+        gather_from_window(regions, position, last, {image.data(), begin}, memory.addresses[part]);
         position = last;
       }
     }

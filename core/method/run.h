@@ -62,14 +62,20 @@ void fill_absent(const Layout& layout, const LocalMemory& memory, std::span<cons
 // Writes the fill value over [begin, end) of the file, which holds elements only.
 void fill_range(Engine& engine, int64_t begin, int64_t end, std::span<const std::byte> fill);
 
-// Memory to memory, from one decomposition to another of the same array. Elements of `to` that nobody has in
-// `from` stay as they are; those that several ranks have in `from` get the value of one of them. Collective.
+// Whose elements are whose, and this rank's share of them in memory.
+struct SharedOut {
+  const Decomposition& decomposition;
+  const LocalMemory& memory;
+};
+
+// Memory to memory, from one decomposition to another of the same array. Elements of the target that nobody has in
+// the source stay as they are; those that several ranks have there get the value of one of them. Collective.
 //
 // Buffers of a rank, whatever the array's size: two stages, shared on its node, of 2 windows (tuning.window_bytes, 1
 // MiB together by default) and what rounding adds for each rank that it sends to: at most two elements, a cache line,
 // and the smaller of 16 KiB and its part of a stage. Where a rank has peers that share no memory with it, as much again
 // for what they send.
-Counters redistribute(int64_t element_bytes, const Decomposition& from, const Decomposition& to, Comm& comm,
-                      const LocalMemory& source, const LocalMemory& target, const Tuning& tuning, Progress& progress);
+Counters redistribute(int64_t element_bytes, const SharedOut& source, const SharedOut& target, Comm& comm,
+                      const Tuning& tuning, Progress& progress);
 
 }  // namespace swath

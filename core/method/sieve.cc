@@ -33,7 +33,7 @@ void run_sieve(const Job& job) {
   const auto view = view_of(job, capacity);
   int64_t cursor = 0;
   while (const auto window = job.mine.next_window(cursor, INT64_MAX, window_bytes)) {
-    check_interrupt();  // what is looked at is no transfer
+    check_interrupt();  // what is mapped is no transfer
     const auto copy_all = [&](const auto& copy_slice) {
       job.mine.visit(window->begin, window->limit, [&](const Slice& slice) {
         copy_slice(slice, job.memory.addresses[slice.part]);
@@ -43,10 +43,10 @@ void run_sieve(const Job& job) {
     if (job.plan.request.direction == Direction::kRead) {
       const auto gather_all = [&](const std::byte* image) {
         copy_all([&](const Slice& slice, std::byte* memory) {
-          gather_from_window(slice.regions, slice.first, slice.last, image, window->begin, memory, use);
+          gather_from_window(slice.regions, slice.first, slice.last, {image, window->begin}, memory, {use});
         });
       };
-      if (!view || !view->look(window->begin, window->bytes(), gather_all, job.counters)) {
+      if (!view || !view->map_cached(window->begin, window->bytes(), gather_all, job.counters)) {
         const Transfer whole{window->begin, made_buffer(), window->bytes()};
         job.engine.transfer(Direction::kRead, {&whole, 1}, job.counters);
         gather_all(buffer.get());
@@ -59,7 +59,7 @@ void run_sieve(const Job& job) {
           job.engine, *window, holes, made_buffer(),
           [&](std::byte* filled) {
             copy_all([&](const Slice& slice, const std::byte* memory) {
-              scatter_to_window(slice.regions, slice.first, slice.last, filled, window->begin, memory);
+              scatter_to_window(slice.regions, slice.first, slice.last, {filled, window->begin}, memory);
             });
           },
           job.counters);

@@ -45,14 +45,14 @@ class OwnWindows {
 
   // Calls use(image) where the window is in the page cache. False where it has to be read.
   template <typename Use>
-  bool look(const Window& window, const Use& use) {
-    bool has_looked = false;
+  bool map_cached(const Window& window, const Use& use) {
+    bool is_mapped = false;
     if (!view_ || is_cold_ || is_read_by_runs(together_, window, job_.plan.request.tuning)) return false;
     guarded([&] {
       check_interrupt();
-      has_looked = view_->look(window.begin, window.bytes(), use, job_.counters);
+      is_mapped = view_->map_cached(window.begin, window.bytes(), use, job_.counters);
     });
-    return has_looked;
+    return is_mapped;
   }
 
   // `overlap`: there is an exchange to hide the transfer behind.
@@ -186,7 +186,7 @@ void run_two_phase(const Job& job) {
       const Window* window = own_of(windows);
       if (window == nullptr) return;
       const auto pack = [&](const std::byte* image) { exchange.pack(side, windows, of_round, image); };
-      if (!exchange.needs_own_window() && own.look(*window, pack)) return;
+      if (!exchange.needs_own_window() && own.map_cached(*window, pack)) return;
       own.start_read(*window, exchange.own_window(of_round), overlap);
       if (!own.is_under_way()) pack(exchange.own_window(of_round));
     };

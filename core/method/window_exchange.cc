@@ -15,8 +15,8 @@ int64_t bytes_of(const Slice& slice) { return (slice.last - slice.first) * slice
 int64_t pack_from_memory(const ExchangeSide& side, const Window& window, std::byte* packed) {
   int64_t bytes = 0;
   side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
-    scatter_to_window(slice.regions.packed_in_file(), slice.first, slice.last, packed + bytes,
-                      slice.first * slice.regions.element_bytes(), side.memory.addresses[slice.part]);
+    scatter_to_window(slice.regions.packed_in_file(), slice.first, slice.last,
+                      {packed + bytes, slice.first * slice.regions.element_bytes()}, side.memory.addresses[slice.part]);
     bytes += bytes_of(slice);
   });
   return bytes;
@@ -27,8 +27,9 @@ int64_t unpack_to_memory(const ExchangeSide& side, const Window& window, const s
   const Target use = target_of(side.mine.bytes());
   int64_t bytes = 0;
   side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
-    gather_from_window(slice.regions.packed_in_file(), slice.first, slice.last, packed + bytes,
-                       slice.first * slice.regions.element_bytes(), side.memory.addresses[slice.part], use);
+    gather_from_window(slice.regions.packed_in_file(), slice.first, slice.last,
+                       {packed + bytes, slice.first * slice.regions.element_bytes()}, side.memory.addresses[slice.part],
+                       {use});
     bytes += bytes_of(slice);
   });
   return bytes;
@@ -39,7 +40,7 @@ int64_t pack_from_window(const Access& access, const Window& window, const std::
   int64_t bytes = 0;
   access.visit(window.begin, window.limit, [&](const Slice& slice) {
     const Regions regions = slice.regions.packed(bytes - slice.first * slice.regions.element_bytes());
-    gather_from_window(regions, slice.first, slice.last, image, window.begin, packed);
+    gather_from_window(regions, slice.first, slice.last, {image, window.begin}, packed);
     bytes += bytes_of(slice);
   });
   return bytes;
@@ -50,7 +51,7 @@ int64_t unpack_to_window(const Access& access, const Window& window, std::byte* 
   int64_t bytes = 0;
   access.visit(window.begin, window.limit, [&](const Slice& slice) {
     const Regions regions = slice.regions.packed(bytes - slice.first * slice.regions.element_bytes());
-    scatter_to_window(regions, slice.first, slice.last, image, window.begin, packed);
+    scatter_to_window(regions, slice.first, slice.last, {image, window.begin}, packed);
     bytes += bytes_of(slice);
   });
   return bytes;
@@ -171,7 +172,7 @@ void WindowExchange::put(ExchangeSide& side, const RoundWindows& windows, int64_
     } else {
       side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
         const std::byte* memory = side.memory.addresses[slice.part];
-        scatter_to_window(slice.regions, slice.first, slice.last, target, window.begin, memory);
+        scatter_to_window(slice.regions, slice.first, slice.last, {target, window.begin}, memory);
         moved += bytes_of(slice);
       });
     }
@@ -260,7 +261,7 @@ void WindowExchange::unpack(ExchangeSide& side, const RoundWindows& windows, int
   for_each_staged(
       side, window,
       [&](const OneSlice& slice, const Lanes& lanes) {
-        scatter_to_window(slice.regions, slice.first, slice.last, image, window.begin, stage, lanes);
+        scatter_to_window(slice.regions, slice.first, slice.last, {image, window.begin}, stage, lanes);
       },
       [&](const Access& access, int64_t packed) { return unpack_to_window(access, window, image, stage + packed); });
 }
@@ -272,7 +273,8 @@ void WindowExchange::pack(ExchangeSide& side, const RoundWindows& windows, int64
   for_each_staged(
       side, window,
       [&](const OneSlice& slice, const Lanes& lanes) {
-        gather_from_window(slice.regions, slice.first, slice.last, image, window.begin, stage, Target::kCached, lanes);
+        gather_from_window(slice.regions, slice.first, slice.last, {image, window.begin}, stage,
+                           {Target::kCached, lanes});
       },
       [&](const Access& access, int64_t packed) { return pack_from_window(access, window, image, stage + packed); });
 }
@@ -318,7 +320,7 @@ void WindowExchange::take(ExchangeSide& side, const RoundWindows& windows, int64
     } else {
       side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
         std::byte* memory = side.memory.addresses[slice.part];
-        gather_from_window(slice.regions, slice.first, slice.last, source, window.begin, memory, use);
+        gather_from_window(slice.regions, slice.first, slice.last, {source, window.begin}, memory, {use});
         moved += bytes_of(slice);
       });
     }

@@ -201,7 +201,7 @@ TEST(Choice, WhatThePageCacheShowsIsPickedFromThere) {
   request.capabilities.shows_cache = true;
   const Plan plan = make_plan(request);
   EXPECT_EQ(plan.method, Method::kSieve);
-  EXPECT_TRUE(plan.price().looks);
+  EXPECT_TRUE(plan.price().maps_cached);
   EXPECT_LT(plan.price().seconds(), copied / 1.15);
   // Of sparse elements only their lines are touched.
   Request sparse = ncio(1 << 16, 1, 511, 2);
@@ -271,7 +271,7 @@ TEST(Choice, WhatIsNotKnownToBeCachedIsPricedAsTheDevice) {
     unknown.capabilities.shows_cache = true;
     for (const Method method : kEachMethod) EXPECT_EQ(seconds_of(unknown, method), seconds_of(cold, method));
     EXPECT_EQ(make_plan(unknown).method, make_plan(cold).method);
-    EXPECT_FALSE(make_plan(unknown).price().looks);
+    EXPECT_FALSE(make_plan(unknown).price().maps_cached);
     EXPECT_EQ(make_plan(unknown).price().place, make_plan(cold).price().place);
   }
 }

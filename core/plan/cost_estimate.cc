@@ -29,7 +29,7 @@ struct WindowSample {
   double span = 0;        // of the file, what lies between windows included
 };
 
-// Windows [begin, end): a few are looked at; the rest of the range is taken to be like them.
+// Windows [begin, end): a few are sampled; the rest of the range is taken to be like them.
 WindowSample sample_windows(const Access& access, int64_t begin, int64_t end, int64_t window_bytes) {
   WindowSample sample;
   int64_t cursor = begin;
@@ -157,15 +157,15 @@ Work list_work(const Request& request, const Share& share) {
   return work;
 }
 
-// Windows of the page cache are looked at where they are not too short; see view_of() in method/run.h.
+// Cached windows are mapped, not copied, where they are not too short; see view_of() in method/run.h.
 //
 // Example: of blocks of 8 bytes at multiples of 136 a line each is touched, 64 bytes, and every page.
-void set_looks(Work& work, const Request& request, const WindowSample& sample) {
+void set_mapped(Work& work, const Request& request, const WindowSample& sample) {
   constexpr double kPagesMappedTogether = 16;  // around a page that is touched, by the kernel
-  work.looks = request.direction == Direction::kRead && request.capabilities.shows_cache &&
-               work.window_bytes >= as_double(request.tuning.look_bytes_min);
-  work.looked_bytes = std::min(sample.bytes, sample.useful + sample.runs * (kLineBytes - 8));
-  work.looked_pages = std::min(sample.bytes / kPageBytes, sample.runs * kPagesMappedTogether);
+  work.maps_cached = request.direction == Direction::kRead && request.capabilities.shows_cache &&
+                     work.window_bytes >= as_double(request.tuning.look_bytes_min);
+  work.mapped_bytes = std::min(sample.bytes, sample.useful + sample.runs * (kLineBytes - 8));
+  work.mapped_pages = std::min(sample.bytes / kPageBytes, sample.runs * kPagesMappedTogether);
 }
 
 Work sieve_work(const Request& request, const Access& access, const Share& share) {
@@ -178,7 +178,7 @@ Work sieve_work(const Request& request, const Access& access, const Share& share
   work.jumps = sample.bytes < sample.span * 0.9;
   if (request.direction == Direction::kRead) {
     add_transfer(work, request, sample.windows, sample.bytes);
-    set_looks(work, request, sample);
+    set_mapped(work, request, sample);
     return work;
   }
   add_transfer(work, request, sample.windows, sample.bytes);
@@ -227,7 +227,7 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
   work.is_behind = !by_runs && work.window_bytes >= kBehindBytesMin;
   work.visits = windows * aggregators * (staged ? 2 : 1);
   if (staged) {
-    if (!request.messages && !by_runs) set_looks(work, request, sample);
+    if (!request.messages && !by_runs) set_mapped(work, request, sample);
     work.packed_bytes += sample.useful;
     work.packed_block = share.run_bytes;
     work.visits += windows * ranks;
@@ -285,10 +285,10 @@ double cached_read_seconds(const Profile& profile, const Work& work, double turn
          slowdown_of(cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
 }
 
-// Looking at what the page cache has. Of a page that is looked at in part the curve knows the part of its lines.
-double look_seconds(const Profile& profile, const Work& work, double turns) {
-  const double in_part = std::max(0.0, work.looked_pages - work.looked_bytes / kPageBytes);
-  return (requests_at(profile.look, work.read_requests, work.looked_bytes, 0) + in_part * profile.look_page_seconds) *
+// Reading what is cached from mapped pages. Of a page that is read in part the curve knows the part of its lines.
+double mapped_seconds(const Profile& profile, const Work& work, double turns) {
+  const double in_part = std::max(0.0, work.mapped_pages - work.mapped_bytes / kPageBytes);
+  return (requests_at(profile.look, work.read_requests, work.mapped_bytes, 0) + in_part * profile.look_page_seconds) *
          slowdown_of(profile.cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
 }
 
@@ -388,8 +388,9 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   CostEstimate price;
 
   const double read_device = uncached > 0 ? device_read_seconds(profile, work) : 0;
-  price.looks = work.looks && uncached < 1;
-  const double in_memory = work.looks ? look_seconds(profile, work, turns) : cached_read_seconds(profile, work, turns);
+  price.maps_cached = work.maps_cached && uncached < 1;
+  const double in_memory =
+      work.maps_cached ? mapped_seconds(profile, work, turns) : cached_read_seconds(profile, work, turns);
   const double read = (1 - uncached) * in_memory + uncached * read_device;
   // Written bytes stay in the page cache until they are synced.
   const double write = write_seconds(profile.cache, work, turns);
@@ -405,7 +406,7 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   const Curve& line = reading ? profile.memory_line_store : profile.memory_line_load;
   const Curve& own = reading ? profile.gather : profile.scatter;
   // A window that does not stay in the processor's cache is paid for when it is filled and when it is emptied.
-  const double copied = work.looks ? (uncached * work.copied_bytes) : work.copied_bytes;
+  const double copied = work.maps_cached ? (uncached * work.copied_bytes) : work.copied_bytes;
   const double through_window = 2 * (copied + work.exchanged_bytes);
   // Ranks that share a core share its cache; what that cannot hold, all ranks of the node have in the caches they
   // share.
@@ -437,7 +438,7 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   if (work.overlaps) price.hidden = std::min(uncached * read_device, price.copy + price.exchange);
   const Scale scale = scale_of(std::max(work.share_span, work.memory_bytes));
   // Looking at runs of the file that are wanted whole is another way of copying what `direct` copies.
-  const bool copies_whole = method == Method::kSieve && price.looks && work.copied_bytes >= work.read_bytes;
+  const bool copies_whole = method == Method::kSieve && price.maps_cached && work.copied_bytes >= work.read_bytes;
   price.place =
       correction_place(copies_whole ? Method::kDirect : method, request.direction, request.cached_or_none(), scale);
   price.correction = profile.corrections.factor(price.place);

@@ -18,9 +18,9 @@ struct Work {
   double written_bytes = 0;
   bool jumps = false;        // requests do not follow each other in the file
   bool batched = false;      // the engine has many of them in flight together
-  bool looks = false;        // what is in the page cache is not copied to a window, but picked from there ...
-  double looked_bytes = 0;   // ... and so much of it is touched, in whole cache lines ...
-  double looked_pages = 0;   // ... of so many pages
+  bool maps_cached = false;  // what is in the page cache is not copied to a window, but picked from there ...
+  double mapped_bytes = 0;   // ... and so much of it is touched, in whole cache lines ...
+  double mapped_pages = 0;   // ... of so many pages
   double partial_pages = 0;  // pages written in part: one that is not in the page cache is read first
   double locks = 0;
   double span = 0;            // of the file, from the first byte to the last
@@ -49,15 +49,15 @@ struct Work {
 
 // Seconds of the rank that has most to do.
 struct CostEstimate {
-  double transfer = 0;    // requests, locks
-  double copy = 0;        // between memory and own buffers
-  double exchange = 0;    // with other ranks, and waiting for each other
-  double fixed = 0;       // checks, planning, agreement
-  double hidden = 0;      // of these: behind one another
-  bool looks = false;     // windows in the page cache are looked at, not copied
-  double sync = 0;        // afterwards: what a sync waits for, where one will follow
-  double correction = 1;  // learned: Profile::corrections, at ...
-  size_t place = 0;       // ... this place
+  double transfer = 0;       // requests, locks
+  double copy = 0;           // between memory and own buffers
+  double exchange = 0;       // with other ranks, and waiting for each other
+  double fixed = 0;          // checks, planning, agreement
+  double hidden = 0;         // of these: behind one another
+  bool maps_cached = false;  // windows in the page cache are mapped, not copied
+  double sync = 0;           // afterwards: what a sync waits for, where one will follow
+  double correction = 1;     // learned: Profile::corrections, at ...
+  size_t place = 0;          // ... this place
 
   // What is not fixed. Checks and agreement are the same by every method, and nothing is learned of them.
   double uncorrected_work() const { return transfer + copy + exchange - hidden; }

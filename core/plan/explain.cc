@@ -43,7 +43,7 @@ std::string sizes_of(const Option& option) {
   if (option.method == Method::kSieve && tuning.sieve_bytes != defaults.sieve_bytes) {
     text += ", windows of " + in_bytes(tuning.sieve_bytes);
   }
-  if (option.price.looks) text += ", in the page cache";
+  if (option.price.maps_cached) text += ", in the page cache";
   if (option.method != Method::kTwoPhase) return text;
   if (tuning.window_bytes != defaults.window_bytes) text += ", windows of " + in_bytes(tuning.window_bytes);
   if (tuning.aggregators != defaults.aggregators) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cmath>
 
 #include "base/math.h"
@@ -15,12 +16,7 @@ namespace {
 // The same for each of the ranks that stand for many, so that all of them together are counted in milliseconds.
 constexpr int64_t kCountedOfManyMax = 64;
 // Of too many windows, those that stand for all.
-constexpr int64_t kWindowsLookedAt = 64;
-
-std::array<int64_t*, 7> fields_of(IoCounts& cost) {
-  return {&cost.read_requests,   &cost.write_requests, &cost.read_bytes,  &cost.written_bytes,
-          &cost.exchanged_bytes, &cost.locks,          &cost.buffer_bytes};
-}
+constexpr int64_t kWindowsSampled = 64;
 
 void add_requests(IoCounts& cost, Direction direction, int64_t requests, int64_t bytes) {
   if (direction == Direction::kRead) {
@@ -33,13 +29,14 @@ void add_requests(IoCounts& cost, Direction direction, int64_t requests, int64_t
 }
 
 IoCounts times(IoCounts cost, int64_t ranks) {
-  for (int64_t* field : fields_of(cost)) *field *= ranks;
+  for_each_amount([&](const char*, auto amount) { cost.*amount *= ranks; });
   return cost;
 }
 
 // What a part of the whole says of it.
 IoCounts scaled(IoCounts cost, double factor) {
-  for (int64_t* field : fields_of(cost)) *field = std::llround(static_cast<double>(*field) * factor);
+  for_each_amount(
+      [&](const char*, auto amount) { cost.*amount = std::llround(static_cast<double>(cost.*amount) * factor); });
   cost.exact = false;
   return cost;
 }
@@ -69,7 +66,7 @@ IoCounts counts_of_windows(const Access& access, int64_t begin, int64_t end, int
   if (windows > counted_max) windows = std::min(windows, access.runs_in(begin, end) + useful / window_bytes);
   const bool too_many = windows > counted_max;
   int64_t cursor = *first;
-  for (int64_t left = too_many ? kWindowsLookedAt : INT64_MAX; left > 0; --left) {
+  for (int64_t left = too_many ? kWindowsSampled : INT64_MAX; left > 0; --left) {
     const auto window = access.next_window(cursor, end, window_bytes);
     if (!window) return cost;
     one(cost, *window);
@@ -117,9 +114,18 @@ IoCounts count_exchanging(const Request& request, const FileDomains& domains, in
   return cost;
 }
 
-// ... and what an aggregator that holds `mine` does beside it.
-IoCounts count_aggregating(const Request& request, const FileDomains& domains, size_t place, bool staged,
-                           const Access& together, int64_t capacity, const Access& mine, int64_t counted_max) {
+// What all ranks of two-phase have in common.
+struct TwoPhase {
+  const Request& request;
+  const FileDomains& domains;
+  bool staged;
+  const Access& together;
+  int64_t capacity;
+};
+
+// ... and what the aggregator of domain `place`, which holds `mine`, does beside it.
+IoCounts count_aggregating(const TwoPhase& all, size_t place, const Access& mine, int64_t counted_max) {
+  const auto& [request, domains, staged, together, capacity] = all;
   const FileDomain domain = domains[place];
   const auto others = std::ssize(domains) - 1;
   IoCounts cost;
@@ -133,8 +139,8 @@ IoCounts count_aggregating(const Request& request, const FileDomains& domains, s
   }
   cost += counts_of_windows(
       together, domain.begin, domain.end, request.tuning.window_bytes, counted_max,
-      [&](IoCounts& windows, const Window& window) { add_window(windows, request, together, window); });
-  const bool sieves = request.direction == Direction::kWrite && cost.read_requests > 0;
+      [&](IoCounts& windows, const Window& window) { add_window(windows, all.request, all.together, window); });
+  const bool sieves = all.request.direction == Direction::kWrite && cost.read_requests > 0;
   if (sieves) cost.buffer_bytes += capacity;  // what a window held before
   return cost;
 }
@@ -159,7 +165,7 @@ TotalIoCounts two_phase_total(const Request& request, const FileDomains& domains
     const size_t place = (2 * i + 1) * domains.size() / (2 * counted);
     const FileDomain domain = domains[place];
     const Access mine = access_of(request, domain.rank);
-    const IoCounts cost = count_aggregating(request, domains, place, staged, together, capacity, mine,
+    const IoCounts cost = count_aggregating({request, domains, staged, together, capacity}, place, mine,
                                             all_counted ? kCountedMax : kCountedOfManyMax);
     const int64_t exchange_buffers = count_exchanging(request, domains, capacity, mine.bytes()).buffer_bytes;
     total.buffer_bytes_max = std::max(total.buffer_bytes_max, exchange_buffers + cost.buffer_bytes);
@@ -174,10 +180,7 @@ TotalIoCounts two_phase_total(const Request& request, const FileDomains& domains
 }  // namespace
 
 IoCounts& IoCounts::operator+=(const IoCounts& other) {
-  IoCounts added = other;
-  const auto fields = fields_of(*this);
-  const auto more = fields_of(added);
-  for (size_t i = 0; i < fields.size(); ++i) *fields[i] += *more[i];
+  for_each_amount([&](const char*, auto amount) { this->*amount += other.*amount; });
   exact = exact && other.exact;
   return *this;
 }
@@ -308,8 +311,8 @@ IoCounts count_two_phase(const Request& request, const FileDomains& domains, boo
   IoCounts cost = count_exchanging(request, domains, capacity, mine.bytes());
   const int place = domains.place_of(rank);
   if (place >= 0) {
-    cost +=
-        count_aggregating(request, domains, static_cast<size_t>(place), staged, together, capacity, mine, kCountedMax);
+    cost += count_aggregating({request, domains, staged, together, capacity}, static_cast<size_t>(place), mine,
+                              kCountedMax);
   }
   return cost;
 }

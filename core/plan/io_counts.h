@@ -1,23 +1,17 @@
-// What each method will do, counted: requests, bytes, exchange, memory. In the names of Counters.
+// What each method will do, counted: requests, bytes, exchange, memory. As Counters count what was done.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "base/counters.h"
 #include "plan/file_domains.h"
 #include "plan/request.h"
 
 namespace swath {
 
-// What a method will do for one rank; the names are those of Counters.
-struct IoCounts {
-  int64_t read_requests = 0;
-  int64_t write_requests = 0;
-  int64_t read_bytes = 0;
-  int64_t written_bytes = 0;
-  int64_t exchanged_bytes = 0;
-  int64_t locks = 0;
-  int64_t buffer_bytes = 0;
+// What a method will do for one rank.
+struct IoCounts : IoAmounts {
   bool exact = true;  // false: too many windows or ranks to count one by one, an estimate
 
   int64_t requests() const { return read_requests + write_requests; }

@@ -26,11 +26,11 @@ std::string_view obvious(const Request& request, const Runs& runs) {
   constexpr int64_t kLeavesCachesBytes = int64_t{64} << 20;
   if (runs.bytes == 0) return "there is nothing to move";
   const bool is_measured = request.profile && request.profile->source != default_profile().source;
-  const bool can_look =
+  const bool can_map =
       request.direction == Direction::kRead && request.capabilities.shows_cache && request.cached == 1.0;
   const int ranks_of_node = request.ranks_of_node > 0 ? request.ranks_of_node : request.decomposition.ranks();
   const bool leaves_caches = runs.bytes_max >= kLeavesCachesBytes / ranks_of_node;
-  if (is_measured && can_look && leaves_caches) return "";
+  if (is_measured && can_map && leaves_caches) return "";
   const bool one_run_each = runs.count <= request.decomposition.ranks();
   const bool dense = request.memory_block_bytes == 0 || request.memory_block_bytes >= runs.bytes_max;
   if (one_run_each && dense) return "each rank's share is one contiguous run of the file";

@@ -1,4 +1,4 @@
-// A file's bytes where they lie in the page cache, to be looked at instead of being copied first.
+// A file's bytes where they lie in the page cache, to be read from there instead of being copied first.
 //
 // To read is to copy: the kernel moves bytes from the page cache to a buffer, page by page, and who picks elements from
 // the buffer reads them again. Mapped pages are read once, and only those lines of them in which there is something
@@ -19,9 +19,9 @@ class OpenFile;
 // Made for one operation: mapped pages stay in the page cache, whoever asks the kernel to forget them.
 //
 // A mapped page that cannot be had - another program cut the file short, the device fails - is a SIGBUS, which would
-// end the process. Here it becomes a page of zeros, and the view is broken: what was looked at has to be read instead,
+// end the process. Here it becomes a page of zeros, and the view is broken: what was mapped has to be read instead,
 // which tells of the error as it always does. Where the file is cut within its last page there is no signal: the page
-// stays, and is zeros from there on. So the size is looked at after each look.
+// stays, and is zeros from there on. So the size is checked after each use.
 class CachedView {
  public:
   explicit CachedView(std::shared_ptr<const OpenFile> file) : file_(std::move(file)) {}
@@ -32,7 +32,7 @@ class CachedView {
   // Calls use(image), where `image` is [offset, offset + bytes) of the file, and counts one request. False where not
   // all of it lies in the page cache, or where it went while it was used: what was made of it is then worth nothing.
   template <typename Use>
-  bool look(int64_t offset, int64_t bytes, const Use& use, Counters& counters) {
+  bool map_cached(int64_t offset, int64_t bytes, const Use& use, Counters& counters) {
     const std::byte* image = at(offset, bytes);
     if (image == nullptr) return false;
     use(image);

@@ -31,7 +31,7 @@ class CachedViewTest : public ::testing::Test {
   std::optional<Bytes> seen(int64_t offset, int64_t count) {
     Bytes found;
     const bool is_seen =
-        view->look(offset, count, [&](const std::byte* image) { found.assign(image, image + count); }, counters);
+        view->map_cached(offset, count, [&](const std::byte* image) { found.assign(image, image + count); }, counters);
     return is_seen ? std::optional(found) : std::nullopt;
   }
 
@@ -68,11 +68,11 @@ TEST_F(CachedViewTest, ShowsNothingBehindTheEndOfTheFile) {
 TEST_F(CachedViewTest, ShowsNothingOfAPageThatWasCutWhileItWasLookedAt) {
   ASSERT_TRUE(seen(0, 40 * kPage));
   Bytes found;
-  const auto cut_and_look = [&](const std::byte* image) {
+  const auto cut_and_use = [&](const std::byte* image) {
     ASSERT_EQ(::truncate(file.path().c_str(), 40 * kPage - 100), 0);
     found.assign(image, image + kPage);
   };
-  EXPECT_FALSE(view->look(39 * kPage, kPage, cut_and_look, counters));
+  EXPECT_FALSE(view->map_cached(39 * kPage, kPage, cut_and_use, counters));
   EXPECT_EQ(found.back(), std::byte{0});
   EXPECT_EQ(seen(39 * kPage, kPage - 100), Bytes(bytes.begin() + 39 * kPage, bytes.end() - 100));
   EXPECT_FALSE(seen(39 * kPage, kPage));
@@ -108,13 +108,13 @@ TEST_F(CachedViewTest, KeepsNothingInThePageCacheWhenItIsGone) {
 
 TEST_F(CachedViewTest, AFileThatIsCutShortMeanwhileIsNoEndOfTheProcess) {
   int64_t zeros = 0;
-  const auto cut_and_look = [&](const std::byte* image) {
+  const auto cut_and_use = [&](const std::byte* image) {
     std::byte first = image[0];
     engine->resize(10 * kPage);
     for (int64_t at = 0; at < 40 * kPage; at += kPage) zeros += image[at + 1] == std::byte{0} ? 1 : 0;
     EXPECT_EQ(first, bytes[0]);
   };
-  EXPECT_FALSE(view->look(0, 40 * kPage, cut_and_look, counters));
+  EXPECT_FALSE(view->map_cached(0, 40 * kPage, cut_and_use, counters));
   EXPECT_EQ(zeros, 30);
   EXPECT_EQ(counters.read_requests, 0);
   // What was cut off is told by reading it; nothing more is shown of a file that changes like that.
@@ -134,7 +134,7 @@ TEST_F(CachedViewTest, ManyViewsAtOnceShowOrDecline) {
   for (int i = 0; i < 300; ++i) {
     views.push_back(engine->cached_view());
     const auto check = [&](const std::byte* image) { EXPECT_EQ(image[1], bytes[1]); };
-    shown += views.back()->look(0, kPage, check, counters) ? 1 : 0;
+    shown += views.back()->map_cached(0, kPage, check, counters) ? 1 : 0;
   }
   EXPECT_EQ(shown, 256);
   views.clear();
@@ -156,7 +156,7 @@ TEST_F(CachedViewTest, ABusErrorOfSomebodyElseStillEndsTheProcess) {
         const auto again = open_engine(file.path(), OpenMode::kRead, {});
         const auto own = again->cached_view();
         Counters others;
-        own->look(0, kPage, [](const std::byte*) {}, others);
+        own->map_cached(0, kPage, [](const std::byte*) {}, others);
         touch_what_was_cut_off(file.path());
       },
       ::testing::KilledBySignal(SIGBUS), "");
@@ -175,7 +175,7 @@ TEST_F(CachedViewTest, ABusErrorOfSomebodyElseGoesToTheHandlerThatWasThere) {
         const auto again = open_engine(file.path(), OpenMode::kRead, {});
         const auto own = again->cached_view();
         Counters others;
-        own->look(0, kPage, [](const std::byte*) {}, others);
+        own->map_cached(0, kPage, [](const std::byte*) {}, others);
         touch_what_was_cut_off(file.path());
       },
       ::testing::ExitedWithCode(3), "their own words");

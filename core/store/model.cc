@@ -61,7 +61,7 @@ Capabilities ModelEngine::capabilities() const {
 
 void ModelEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   check_batch(batch);
-  carry_out(direction, batch, counters);
+  transfer_batch(direction, batch, counters);
 }
 
 void ModelEngine::start(Direction direction, std::span<const Transfer> batch) {
@@ -73,7 +73,7 @@ void ModelEngine::start(Direction direction, std::span<const Transfer> batch) {
   if (clock_of_thread().simulated()) {
     remembered_ = true;
   } else {
-    background_.start([this] { carry_out(started_direction_, started_batch_, started_counters_); });
+    background_.start([this] { transfer_batch(started_direction_, started_batch_, started_counters_); });
   }
 }
 
@@ -84,13 +84,13 @@ void ModelEngine::wait(Counters& counters) {
     ~AddAlways() { to += std::exchange(from, {}); }
   } add{counters, started_counters_};
   if (std::exchange(remembered_, false)) {
-    carry_out(started_direction_, started_batch_, started_counters_);
+    transfer_batch(started_direction_, started_batch_, started_counters_);
   } else {
     background_.wait();
   }
 }
 
-void ModelEngine::carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters) {
+void ModelEngine::transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   Clock& clock = clock_of_thread();
   FileRequest request;
   for (RequestCutter cutter(batch, std::min(request_bytes_max(direction), disk_->request_bytes()));

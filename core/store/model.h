@@ -43,7 +43,7 @@ class ModelEngine : public FileEngine {
   void resize(int64_t bytes) override;
 
  private:
-  void carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters);
+  void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters);
 
   const std::shared_ptr<ModelledDisk> disk_;
   FileKey key_;

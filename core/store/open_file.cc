@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "store/fault.h"
 #include "store/lock_holders.h"
+#include "store/write_back.h"
 
 namespace swath {
 
@@ -300,7 +301,7 @@ void OpenFile::set_readahead(bool wanted) const {
 
 // Advice too: what is not begun here is written by the sync, which tells of errors.
 void OpenFile::begin_write_back(int64_t offset, int64_t bytes) const {
-  sync_file_range(descriptor(), offset, bytes, SYNC_FILE_RANGE_WRITE);
+  swath::begin_write_back(descriptor(), offset, bytes);
 }
 
 void OpenFile::resize(int64_t bytes) {

@@ -25,7 +25,7 @@ void check_interrupt_before(const FileRequest& request) {
 
 void PosixEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   check_batch(batch);
-  carry_out(direction, batch, counters);
+  transfer_batch(direction, batch, counters);
 }
 
 void PosixEngine::start(Direction direction, std::span<const Transfer> batch) {
@@ -33,7 +33,7 @@ void PosixEngine::start(Direction direction, std::span<const Transfer> batch) {
   check_batch(batch);
   started_batch_.assign(batch.begin(), batch.end());
   started_counters_ = {};
-  background_.start([this, direction] { carry_out(direction, started_batch_, started_counters_); });
+  background_.start([this, direction] { transfer_batch(direction, started_batch_, started_counters_); });
 }
 
 void PosixEngine::wait(Counters& counters) {
@@ -46,7 +46,7 @@ void PosixEngine::wait(Counters& counters) {
   background_.wait();
 }
 
-void PosixEngine::carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters) const {
+void PosixEngine::transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const {
   FileRequest request;
   for (RequestCutter cutter(batch, request_bytes_max(direction)); !cutter.exhausted();) {
     cutter.next(request);

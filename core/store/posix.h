@@ -25,7 +25,7 @@ class PosixEngine : public FileEngine {
   void wait(Counters& counters) override;
 
  private:
-  void carry_out(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
+  void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
   int64_t attempt(Direction direction, FileRequest& request) const;
   int64_t call(Direction direction, const FileRequest& request) const;
 

@@ -80,10 +80,16 @@ inline std::vector<int64_t> sorted_offsets(const std::vector<PartCase>& parts) {
   return offsets;
 }
 
-// `place_with`: the selection that place_in_memory() wants for this part.
-inline PartCase part_case(Random& random, const FilePlaces& file, const Selection& selection,
-                          const Selection& place_with, const std::vector<std::vector<int64_t>>& sets, Part part,
+// The elements of a part: the positions `sets` of a selection. `place_with` is what place_in_memory() wants for them.
+struct PartElements {
+  const Selection& selection;
+  const Selection& place_with;
+  std::vector<std::vector<int64_t>> sets;
+};
+
+inline PartCase part_case(Random& random, const FilePlaces& file, const PartElements& of, Part part,
                           bool strided_memory) {
+  const auto& [selection, place_with, sets] = of;
   PartCase result{std::move(part), {}, {}};
   Shape local;
   for (const auto& set : sets) local.push_back(static_cast<int64_t>(set.size()));
@@ -142,14 +148,15 @@ inline void share_as_boxes(Random& random, RequestCase& given, const CaseOptions
   given.decomposition = Decomposition::boxes(boxes, given.file.shape);
   for (const auto& boxes_here : boxes) {
     given.ranks.emplace_back();
+    const Selection whole = select_all(given.file.shape);
     for (const auto& box : boxes_here) {
       Selection selection;
       for (size_t d = 0; d < box.begin.size(); ++d) {
         selection.push_back({box.begin[d], 1, box.end[d] - box.begin[d], false});
       }
-      given.ranks.back().push_back(part_case(
-          random, given.file, selection, select_all(given.file.shape), all_positions(selected_shape(selection)),
-          box_part(box.begin, box.end, given.file.element_bytes), options.strided_memory));
+      given.ranks.back().push_back(
+          part_case(random, given.file, {selection, whole, all_positions(selected_shape(selection))},
+                    box_part(box.begin, box.end, given.file.element_bytes), options.strided_memory));
       given.together.push_back(given.ranks.back().back());
       given.text += " rank " + std::to_string(given.ranks.size() - 1) + " box " + text_of(box.begin) + text_of(box.end);
     }
@@ -163,7 +170,7 @@ inline void share_as_distribution(Random& random, RequestCase& given, const Sele
   Distribution distribution = random_distribution(random, selected);
   while (distribution.highest_rank() >= options.ranks_max) distribution = random_distribution(random, selected);
   const auto share_of_rank = [&](int rank) {
-    return part_case(random, given.file, selection, selection, owned(distribution, selected, rank),
+    return part_case(random, given.file, {selection, selection, owned(distribution, selected, rank)},
                      distributed_part(distribution, selection, rank, element_bytes), options.strided_memory);
   };
   given.text += " " + distribution.to_string() + " of ranks " + text_of(distribution.ranks());
@@ -178,7 +185,7 @@ inline void share_as_distribution(Random& random, RequestCase& given, const Sele
   const auto ranks = static_cast<int>(random.between(distribution.highest_rank() + 1, options.ranks_max));
   given.decomposition = Decomposition::distributed(distribution, selection, ranks);
   for (int rank = 0; rank < ranks; ++rank) given.ranks.push_back({share_of_rank(rank)});
-  given.together = {part_case(random, given.file, selection, selection, all_positions(selected),
+  given.together = {part_case(random, given.file, {selection, selection, all_positions(selected)},
                               selected_part(selection, element_bytes), false)};
   given.text += " over " + std::to_string(ranks) + " ranks";
 }
@@ -202,7 +209,7 @@ inline RequestCase random_request(Random& random, const CaseOptions& options) {
     return given;
   }
   given.decomposition = Decomposition::alone(selection);
-  given.together = {part_case(random, given.file, selection, selection, all_positions(selected_shape(selection)),
+  given.together = {part_case(random, given.file, {selection, selection, all_positions(selected_shape(selection))},
                               selected_part(selection, element_bytes), options.strided_memory)};
   given.ranks = {given.together};
   return given;

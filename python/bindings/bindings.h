@@ -28,6 +28,7 @@ void bind_profile(nanobind::module_& m);
 void bind_space(nanobind::module_& m);
 void bind_store(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);
+void bind_write_back(nanobind::module_& m);
 
 // Lets go of the interpreter's lock, as nanobind::gil_scoped_release does. Where no other rank waits for this one, what
 // is done meanwhile ends when a signal handler of the program raises, and raises the same.

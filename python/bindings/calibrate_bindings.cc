@@ -58,8 +58,8 @@ void bind_calibrate(nb::module_& m) {
       },
       "path"_a, "write"_a, "bytes"_a, "count"_a, "sync"_a, "streams"_a, "distance"_a, "seconds_max"_a, Unlocked(),
       "(seconds of one stream, requests of all)");
-  m.def("time_looks", leased(&swath::time_looks), "file"_a, "bytes"_a, "first"_a, "count"_a, "step"_a, Unlocked(),
-        "Seconds of looking at one byte a step of one window in the page cache; None where it cannot be.");
+  m.def("time_mapped_reads", leased(&swath::time_mapped_reads), "file"_a, "bytes"_a, "first"_a, "count"_a, "step"_a,
+        Unlocked(), "Seconds of looking at one byte a step of one window in the page cache; None where it cannot be.");
   m.def("time_locks", leased(&swath::time_locks), "file"_a, "window_bytes"_a, "count"_a, Unlocked());
   m.def(
       "time_copies",

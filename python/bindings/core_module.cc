@@ -57,6 +57,7 @@ NB_MODULE(_core, m) {
 
   bind_space(m);
   bind_store(m);
+  bind_write_back(m);
   bind_plan(m);
   bind_array(m);
   bind_memory(m);

@@ -79,7 +79,7 @@ void bind_memory(nb::module_& m) {
         const auto after = memory_of(to, comm.rank(), element_bytes, target);
         swath::Progress unwatched;
         const Interruptible interruptible(comm);
-        return swath::redistribute(element_bytes, from, to, comm, before, after, {},
+        return swath::redistribute(element_bytes, {from, before}, {to, after}, comm, {},
                                    watched == nullptr ? unwatched : *watched);
       },
       "element_bytes"_a, "source_decomposition"_a, "target_decomposition"_a, "comm"_a, "source"_a, "target"_a,

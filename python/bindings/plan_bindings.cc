@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "base/counters.h"
 #include "bindings.h"
 #include "plan/explain.h"
 #include "plan/make_plan.h"
@@ -22,13 +23,7 @@ namespace {
 nb::dict io_counts_dict(const swath::IoCounts& cost) {
   nb::dict dict;
   dict["requests"] = cost.requests();
-  dict["read_requests"] = cost.read_requests;
-  dict["write_requests"] = cost.write_requests;
-  dict["read_bytes"] = cost.read_bytes;
-  dict["written_bytes"] = cost.written_bytes;
-  dict["exchanged_bytes"] = cost.exchanged_bytes;
-  dict["locks"] = cost.locks;
-  dict["buffer_bytes"] = cost.buffer_bytes;
+  swath::for_each_amount([&](const char* name, auto amount) { dict[name] = cost.*amount; });
   dict["exact"] = cost.exact;
   return dict;
 }

@@ -298,18 +298,7 @@ class Progress:
 class Counters:
     def __init__(self) -> None: ...
     def __iadd__(self, other: Counters) -> Counters: ...
-    read_requests: int
-    write_requests: int
-    read_bytes: int
-    written_bytes: int
-    exchanged_bytes: int
-    locks: int
-    buffer_bytes: int
-    token_waits: int
-    token_seconds: float
-    transfer_seconds: float
-    exchange_seconds: float
-    total_seconds: float
+    def __getattr__(self, name: str) -> float: ...  # the fields of swath.Counters but its method
 
 def redistribute(
     element_bytes: int,
@@ -371,6 +360,9 @@ class CodedArray:
 
 def netcdf_classic_variables(path: str) -> tuple[int, int, list[tuple[Any, ...]]]: ...
 def check_codec(name: str) -> None: ...
+def begin_write_back(path: str, begin: int, end: int) -> None: ...
+def finish_write_back(path: str, begin: int, end: int) -> None: ...
+def forget_cached(path: str, begin: int, end: int) -> None: ...
 def time_requests(
     file: File,
     write: bool,
@@ -395,7 +387,7 @@ def time_streams(
     distance: int,
     seconds_max: float,
 ) -> tuple[float, int]: ...
-def time_looks(file: File, bytes: int, first: int, count: int, step: int) -> float | None: ...  # noqa: A002
+def time_mapped_reads(file: File, bytes: int, first: int, count: int, step: int) -> float | None: ...  # noqa: A002
 def time_locks(file: File, window_bytes: int, count: int) -> float: ...
 def time_copies(
     gather: bool, exchange: bool, block_bytes: int, window_bytes: int, memory_bytes: int, seconds_max: float

@@ -72,12 +72,12 @@ def path_text(path: Any) -> str:
 
 
 def effective_engine(engine: str | None) -> str:
-    """The engine that is asked for, where nothing is said by the environment's, else "auto"."""
+    """Return the engine that is asked for, where nothing is said by the environment's, else "auto"."""
     return engine or os.environ.get(ENGINE_VARIABLE) or "auto"
 
 
 def identity(description: Description, path: str, number: int | None = None) -> str:
-    """Which array it is, and where its bytes are: everything that decides which bytes an operation on it moves.
+    """Return which array it is, and where its bytes are: everything that decides which bytes an operation on it moves.
 
         /x.nc:u (>f4 (10, 20), netcdf-classic, from byte 128, layout 3f2a91bc0d5e7f12, opened as number 2)
 
@@ -109,7 +109,7 @@ def _layout_words(layout: Layout) -> str:
 
 
 def dtype_words(dtype: np.dtype[Any]) -> str:
-    """Equal dtypes, however they were spelled, in equal words."""
+    """Return equal dtypes, however they were spelled, in equal words."""
     if dtype.names is not None and dtype.fields is not None:
         fields = [(name, *dtype.fields[name][:2]) for name in dtype.names]
         each = ", ".join(f"{name!r}: {dtype_words(kind)} at {offset}" for name, kind, offset in fields)
@@ -120,7 +120,7 @@ def dtype_words(dtype: np.dtype[Any]) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Equal values in equal words: numbers of NumPy as Python's, mappings in order. Never raises."""
+    """Return equal values in equal words: numbers of NumPy as Python's, mappings in order. Never raises."""
     try:
         return _in_words(value)
     except Exception:  # noqa: BLE001 - a __repr__ may raise anything; a list may hold itself
@@ -136,12 +136,12 @@ def short(text: str, characters_max: int = TEXT_MAX) -> str:
 
 
 def digest(data: bytes | memoryview) -> str:
-    """The same for the same bytes, and for no others that anybody will meet."""
+    """Return a digest: the same for the same bytes, and for no others that anybody will meet."""
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
 
 
 def _lines(name: str, value: Any) -> list[str]:
-    """An argument; of a mapping a line for each of its items, so that the error says which of them differs."""
+    """Return an argument; of a mapping a line for each of its items, so that the error says which of them differs."""
     items = _items(value) if isinstance(value, Mapping) else []
     if not items:
         return [f"{name}={_line(in_words(value))}"]
@@ -156,7 +156,7 @@ def _items(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _line(text: str) -> str:
-    """On one line: names of fields and reprs of strange objects may have more."""
+    """Return text on one line: names of fields and reprs of strange objects may have more."""
     return short(text.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in text else text)
 
 
@@ -199,7 +199,7 @@ def _array_words(array: npt.NDArray[Any]) -> str:
 
 
 def _meaning(name: str, value: Any, arguments: Mapping[str, Any]) -> Any:
-    """What an argument means, where that can be said before it is checked; else the argument as it is."""
+    """Return what an argument means, where that can be said before it is checked; else the argument as it is."""
     meaning = MEANINGS.get(name)
     if meaning is None:
         return value
@@ -210,7 +210,7 @@ def _meaning(name: str, value: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _path(path: Any, arguments: Mapping[str, Any]) -> Any:
-    """Or an open array."""
+    """Return the words of a path, or of an open array."""
     del arguments
     array = getattr(path, "_identity", None)
     return Told(array) if isinstance(array, str) else os.fsdecode(path)
@@ -229,7 +229,7 @@ def _lengths(shape: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _order(order: Any, arguments: Mapping[str, Any]) -> Any:
-    """(0, 1, 2) is "C", and (2, 1, 0) "F"."""
+    """Return an order by its name: (0, 1, 2) is "C", and (2, 1, 0) "F"."""
     if order is None or isinstance(order, str):
         return order
     turned = _lengths(order, arguments)
@@ -243,7 +243,7 @@ def _dtype(dtype: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _fill(fill: Any, arguments: Mapping[str, Any]) -> Any:
-    """As it is stored: 0 and 0.0 are the same in an array of floats."""
+    """Return it as it is stored: 0 and 0.0 are the same in an array of floats."""
     if fill is None:
         return None
     stored = np.array(fill, np.dtype(arguments["dtype"]))
@@ -251,7 +251,7 @@ def _fill(fill: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _attributes(attributes: Any, arguments: Mapping[str, Any]) -> Any:
-    """As they are stored: their dtypes count, and not whether they are lists, tuples or arrays."""
+    """Return them as they are stored: their dtypes count, and not whether they are lists, tuples or arrays."""
     del arguments
     if not isinstance(attributes, Mapping):
         return attributes
@@ -259,13 +259,13 @@ def _attributes(attributes: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _codecs(codecs: Any, arguments: Mapping[str, Any]) -> Any:
-    """One or several."""
+    """Return the words of one codec or several."""
     del arguments
     return (codecs,) if isinstance(codecs, (str, Mapping)) else codecs
 
 
 def _memory(memory: Any, arguments: Mapping[str, Any]) -> Any:
-    """In bytes, but where each rank's machine decides."""
+    """Return memory in bytes, but where each rank's machine decides."""
     from swath.copying.request import memory_bytes
 
     del arguments
@@ -280,7 +280,7 @@ def _attribute(value: Any) -> Any:
 
 
 def _engine(engine: Any, arguments: Mapping[str, Any]) -> Any:
-    """A rule of faults, by which tests break one rank, is told as the engine that it is around."""
+    """Return the engine: of a rule of faults, by which tests break one rank, the one that it is around."""
     del arguments
     effective = effective_engine(engine)
     if isinstance(effective, str) and effective.partition(":")[0] == _FAULT:
@@ -289,13 +289,13 @@ def _engine(engine: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _streams(streams: Any, arguments: Mapping[str, Any]) -> Any:
-    """With what the environment and swath.ini say."""
+    """Return the streams with what the environment and swath.ini say."""
     del arguments
     return {name: "auto" if value == AUTO else value for name, value in asdict(settings_for(streams)).items()}
 
 
 def _lock_timeout(lock_timeout: Any, arguments: Mapping[str, Any]) -> Any:
-    """With what the environment says."""
+    """Return the time with what the environment says."""
     del arguments
     return lock_seconds(lock_timeout)
 

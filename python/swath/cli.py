@@ -24,7 +24,7 @@ class Command(Protocol):
     """A module of `commands/`."""
 
     def add_parser(self, subparsers: Any, name: str) -> argparse.ArgumentParser:
-        """How the subcommand is asked for."""
+        """Add the parser of the subcommand."""
 
     def run(self, options: argparse.Namespace) -> int:
         """Carry it out; returns the exit status."""
@@ -83,7 +83,7 @@ read next: swath demo, then README.md (using it from Python) and `swath explain 
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+    """Return the whole command line."""
     top = argparse.ArgumentParser(
         prog="swath", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -100,7 +100,7 @@ NAMES_AS_THEY_ARE = "swath-names-as-they-are"
 
 
 def _encoded(error: UnicodeError) -> tuple[bytes | str, int]:
-    """For `codecs.register_error`: bytes that no UTF-8 is made of are surrogates of their own (os.fsdecode)."""
+    """Encode for `codecs.register_error`: bytes that no UTF-8 is made of are surrogates of their own (os.fsdecode)."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     try:
@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _in_one_line(error: Exception) -> str:
-    """What is printed of any error, whoever raised it."""
+    """Return what is printed of any error, whoever raised it."""
     words = " ".join(str(from_wire(to_wire(error))).split())
     if isinstance(error, (Error, OSError, MemoryError)) and not isinstance(error, InternalError):
         return words

@@ -9,13 +9,9 @@ from swath import _core
 
 
 @dataclasses.dataclass(frozen=True)
-class Counters:
-    """What one operation really did on this rank, counted where it happened. Sizes in bytes, times in seconds.
+class IoAmounts:
+    """What a plan predicts and an operation counts. Sizes in bytes. The names are the core's (core/base/counters.h)."""
 
-    `token_seconds` is how long this rank's stream waited for its turn at the file's target, in `token_waits` waits.
-    """
-
-    method: str = ""
     read_requests: int = 0
     write_requests: int = 0
     read_bytes: int = 0
@@ -23,17 +19,28 @@ class Counters:
     exchanged_bytes: int = 0
     locks: int = 0
     buffer_bytes: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Counters(IoAmounts):
+    """What one operation really did on this rank, counted where it happened. Sizes in bytes, times in seconds.
+
+    `token_seconds` is how long this rank's stream waited for its turn at the file's target, in `token_waits` waits.
+    """
+
     token_waits: int = 0
     token_seconds: float = 0.0
     transfer_seconds: float = 0.0
     exchange_seconds: float = 0.0
     total_seconds: float = 0.0
+    method: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        return dataclasses.asdict(self)
+        """Return them as plain data, for JSON."""
+        return {"method": self.method, **dataclasses.asdict(self)}
 
     @classmethod
     def of(cls, method: str, counted: _core.Counters) -> Counters:
-        """What the core counted while it carried out `method`."""
-        return cls(method, **{field.name: getattr(counted, field.name) for field in dataclasses.fields(cls)[1:]})
+        """Return what the core counted while it used `method`."""
+        names = [field.name for field in dataclasses.fields(cls) if field.name != "method"]
+        return cls(**{name: getattr(counted, name) for name in names}, method=method)

@@ -54,7 +54,7 @@ The last direct read took "hours": the paper gives its speed-up as more than 604
 
 
 def real_file() -> str:
-    """The satellite sea-surface temperature that the package iris-sample-data brings.
+    """Return the satellite sea-surface temperature that the package iris-sample-data brings.
 
     Raises UnsupportedError where it is not installed.
     """
@@ -85,7 +85,7 @@ def run(comm: Any, folder: str, size: int, report: Report) -> None:
 
 
 def transposed(distribution: Distribution) -> Distribution:
-    """The distribution of the transposed array in which every rank holds the transpose of what it holds now.
+    """Return the distribution of the transposed array in which every rank holds the transpose of what it holds now.
 
     Ranks 0 1 / 2 3 of a 2 x 2 grid become 0 2 / 1 3.
     """
@@ -136,7 +136,7 @@ class _Demo:
     def real_data(self) -> None:
         """Every distribution of a variable of a real file, over its last two dimensions."""
         path = self.ranks.on_first("demo: data", real_file)
-        serial = self.ranks.together("demo: serial read", lambda: _serial_read(path, REAL_VARIABLE))
+        serial = self.ranks.run_collectively("demo: serial read", lambda: _serial_read(path, REAL_VARIABLE))
         with opening.open(path, REAL_VARIABLE, comm=self.ranks) as a:
             part = _Part(self, a, conforming="row-block", expected=lambda indices: serial[np.ix_(*indices)])
             rows = part.measure()
@@ -176,7 +176,7 @@ class _Demo:
         return self.timed(create)[1]
 
     def columns(self, shape: Shape) -> Indices:
-        """All of an array but its last dimension, of which this rank has an equal part."""
+        """Return all of an array but its last dimension, of which this rank has an equal part."""
         begin, end = (shape[-1] * place // self.ranks.size for place in (self.ranks.rank, self.ranks.rank + 1))
         return (*(np.arange(extent) for extent in shape[:-1]), np.arange(begin, end))
 
@@ -187,10 +187,10 @@ class _Demo:
             stored = np.load(path, mmap_mode="r")
             return np.array(stored[..., self.columns(stored.shape)[-1]])
 
-        return self.ranks.together(f"demo: numpy.load of {path}", load)
+        return self.ranks.run_collectively(f"demo: numpy.load of {path}", load)
 
     def step(self, text: str) -> None:
-        """What is done now, for whoever waits."""
+        """Report what is done now, for whoever waits."""
         self.report({"event": "step", "text": text})
 
     def timed(self, work: Callable[[], T]) -> tuple[T, float]:
@@ -216,7 +216,7 @@ class _Demo:
                 f"first, {place} of this rank's share, is {found[place]} and should be {expected[place]}"
             )
 
-        self.ranks.together(f"demo: check {what}", compare)
+        self.ranks.run_collectively(f"demo: check {what}", compare)
 
 
 class _Part:
@@ -239,7 +239,7 @@ class _Part:
         self.cached_fraction = 0.0 if evicted else 1.0
 
     def facts(self) -> dict[str, Any]:
-        """What was read, from where."""
+        """Return what was read, from where."""
         a = self.array
         return {
             "path": a.path,
@@ -254,13 +254,13 @@ class _Part:
         }
 
     def distribution(self, name: str) -> Distribution:
-        """The distribution of table 1, over the last two dimensions."""
+        """Return the distribution of table 1, over the last two dimensions."""
         last_two = table_1(name, self.demo.ranks.size)
         leading = self.array.ndim - 2
         return Distribution((Whole(),) * leading + last_two.rules, (1,) * leading + last_two.grid)
 
     def measure(self) -> list[dict[str, Any]]:
-        """One row a distribution."""
+        """Measure one row a distribution."""
         mine = self.array.read(self.distribution(self.conforming))
         return [self._row(name, mine) for name in TABLE_1]
 
@@ -334,7 +334,7 @@ class _Part:
         self.demo.check(f"{name} read by {method}", self.array.read(distribution), expected)
 
     def _redistributed(self, name: str, distribution: Distribution, mine: Part, expected: Part) -> float | None:
-        """Seconds from the conforming distribution to this one in memory; None for the conforming one itself."""
+        """Return seconds from the conforming distribution to this one in memory; None for the conforming one itself."""
         if name == self.conforming:
             return None
         source, ranks = self.distribution(self.conforming), self.demo.ranks
@@ -360,7 +360,7 @@ class _Part:
 
 
 def _serial_read(path: str, variable: str) -> Part:
-    """The stored values, by the format's own library, and by Swath alone: both must say the same."""
+    """Return the stored values, by the format's own library, and by Swath alone: both must say the same."""
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -373,7 +373,7 @@ def _serial_read(path: str, variable: str) -> Part:
 
 
 def _made(indices: Indices, size: int) -> Part:
-    """Element (i, j) is i * size + j: all are different, and exact in 8 bytes."""
+    """Return values of which element (i, j) is i * size + j: all are different, and exact in 8 bytes."""
     rows, columns = indices
     return (rows[:, None] * size + columns[None, :]).astype(np.float64)
 

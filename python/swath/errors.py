@@ -109,7 +109,7 @@ _BY_KIND: dict[str, type[Error]] = {
 
 
 def store_error(message: str, errno: int | None = None) -> StoreError:
-    """The StoreError for `errno`: NotFoundError, ExistsError or OutOfMemoryError where it says so, else StoreError."""
+    """Return the error for `errno`: NotFoundError, ExistsError, OutOfMemoryError where it says so, else StoreError."""
     if errno == errnos.ENOENT:
         return NotFoundError(message, errno)
     if errno == errnos.EEXIST:
@@ -120,7 +120,7 @@ def store_error(message: str, errno: int | None = None) -> StoreError:
 
 
 def to_wire(exc: BaseException) -> dict[str, Any]:
-    """`exc` as plain data for JSON: kind, message, errno (None when no system call failed).
+    """Return `exc` as plain data for JSON: kind, message, errno (None when no system call failed).
 
     An exception that is not of Swath travels as an InternalError, a foreign OSError as a StoreError, a foreign
     MemoryError as an OutOfMemoryError.
@@ -136,7 +136,7 @@ def to_wire(exc: BaseException) -> dict[str, Any]:
 
 
 def from_wire(wire: dict[str, Any]) -> Error:
-    """The error that `to_wire` described, of the same type and text; of an unknown kind, an InternalError."""
+    """Return the error that `to_wire` described, of the same type and text; of an unknown kind, an InternalError."""
     kind = _BY_KIND.get(wire["kind"], InternalError)
     if issubclass(kind, StoreError):
         return kind(wire["message"], wire["errno"])
@@ -157,7 +157,7 @@ _CORE_KINDS: list[type[Error]] = [
 
 
 def from_core(kind: int, message: str, errno: int) -> Error:
-    """The exception for an error of the compiled core; it calls this itself."""
+    """Return the exception for an error of the compiled core; it calls this itself."""
     error_type = _CORE_KINDS[kind]
     if error_type is StoreError:
         return store_error(message, errno or None)
@@ -165,7 +165,7 @@ def from_core(kind: int, message: str, errno: int) -> Error:
 
 
 def to_core(exc: BaseException) -> tuple[int, str, int]:
-    """`exc` as the core's (kind, message, errno), to be agreed on by all ranks."""
+    """Return `exc` as the core's (kind, message, errno), to be agreed on by all ranks."""
     error = from_wire(to_wire(exc))
     kind = next(i for i in range(len(_CORE_KINDS) - 1, -1, -1) if isinstance(error, _CORE_KINDS[i]))
     return kind, str(error), getattr(error, "errno", None) or 0

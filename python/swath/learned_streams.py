@@ -81,7 +81,7 @@ def _limits(places: dict[str, Held]) -> dict[str, int]:
 
 
 def _read(file: str) -> Targets:
-    """What is right in a file. Raises OSError, ValueError where nothing is."""
+    """Return what is right in a file. Raises OSError, ValueError where nothing is."""
     plain = own_files.read_json(file)
     if not isinstance(plain, dict) or plain.get("version") != FORMAT_VERSION:
         raise ValueError(f"{file}: not of version {FORMAT_VERSION}")

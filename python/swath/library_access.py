@@ -27,7 +27,7 @@ Access = Callable[[Description, list[npt.NDArray[np.int64]], Part], None]
 
 
 def move(description: Description, request: Request, rank: int, parts: list[Part]) -> None:
-    """Reads or writes this rank's parts, alone; who else must wait meanwhile is seen to by the caller."""
+    """Read or write this rank's parts, alone; who else must wait meanwhile is seen to by the caller."""
     access = _read if request.direction == "read" else _write
     for indices, part in zip(_local_indices(description.shape, request, rank), parts, strict=True):
         access(description, indices, part)
@@ -75,7 +75,7 @@ def _write(description: Description, indices: list[npt.NDArray[np.int64]], part:
 
 
 def _slabs(description: Description, indices: list[npt.NDArray[np.int64]]) -> Any:
-    """(rows of the part, box of the array as slices, what to pick from the box), each box of a bounded size.
+    """Return (rows of the part, box of the array as slices, what to pick from the box), each box of a bounded size.
 
     The box is the bounding box of the indices, cut along dimension 0, between chunks where that can be.
     """

@@ -1,4 +1,4 @@
-"""The caller's memory: what it must be like."""
+"""The caller's memory: what it must be like, for a file and from rank to rank."""
 
 from __future__ import annotations
 
@@ -31,38 +31,54 @@ def new_part(shape: Shape, dtype: np.dtype[Any], what: Callable[[], str], *, zer
 
 
 def span_bytes(part: Part) -> int:
-    """From the first byte of its memory to the last."""
+    """Return the bytes from the first of its memory to the last."""
     if part.size == 0:
         return 0
     return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
 
 
-def checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool) -> list[Part]:
-    """`out` as a list of writable ndarrays of these shapes, or ArgumentError."""
-    parts = _as_list("out", out, shapes, boxes)
+def checked_out(
+    out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool, name: str = "out", swaps: bool = True
+) -> list[Part]:
+    """Return `out` as a list of writable ndarrays of these shapes. Raises ArgumentError, which calls it `name`.
+
+    With `swaps` their byte order may be another than that of `dtype`, the file's; without, `dtype` is that of values.
+    """
+    parts = _as_list(name, out, shapes, boxes)
     for i, (part, shape) in enumerate(zip(parts, shapes, strict=False)):
+        where = _where(name, i, boxes)
         if not isinstance(part, np.ndarray):
-            raise ArgumentError(f"{_where('out', i, boxes)}: expected an ndarray, not {type(part).__name__}")
-        _check_shape("out", i, boxes, part, shape)
-        _check_dtype("out", i, boxes, part, dtype)
+            raise ArgumentError(f"{where}: expected an ndarray, not {type(part).__name__}")
+        if not swaps and part.dtype != dtype:
+            raise ArgumentError(f"{where}: dtype {part.dtype}, but values are {dtype}")
+        _check_shape(f"{where}:", part, shape)
+        _check_dtype(where, part, dtype)
         flags = part.flags
         if not flags.writeable:
-            raise ArgumentError(f"{_where('out', i, boxes)}: the array is read-only")
+            raise ArgumentError(f"{where}: the array is read-only")
         if not flags.c_contiguous and part.size > 0 and _has_shared_places(part):
-            raise ArgumentError(
-                f"{_where('out', i, boxes)}: several elements share one place in memory (a broadcast view)"
-            )
+            raise ArgumentError(f"{where}: several elements share one place in memory (a broadcast view)")
     return parts
 
 
-def checked_values(values: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool) -> list[Part]:
-    """`values` as a list of ndarrays of these shapes, in the stored byte order (swapped copies where they are not)."""
-    parts = []
-    for i, (value, shape) in enumerate(zip(_as_list("values", values, shapes, boxes), shapes, strict=False)):
+def checked_values(
+    values: Any, shapes: list[Shape], dtype: np.dtype[Any] | None, *, boxes: bool, name: str = "values"
+) -> list[Part]:
+    """Return `values` as a list of ndarrays of these shapes. Raises ArgumentError, which calls them `name`.
+
+    They are in the byte order of `dtype`, the file's (swapped copies where they were not). Where no file is written
+    (None) they are as they are, all of one dtype, of plain numbers.
+    """
+    parts: list[Part] = []
+    for i, (value, shape) in enumerate(zip(_as_list(name, values, shapes, boxes), shapes, strict=False)):
+        where = _where(name, i, boxes)
         part = value if isinstance(value, np.ndarray) else np.asarray(value)
-        _check_shape("values", i, boxes, part, shape)
-        _check_dtype("values", i, boxes, part, dtype)
-        parts.append(part if part.dtype == dtype else part.astype(dtype))
+        _check_shape(f"{where} of" if dtype is None else f"{where}:", part, shape)
+        if dtype is None:
+            _check_plain(where, part, parts[0].dtype if parts else part.dtype)
+        else:
+            _check_dtype(where, part, dtype)
+        parts.append(part if dtype is None or part.dtype == dtype else part.astype(dtype))
     return parts
 
 
@@ -84,17 +100,22 @@ def _has_shared_places(part: Part) -> bool:
     return any(stride == 0 and n > 1 for stride, n in zip(part.strides, part.shape, strict=False))
 
 
-def _check_shape(what: str, number: int, boxes: bool, part: Part, shape: Shape) -> None:
+def _check_shape(where: str, part: Part, shape: Shape) -> None:
     if part.shape != shape:
-        raise ArgumentError(
-            f"{_where(what, number, boxes)}: shape {part.shape}, but this rank's share has shape {shape}"
-        )
+        raise ArgumentError(f"{where} shape {part.shape}, but this rank's share has shape {shape}")
 
 
-def _check_dtype(what: str, number: int, boxes: bool, part: Part, dtype: np.dtype[Any]) -> None:
+def _check_plain(where: str, part: Part, of_the_first: np.dtype[Any]) -> None:
+    if part.dtype.hasobject:
+        raise ArgumentError(f"{where}: dtype {part.dtype} holds Python objects; expected plain numbers")
+    if part.dtype != of_the_first:
+        raise ArgumentError(f"{where}: dtype {part.dtype}, but the first are {of_the_first}")
+
+
+def _check_dtype(where: str, part: Part, dtype: np.dtype[Any]) -> None:
     if part.dtype != dtype and not differs_in_byte_order_only(part.dtype, dtype):
         wanted = repr(str(dtype)) if dtype.names is None else str(dtype)
         raise ArgumentError(
-            f"{_where(what, number, boxes)}: dtype {part.dtype}, but the file holds {dtype}; convert with "
-            f"astype({wanted}) (Swath stores values as they are)"
+            f"{where}: dtype {part.dtype}, but the file holds {dtype}; convert with astype({wanted}) (Swath stores "
+            "values as they are)"
         )

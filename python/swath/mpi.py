@@ -19,7 +19,7 @@ _keyval: int | None = None
 
 
 def comm_of(communicator: Any) -> Any:
-    """The core's comm for an mpi4py communicator. Collective the first time; it duplicates the communicator.
+    """Return the core's comm for an mpi4py communicator. Collective the first time; it duplicates the communicator.
 
     Raises UnsupportedError where the MPI module was not built, or cannot be loaded beside this mpi4py.
     """
@@ -72,7 +72,7 @@ def library_version() -> str:
 
 
 def foreign_launcher() -> str | None:
-    """What is wrong where another MPI's mpiexec started this process; None where nothing is.
+    """Return what is wrong where another MPI's mpiexec started this process; None where nothing is.
 
     One process holds one MPI. Under another one's mpiexec every process believes that it is alone, and all of them
     would do the whole work, into one file; or MPI_Init aborts (MPICH 5 under Open MPI 5), so the library is asked for
@@ -105,7 +105,7 @@ def check_launcher() -> None:
 
 
 def launcher() -> tuple[str | None, int]:
-    """Which MPI's mpiexec started this process, as its environment tells, and with how many ranks."""
+    """Return which MPI's mpiexec started this process, as its environment tells, and with how many ranks."""
     for name, variable in (("Open MPI", "OMPI_COMM_WORLD_SIZE"), ("MPICH", "PMI_SIZE")):
         ranks = os.environ.get(variable, "")
         if ranks.isdigit():
@@ -114,7 +114,7 @@ def launcher() -> tuple[str | None, int]:
 
 
 def launched_rank() -> int:
-    """The rank that the mpiexec gave this process, as its environment tells; 0 without one. Starts no MPI."""
+    """Return the rank that the mpiexec gave this process, as its environment tells; 0 without one. Starts no MPI."""
     for variable in ("OMPI_COMM_WORLD_RANK", "PMI_RANK"):
         rank = os.environ.get(variable, "")
         if rank.isdigit():
@@ -123,7 +123,7 @@ def launched_rank() -> int:
 
 
 def own_mpiexec() -> str | None:
-    """The mpiexec beside this Python, which belongs to the MPI installed with it; else the first in PATH, else None."""
+    """Return the mpiexec beside this Python, which belongs to its MPI; else the first in PATH, else None."""
     beside = os.path.join(sysconfig.get_path("scripts"), "mpiexec")
     return beside if os.path.exists(beside) else shutil.which("mpiexec")
 

@@ -74,7 +74,7 @@ def open(  # noqa: A001 - the name that scripts use
 
     description, found = ranks.on_first(words, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
     options = OpenOptions(mode, engine, streams, lock_timeout, found)
-    return ranks.together(f"open {name}: engines", lambda: Array(description, ranks, options))
+    return ranks.run_collectively(f"open {name}: engines", lambda: Array(description, ranks, options))
 
 
 @in_turn
@@ -166,7 +166,7 @@ def create(
     description = ranks.on_first(f"create {name}: header", make)
     try:
         options = OpenOptions("r+", engine, streams, lock_timeout, found, atomic_file)
-        array = ranks.together(f"create {name}: engines", lambda: Array(description, ranks, options))
+        array = ranks.run_collectively(f"create {name}: engines", lambda: Array(description, ranks, options))
         array.expect_close()
         return array
     except BaseException:

@@ -23,7 +23,7 @@ INTEGER_MAX = 2**63 - 1
 
 
 def read_text(file: str) -> str:
-    """What a plain file holds, as UTF-8. Raises OSError, ValueError where it is no text."""
+    """Return what a plain file holds, as UTF-8. Raises OSError, ValueError where it is no text."""
     with open(file, "rb", opener=_open_at_once) as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is no plain file", file)

@@ -23,7 +23,7 @@ def evict(path: str) -> None:
 
 
 def cached_fraction(path: str) -> float:
-    """How much of the file is in memory, 0 to 1, as mincore(2) says: for files that this process may write.
+    """Return how much of the file is in memory, 0 to 1, as mincore(2) says: for files that this process may write.
 
     Raises OSError as the system calls do.
     """

@@ -6,33 +6,27 @@ import dataclasses
 from typing import Any
 
 from swath import _core
+from swath.counters import IoAmounts
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class Measured(IoAmounts):
     """What an operation really took: counts of all ranks together, seconds and buffers of the rank that had most.
 
     Sizes in bytes, times in seconds.
     """
 
-    read_requests: int
-    write_requests: int
-    read_bytes: int
-    written_bytes: int
-    exchanged_bytes: int
-    locks: int
-    buffer_bytes: int
-    seconds: float
+    seconds: float = 0.0
 
     @staticmethod
     def of(counters_of_ranks: list[dict[str, Any]]) -> Measured:
-        """From each rank's counters as plain data."""
-        names = [field.name for field in dataclasses.fields(Measured)[:6]]
-        return Measured(
-            **{name: sum(counters[name] for counters in counters_of_ranks) for name in names},
-            buffer_bytes=max(counters["buffer_bytes"] for counters in counters_of_ranks),
-            seconds=max(counters["total_seconds"] for counters in counters_of_ranks),
-        )
+        """Return it for each rank's counters as plain data."""
+        measured: dict[str, Any] = {
+            field.name: sum(counters[field.name] for counters in counters_of_ranks)
+            for field in dataclasses.fields(IoAmounts)
+        }
+        measured["buffer_bytes"] = max(counters["buffer_bytes"] for counters in counters_of_ranks)
+        return Measured(**measured, seconds=max(counters["total_seconds"] for counters in counters_of_ranks))
 
 
 class Plan:
@@ -75,7 +69,7 @@ class Plan:
         return dict(self._core.tuning)
 
     def cost(self, method: str, rank: int) -> dict[str, Any]:
-        """What `method` would cost one rank: requests, bytes read, written and exchanged, locks, bytes of buffers.
+        """Return what `method` would cost one rank: requests, bytes read, written, exchanged, locks, bytes of buffers.
 
         `exact` is False where there are too many windows to count one by one.
         """
@@ -86,7 +80,7 @@ class Plan:
         return int(self._core.requests_with_stripes(stripe_bytes))
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data, for JSON; sizes in bytes."""
+        """Return the plan as plain data, for JSON; sizes in bytes."""
         core = self._core
         ranks = [
             {
@@ -191,7 +185,7 @@ class LibraryPlan(Plan):
         return 0
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+        """Return the plan as plain data."""
         return {
             "array": self._title,
             "direction": self._direction,

@@ -106,7 +106,7 @@ class StoredProfile:
         return {name: value for name, value in self.__dict__.items() if name != "core"}
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "file"}
         plain["store"], plain["machine"] = dataclasses.asdict(self.store), dataclasses.asdict(self.machine)
         plain["corrections"] = {
@@ -154,7 +154,7 @@ class Found:
 
 
 def for_path(path: str | os.PathLike[str]) -> StoredProfile | None:
-    """The valid profile of the store that holds `path`, which need not exist yet; None where there is none.
+    """Return the valid profile of the store that holds `path`, which need not exist yet; None where there is none.
 
     Raises ArgumentError where $SWATH_PROFILE names a file that is no profile.
     """
@@ -162,7 +162,7 @@ def for_path(path: str | os.PathLike[str]) -> StoredProfile | None:
 
 
 def find(path: str | os.PathLike[str]) -> Found:
-    """As `for_path`, and why there is none."""
+    """Return it as `for_path`, and why there is none."""
     named = os.environ.get(VARIABLE, "")
     if named == "none":
         return Found(None, f"{VARIABLE}=none")
@@ -202,7 +202,7 @@ def forget(path: str | os.PathLike[str]) -> str | None:
 
 
 def load(file: str) -> StoredProfile:
-    """The profile in a file. Raises OSError where it cannot be read, ArgumentError where it is damaged."""
+    """Return the profile in a file. Raises OSError where it cannot be read, ArgumentError where it is damaged."""
     try:
         plain = own_files.read_json(file)
         if not isinstance(plain, dict) or not isinstance(plain.get("version"), int):
@@ -217,7 +217,7 @@ def load(file: str) -> StoredProfile:
 
 
 def folder() -> str:
-    """Where profiles are kept."""
+    """Return where profiles are kept."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(cache):  # as the XDG specification says, empty or not
         cache = os.path.join(os.path.expanduser("~"), ".cache")
@@ -225,13 +225,13 @@ def folder() -> str:
 
 
 def file_of(store: Store) -> str:
-    """Where the profile of a store is kept, as seen from this host."""
+    """Return where the profile of a store is kept, as seen from this host."""
     name = f"{platform.node()}\0{store.mount_point}"
     return os.path.join(folder(), hashlib.sha256(os.fsencode(name)).hexdigest()[:16] + ".json")
 
 
 def store_of(path: str | os.PathLike[str]) -> Store:
-    """The file system that holds `path`, or would hold it. Raises OSError."""
+    """Return the file system that holds `path`, or would hold it. Raises OSError."""
     existing = os.path.realpath(path)
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
@@ -244,9 +244,9 @@ def machine() -> Machine:
     """This one."""
     return Machine(
         host=platform.node(),
-        processor=_told("/proc/cpuinfo", r"^model name\s*: (.*)$") or platform.machine(),
+        processor=_matched_in("/proc/cpuinfo", r"^model name\s*: (.*)$") or platform.machine(),
         cores=os.cpu_count() or 1,
-        memory_gib=round(int(_told("/proc/meminfo", r"^MemTotal:\s+(\d+) kB$") or 0) / 2**20),
+        memory_gib=round(int(_matched_in("/proc/meminfo", r"^MemTotal:\s+(\d+) kB$") or 0) / 2**20),
     )
 
 
@@ -277,7 +277,7 @@ def _from_dict(file: str, plain: dict[str, Any]) -> StoredProfile:
 
 
 def _changes(what: str, then: Any, now: Any) -> list[str]:
-    """What of a Store or a Machine is no longer so, in words."""
+    """Return what of a Store or a Machine is no longer so, in words."""
     before, after = dataclasses.asdict(then), dataclasses.asdict(now)
     return [
         f"the {what} has changed since it was measured ({key.replace('_', ' ')} was {before[key]}, is {after[key]})"
@@ -301,11 +301,11 @@ def _mount_of(path: str) -> tuple[str, str, str]:
 
 
 def _unescaped(field: str) -> str:
-    r"""A field of mountinfo: a blank is written \040."""
+    r"""Return a field of mountinfo: a blank is written \040."""
     return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), field)
 
 
-def _told(path: str, pattern: str) -> str | None:
+def _matched_in(path: str, pattern: str) -> str | None:
     with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as told:
         found = re.search(pattern, told.read(), re.MULTILINE)
         return found[1] if found else None

@@ -35,7 +35,7 @@ class Watched(Protocol):
 
     @property
     def bytes_total(self) -> int:
-        """In the end."""
+        """Bytes that will have been moved in the end."""
 
 
 def watching(

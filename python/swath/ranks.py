@@ -72,13 +72,13 @@ class Ranks:
         error.agreed_by = [*getattr(error, "agreed_by", []), self.comm]  # type: ignore[attr-defined]
 
     def all_raise(self, error: BaseException | None) -> bool:
-        """Whether every one of these ranks knows of this error, so that none waits for this one.
+        """Return whether every one of these ranks knows of this error, so that none waits for this one.
 
         An error that fewer ranks agreed on (of another communicator, or alone in `a[...]`) must be told yet.
         """
         return any(comm is self.comm for comm in getattr(error, "agreed_by", []))
 
-    def together(self, asked: str, work: Callable[[], T]) -> T:
+    def run_collectively(self, asked: str, work: Callable[[], T]) -> T:
         """Collective. Carries out each rank's own `work`, then lets all agree that it went well."""
         result: Any = None
         error: Exception | None = None
@@ -93,7 +93,7 @@ class Ranks:
 
     def on_first(self, asked: str, work: Callable[[], T]) -> T:
         """Collective. Rank 0 does `work`; all get its (pickled) result, or its error."""
-        result = self.together(asked, work if self.rank == 0 else lambda: None)
+        result = self.run_collectively(asked, work if self.rank == 0 else lambda: None)
         if self.size == 1:
             return result  # type: ignore[return-value]
         return pickle.loads(self.comm.broadcast(pickle.dumps(result) if self.rank == 0 else b"", 0))  # type: ignore[no-any-return]
@@ -104,7 +104,7 @@ class Ranks:
 
 
 def in_turn(call: Callable[P, T]) -> Callable[P, T]:
-    """A collective function with an argument `comm`: one thread of a rank at a time, see `Ranks.in_turn`."""
+    """Return a collective function with an argument `comm`: one thread of a rank at a time, see `Ranks.in_turn`."""
     signature = inspect.signature(call)
 
     @functools.wraps(call)
@@ -119,7 +119,7 @@ def in_turn(call: Callable[P, T]) -> Callable[P, T]:
 
 
 def ranks_of(comm: Any) -> Ranks:
-    """The ranks of `comm`: None (one rank alone), an mpi4py communicator, or a comm of `swath.simulated`.
+    """Return the ranks of `comm`: None (one rank alone), an mpi4py communicator, or a comm of `swath.simulated`.
 
     Collective over an mpi4py communicator the first time it is given; later calls find it again.
 

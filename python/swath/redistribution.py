@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from swath import _core, asked, progress
 from swath.errors import ArgumentError, Error
-from swath.local_memory import checked_out, new_part
+from swath.local_memory import Part, checked_out, checked_values, new_part
 from swath.ranks import Ranks, in_turn, ranks_of
 from swath.space import Boxes, Distribution, Shape, _integers
-
-Part = npt.NDArray[Any]
 
 
 @overload
@@ -78,23 +75,24 @@ def redistribute(
     """
     words = asked.words("redistribute", asked.Told(""), locals(), own=("values", "out", "comm"))
     ranks = ranks_of(comm)
-    told: list[_Told] = []
+    request = _Request(values, source, target, shape, out)
+    shares: list[_BoxesOfRank] = []
     if isinstance(source, Boxes) or isinstance(target, Boxes):
-        own = ranks.together(words, lambda: _Told.of(values, source, target, shape, ranks.rank))
-        told = ranks.gather_objects(own)
-    prepared: _Prepared | None = None
+        own = ranks.run_collectively(words, lambda: request.boxes_of(ranks.rank))
+        shares = ranks.gather_objects(own)
+    exchange: _Exchange | None = None
     error: Exception | None = None
     try:
-        prepared = _prepare(ranks, told, values, source, target, shape, out)
+        exchange = _prepare(ranks, request, shares)
     except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
         error = raised
-    ranks.agree("" if prepared is None else f"{words}\ndtype={asked.dtype_words(prepared.dtype)}", error)
-    assert prepared is not None
-    itemsize, decompositions, mine, new = prepared.dtype.itemsize, prepared.decompositions, prepared.mine, prepared.new
-    if itemsize > 0:
+    ranks.agree("" if exchange is None else f"{words}\ndtype={asked.dtype_words(exchange.dtype)}", error)
+    assert exchange is not None
+    mine, new = exchange.mine, exchange.new
+    if exchange.dtype.itemsize > 0:
         with progress.watching("redistribute", ranks.rank) as watched:
             try:
-                _core.redistribute(itemsize, *decompositions, ranks.comm, mine, new, watched)
+                _core.redistribute(exchange.dtype.itemsize, *exchange.decompositions, ranks.comm, mine, new, watched)
             except Error as failed:
                 ranks.have_agreed(failed)
                 raise
@@ -102,58 +100,77 @@ def redistribute(
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What the others cannot know of a rank that has boxes."""
+class _BoxesOfRank:
+    """What the other ranks cannot know of a rank that has boxes. Its dtype is None where it has no values."""
 
     source: tuple[tuple[Shape, Shape], ...]
     target: tuple[tuple[Shape, Shape], ...]
     dtype: np.dtype[Any] | None
-    """None of a rank without values."""
-
-    @staticmethod
-    def of(
-        values: Any, source: Distribution | Boxes, target: Distribution | Boxes, shape: Sequence[int], rank: int
-    ) -> _Told:
-        parts = _checked_values(values, source, _integers("shape", shape), rank)
-        corners = [d.boxes if isinstance(d, Boxes) else () for d in (source, target)]
-        return _Told(corners[0], corners[1], parts[0].dtype if parts else None)
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _Request:
+    """The arguments of `redistribute`, not checked."""
+
+    values: Any
+    source: Distribution | Boxes
+    target: Distribution | Boxes
+    shape: Sequence[int]
+    out: Any
+
+    @property
+    def extents(self) -> list[int]:
+        """The shape of the array. Raises ArgumentError."""
+        return _integers("shape", self.shape)
+
+    def checked_values(self, rank: int) -> list[Part]:
+        """Return this rank's parts of the array as it is now. Raises ArgumentError."""
+        shapes = _local_shapes(self.source, self.extents, rank)
+        boxes = isinstance(self.source, Boxes)
+        return checked_values(self.values, shapes, None, boxes=boxes, name="redistribute: values")
+
+    def new_parts(self, rank: int, dtype: np.dtype[Any], mine: list[Part]) -> list[Part]:
+        """Return the memory for this rank's new parts: `out`, or new one. Raises ArgumentError, OutOfMemoryError."""
+        shapes = _local_shapes(self.target, self.extents, rank)
+        if self.out is None:
+            zeroed = isinstance(self.source, Boxes)
+            return [new_part(local, dtype, lambda: "redistribute", zeroed=zeroed) for local in shapes]
+        boxes = isinstance(self.target, Boxes)
+        parts = checked_out(self.out, shapes, dtype, boxes=boxes, name="redistribute: out", swaps=False)
+        if any(np.may_share_memory(part, other) for part in parts for other in mine):
+            raise ArgumentError("redistribute: out and values share memory")
+        return parts
+
+    def boxes_of(self, rank: int) -> _BoxesOfRank:
+        """Return what the others must know of this rank. Raises ArgumentError."""
+        parts = self.checked_values(rank)
+        source, target = (d.boxes if isinstance(d, Boxes) else () for d in (self.source, self.target))
+        return _BoxesOfRank(source, target, parts[0].dtype if parts else None)
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """What the core moves: this rank's parts before and after, and whose elements are whose."""
+
     dtype: np.dtype[Any]
     decompositions: tuple[_core.Decomposition, _core.Decomposition]
     mine: list[Part]
     new: list[Part]
 
 
-def _prepare(
-    ranks: Ranks,
-    told: list[_Told],
-    values: Any,
-    source: Distribution | Boxes,
-    target: Distribution | Boxes,
-    shape: Sequence[int],
-    out: Any,
-) -> _Prepared:
-    """What this rank needs, checked. `told`: by all ranks, where there are boxes."""
-    for name, d in (("source", source), ("target", target)):
+def _prepare(ranks: Ranks, request: _Request, shares: list[_BoxesOfRank]) -> _Exchange:
+    """Return what this rank needs, checked. `shares` are those of all ranks, where there are boxes."""
+    for name, d in (("source", request.source), ("target", request.target)):
         if not isinstance(d, (Distribution, Boxes)):
             raise ArgumentError(
                 f"redistribute: {name}: expected a swath.Distribution or swath.Boxes, not {type(d).__name__}"
             )
-    extents = _integers("shape", shape)
-    before = _decomposition(source, [t.source for t in told], extents, ranks.size)
-    after = _decomposition(target, [t.target for t in told], extents, ranks.size)
-    mine = _checked_values(values, source, extents, ranks.rank)
-    known = [part.dtype for part in mine] + [t.dtype for t in told if t.dtype is not None]
+    before = _decomposition(request.source, [s.source for s in shares], request.extents, ranks.size)
+    after = _decomposition(request.target, [s.target for s in shares], request.extents, ranks.size)
+    mine = request.checked_values(ranks.rank)
+    known = [part.dtype for part in mine] + [s.dtype for s in shares if s.dtype is not None]
     dtype = known[0] if known else np.dtype(np.float64)  # nobody has anything
-    shapes = _local_shapes(target, extents, ranks.rank)
-    if out is None:
-        new = [new_part(local, dtype, lambda: "redistribute", zeroed=isinstance(source, Boxes)) for local in shapes]
-    else:
-        new = _checked_out(out, shapes, dtype, mine, boxes=isinstance(target, Boxes))
-    return _Prepared(dtype, (before, after), mine, new)
+    return _Exchange(dtype, (before, after), mine, request.new_parts(ranks.rank, dtype, mine))
 
 
 def _decomposition(
@@ -166,32 +183,3 @@ def _decomposition(
 
 def _local_shapes(d: Distribution | Boxes, extents: list[int], rank: int) -> list[Shape]:
     return d.shapes if isinstance(d, Boxes) else [d.local_shape(extents, rank)]
-
-
-def _checked_values(values: Any, source: Distribution | Boxes, extents: list[int], rank: int) -> list[Part]:
-    """This rank's parts, of one dtype."""
-    shapes = _local_shapes(source, extents, rank)
-    boxes = isinstance(source, Boxes)
-    given = values if boxes else [values]
-    if not isinstance(given, (list, tuple)) or len(given) != len(shapes):
-        raise ArgumentError(f"redistribute: values: expected a list of {len(shapes)} ndarrays, one a box")
-    parts = [part if isinstance(part, np.ndarray) else np.asarray(part) for part in given]
-    for number, (part, expected) in enumerate(zip(parts, shapes, strict=True)):
-        where = f"redistribute: values[{number}]" if boxes else "redistribute: values"
-        if part.shape != expected:
-            raise ArgumentError(f"{where} of shape {part.shape}, but this rank's share has shape {expected}")
-        if part.dtype.hasobject:
-            raise ArgumentError(f"{where}: dtype {part.dtype} holds Python objects; expected plain numbers")
-        if part.dtype != parts[0].dtype:
-            raise ArgumentError(f"{where}: dtype {part.dtype}, but the first are {parts[0].dtype}")
-    return parts
-
-
-def _checked_out(out: Any, shapes: list[Shape], dtype: np.dtype[Any], mine: list[Part], *, boxes: bool) -> list[Part]:
-    for given in out if boxes and isinstance(out, (list, tuple)) else [out]:
-        if isinstance(given, np.ndarray) and given.dtype != dtype:
-            raise ArgumentError(f"redistribute: out: dtype {given.dtype}, but values are {dtype}")
-    parts = checked_out(out, shapes, dtype, boxes=boxes)
-    if any(np.may_share_memory(part, other) for part in parts for other in mine):
-        raise ArgumentError("redistribute: out and values share memory")
-    return parts

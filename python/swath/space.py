@@ -111,14 +111,14 @@ class Distribution:
         return int(self._core.places)
 
     def local_shape(self, shape: Sequence[int], rank: int) -> Shape:
-        """The shape of the share of `rank` of a (selected) array of `shape`; zeros beyond the grid.
+        """Return the shape of the share of `rank` of a (selected) array of `shape`; zeros beyond the grid.
 
         Raises ArgumentError where the dimensions do not match, or `Block(k)` leaves elements without an owner.
         """
         return tuple(self._core.local_shape(_shape(shape), _rank(rank)))
 
     def indices(self, shape: Sequence[int], rank: int) -> tuple[npt.NDArray[np.int64], ...]:
-        """The indices that `rank` owns, one int64 array a dimension: `full[np.ix_(*d.indices(shape, rank))]`.
+        """Return the indices that `rank` owns, one int64 array a dimension: `full[np.ix_(*d.indices(shape, rank))]`.
 
         Raises as `local_shape` does.
         """
@@ -254,7 +254,7 @@ def is_plain_selection(selection: Any) -> bool:
 
 
 def _completed(items: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
-    """An item for every dimension: whole ones in place of the Ellipsis, or at the end."""
+    """Return an item for every dimension: whole ones in place of the Ellipsis, or at the end."""
     ellipses = [place for place, item in enumerate(items) if item is Ellipsis]
     if len(ellipses) > 1:
         raise ArgumentError("selection: an index can have only one Ellipsis ('...')")
@@ -293,7 +293,7 @@ def _normalise_one(item: Any, extent: int, d: int) -> tuple[int, int, int, bool]
 
 
 def selection_text(selection: Selection) -> str:
-    """For messages: "[3, 10:20:2, 9::-1]"."""
+    """Return the selection for messages: "[3, 10:20:2, 9::-1]"."""
 
     def one(start: int, step: int, count: int, dropped: bool) -> str:
         stop = start + count * step
@@ -304,7 +304,7 @@ def selection_text(selection: Selection) -> str:
 
 
 def selected_shape(selection: Selection) -> Shape:
-    """The shape that NumPy gives the selected array."""
+    """Return the shape that NumPy gives the selected array."""
     return tuple([count for _, _, count, dropped in selection if not dropped])
 
 

@@ -58,7 +58,7 @@ class Settings:
 
 
 def settings_for(streams: Streams = "default") -> Settings:
-    """The settings, with `streams` in place of theirs where it is given. Raises ArgumentError naming the wrong one."""
+    """Return the settings, with `streams` where it is given. Raises ArgumentError naming the wrong one."""
     settings = _common_settings(*(os.environ.get(variable, "") for variable in VARIABLES.values()), _configured())
     if isinstance(streams, str) and streams == "default":
         return settings

@@ -52,7 +52,7 @@ class Decision:
     to_rate: float
 
     def __str__(self) -> str:
-        """One line: "read, large requests: all -> 1: measure; 14.2 MB/s (± 3 %, 16 bursts)"."""
+        """Return one line: "read, large requests: all -> 1: measure; 14.2 MB/s (± 3 %, 16 bursts)"."""
         line = f"{self.direction}, {self.requests} requests: {_limit_text(self.from_limit)} -> "
         line += f"{_limit_text(self.to_limit)}: {self.reason}"
         if self.samples:
@@ -111,7 +111,7 @@ class TargetStatus:
     decisions: list[Decision]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return dataclasses.asdict(self)
 
 
@@ -155,7 +155,7 @@ class Throttle:
 
     @property
     def limits(self) -> _core.ThrottleOptions:
-        """How many streams are served at a time, as the settings say."""
+        """Return how many streams are served at a time, as the settings say."""
         settings = self.settings
         return _core.ThrottleOptions(settings.reads, settings.writes, settings.burst_bytes)
 
@@ -249,7 +249,7 @@ def status() -> list[TargetStatus]:
 
 
 def status_and_reason() -> tuple[list[TargetStatus], str]:
-    """As `status`, and why not all can be seen; empty where they can."""
+    """Return it as `status`, and why not all can be seen; empty where they can."""
     all_tokens, reason = _core.status_of_all_tokens()
     return [_status_of(plain) for plain in all_tokens], reason
 
@@ -319,7 +319,7 @@ def _is_seen_by_all_nodes(path: str) -> bool:
 
 
 def target_of(path: str, engine: str | None = None) -> str:
-    """The name of the target that `path` lies on: a device, a server; "model:NAME" on a modelled disk.
+    """Return the name of the target that `path` lies on: a device, a server; "model:NAME" on a modelled disk.
 
     A partition counts as the whole disk; of a mounted file system without a device of its own, its source.
     """
@@ -360,7 +360,7 @@ def _scope_name(scope: str) -> str:
 
 
 def _named(process: int) -> str:
-    """A process by its number and when it was started, in ticks since boot: numbers are used again."""
+    """Return a process by its number and when it was started, in ticks since boot: numbers are used again."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as told:
             return f"{process} {told.read().rpartition(')')[2].split()[19]}"
@@ -374,7 +374,7 @@ _LAUNCHER = _named(os.getppid())
 
 
 def _cached_part(path: str) -> float | None:
-    """What part of a file is in the page cache; None for a folder, or where the kernel does not tell."""
+    """Return what part of a file is in the page cache; None for a folder, or where the kernel does not tell."""
     try:
         if not os.path.isfile(path):
             return None
@@ -385,7 +385,7 @@ def _cached_part(path: str) -> float | None:
 
 
 def _moved_by_thread(write: bool) -> int:
-    """Bytes that this thread has read, or written, by system calls so far; 0 where the kernel does not tell."""
+    """Return bytes that this thread has read, or written, by system calls so far; 0 where the kernel does not tell."""
     try:
         with open("/proc/thread-self/io", "rb") as told:
             counted = dict(line.split(b":") for line in told)
@@ -414,5 +414,5 @@ def _status_of(plain: dict[str, Any]) -> TargetStatus:
 
 
 def seconds_ago(decision: Decision) -> float:
-    """How long ago something was decided, of a real target."""
+    """Return how long ago something was decided, of a real target."""
     return time.clock_gettime(time.CLOCK_MONOTONIC) - decision.time

@@ -12,7 +12,7 @@ ENVIRONMENT = "SWATH_LOCK_TIMEOUT"
 
 
 def lock_seconds(asked: Any) -> float | None:
-    """Seconds that a lock is waited for, as asked, or by default as $SWATH_LOCK_TIMEOUT says; None: for ever.
+    """Return seconds that a lock is waited for, as asked, or by default as $SWATH_LOCK_TIMEOUT says; None: for ever.
 
     Raises ArgumentError where that is no positive number.
     """

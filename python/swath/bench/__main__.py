@@ -100,7 +100,7 @@ Measure on a machine that does nothing else: the table says what the load was.
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line; what is not given has the default of each benchmark."""
+    """Return the command line; what is not given has the default of each benchmark."""
     prog = "python -m swath.bench"
     made = argparse.ArgumentParser(
         prog=prog,
@@ -276,7 +276,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def options_of(name: str, given: argparse.Namespace) -> Any:
-    """The benchmark's own options: its defaults, or its quick ones, and what was given. Raises ArgumentError."""
+    """Return the benchmark's own options: its defaults, or its quick ones, and what was given. Raises ArgumentError."""
     module = BENCHMARKS[name]
     options = module.quick_options() if given.quick else module.Options()
     known = {field.name for field in dataclasses.fields(options)}
@@ -316,7 +316,7 @@ def check_room(name: str, needed: dict[str, int], folder: str) -> None:
 def measured(
     name: str, options: Any, folder: str, keep: Callable[[dict[str, Any]], None] = lambda result: None
 ) -> dict[str, Any]:
-    """One benchmark: conditions, options, every repetition, and the summary. Its file is gone afterwards.
+    """Run one benchmark: conditions, options, every repetition, and the summary. Its file is gone afterwards.
 
     `keep` is given the result; of a benchmark that measures in parts also what there is after each, and of one that
     fails after some what there was.

@@ -42,7 +42,7 @@ def _mpi_versions() -> dict[str, str]:
 
 
 def in_words(found: dict[str, Any]) -> str:
-    """The same for people, two lines."""
+    """Return the same for people, two lines."""
     memory = "" if found["memory_bytes"] is None else f", {output.in_bytes(found['memory_bytes'])} of memory"
     load = f"load average {found['load_average']:.1f} before"
     if "load_average_after" in found:
@@ -55,7 +55,7 @@ def in_words(found: dict[str, Any]) -> str:
 
 
 def memory_bytes(what: str) -> int | None:
-    """A line of /proc/meminfo ("MemTotal", "MemAvailable") in bytes; None where there is none."""
+    """Return a line of /proc/meminfo ("MemTotal", "MemAvailable") in bytes; None where there is none."""
     found = _first(rf"^{what}:\s+(\d+) kB$", "/proc/meminfo")
     return None if found is None else int(found) * 1024
 

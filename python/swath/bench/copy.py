@@ -5,7 +5,7 @@ and after. The source is dropped from the page cache before everything that is t
 told by the kernel (/proc/self/io). Memory is anonymous memory and shared windows (RssAnon and RssShmem of
 /proc/self/status, polled every 5 ms) above what the idle process had. Every result is compared with the source.
 
-With `--peers`: TensorStore, zarr-python, dask, rechunker and cubed beside it, see `swath.bench.copy_peers`.
+With `--peers`: TensorStore, zarr-python, dask, rechunker and cubed beside it, see `copy_peers`.
 
 With `--grid`: predicted beside measured seconds and memory, over sizes, budgets and kinds of copies.
 """
@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.text import Text
 
 from swath.bench import copy_peers, launch
-from swath.bench.copy_contenders import FLOOR, PANELS, SWATH, carry_out
+from swath.bench.copy_contenders import FLOOR, PANELS, SWATH, execute
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.ranks import Ranks
@@ -95,13 +95,13 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes."""
+    """Return bytes of disk and memory that it takes."""
     # Peers: the source once more as a Zarr store, a target, and up to two stages of rechunker and cubed between them.
     return {"disk": (6 if options.peers else 3) * options.bytes, "memory": 2 * options.memory + 256 * MIB}
 
 
 def peer_names() -> tuple[str, ...]:
-    """What `--peers` without names stands for."""
+    """Return what `--peers` without names stands for."""
     return copy_peers.NAMES
 
 
@@ -154,7 +154,7 @@ def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
     """Collective. One job."""
     columns = options.columns
     shape = (options.job["bytes"] // VALUE_BYTES // columns, columns)
-    return carry_out(ranks, os.path.dirname(path), options.job, shape, options.chunk)
+    return execute(ranks, os.path.dirname(path), options.job, shape, options.chunk)
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _beside_peers(ours: dict[str, Any], of_case: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fastest peer of all, and the fastest that kept the budget; what part of their time ours is."""
+    """Return the fastest peer of all, and the fastest that kept the budget; what part of their time ours is."""
     peers = [row for row in of_case if row["contender"] in copy_peers.CONTENDERS]
     found: dict[str, Any] = {}
     for name, among in (("any", peers), ("in_budget", [row for row in peers if row["kept_budget"]])):
@@ -254,7 +254,7 @@ def _memory_words(row: dict[str, Any]) -> str:
 
 
 def _peer_words(row: dict[str, Any]) -> str:
-    """How a row of Swath stands beside the peers, or ""."""
+    """Return how a row of Swath stands beside the peers, or ""."""
     if "best_peer_any" not in row:
         return ""
     who = SWATH + (f" on {row['ranks']} ranks" if row["ranks"] > 1 else "")

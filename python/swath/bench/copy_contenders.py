@@ -30,7 +30,7 @@ TURNED_ROWS = 256
 """A strided copy of a panel goes block by block: NumPy's own walks through memory a line an element."""
 
 
-def carry_out(ranks: Ranks, folder: str, job: dict[str, Any], shape: Shape, chunk: int) -> dict[str, Any]:
+def execute(ranks: Ranks, folder: str, job: dict[str, Any], shape: Shape, chunk: int) -> dict[str, Any]:
     """Collective. One job, timed, its memory watched, and its result checked."""
     source = os.path.join(folder, "a.npy")
     if job["contender"] == "make":
@@ -128,7 +128,7 @@ def _columns(source: str, target: str, shape: Shape, panel_bytes: int) -> dict[s
 
 
 def _rows(source: str, target: str, shape: Shape, panel_bytes: int) -> dict[str, Any]:
-    """Rows of the source, as many as fit: one long read, many short writes."""
+    """Copy rows of the source, as many as fit: one long read, many short writes."""
     height = max(panel_bytes // (shape[1] * 8), 1)
     panel, turned = np.empty((height, shape[1]), DTYPE), np.empty((shape[1], height), DTYPE)
     row_bytes = shape[0] * 8
@@ -202,7 +202,7 @@ def _check(job: dict[str, Any], source: str, target: str, shape: Shape, chunk: i
 
 
 def _rounded(source: str, target: str) -> bool:
-    """Whether the target holds the source's values as 4-byte numbers."""
+    """Return whether the target holds the source's values as 4-byte numbers."""
     a, b = np.load(source, mmap_mode="r"), np.load(target, mmap_mode="r")
     step = max(PIECE_BYTES // (a.shape[0] * 8), 1)
     return all(np.array_equal(a[:, j : j + step].T.astype("f4"), b[j : j + step]) for j in range(0, a.shape[1], step))

@@ -79,7 +79,7 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes; checking reads the whole file."""
+    """Return bytes of disk and memory that it takes; checking reads the whole file."""
     return {"disk": options.bytes, "memory": 6 * options.bytes + options.ranks * (128 << 20)}
 
 
@@ -95,7 +95,7 @@ class Contender(Protocol):
         """Collective: read this rank's elements into `memory`, or write them from it."""
 
     def details(self) -> dict[str, Any]:
-        """How it does it, for the record."""
+        """Return how it does it, for the record."""
 
 
 class SwathContender:
@@ -119,7 +119,7 @@ class SwathContender:
         self._methods_taken[direction] = self._array.counters.method
 
     def details(self) -> dict[str, Any]:
-        """The method taken for each direction, and the engine."""
+        """Return the method taken for each direction, and the engine."""
         return {"methods": self._methods_taken, "engine": self._array.engine}
 
 
@@ -163,7 +163,7 @@ class RomioContender:
             (self._file.Read_at if direction == "read" else self._file.Write_at)(0, memory)
 
     def details(self) -> dict[str, Any]:
-        """The hints as ROMIO took them."""
+        """Return the hints as ROMIO took them."""
         info = self._file.Get_info()
         taken = {key: value.strip() for key, value in info.items()}
         info.Free()

@@ -73,7 +73,7 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes: one file raw, one for h5py."""
+    """Return bytes of disk and memory that it takes: one file raw, one for h5py."""
     return {"disk": 2 * ELEMENTS * VALUE_BYTES, "memory": max(options.ranks) * (128 << 20)}
 
 
@@ -94,7 +94,7 @@ class Contender:
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """All of it: one rank alone, then together. `keep` is given what there is after each."""
+    """Measure all of it: one rank alone, then together. `keep` is given what there is after each."""
     told: dict[str, Any] = {"measurements": []}
     for ranks in (1, *options.ranks):
         part = launch.run_on_ranks("latency", ranks, dataclasses.asdict(options), folder)
@@ -111,7 +111,7 @@ def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
     ranks.comm.barrier()
     say(ranks, f"latency: {ranks.size} rank{'s'[: ranks.size > 1]}, {options.repetitions} repetitions")
     if ranks.size > 1:
-        with _together(ranks, path, options) as contenders:
+        with _collective_contenders(ranks, path, options) as contenders:
             return {"measurements": _measure_all(ranks, contenders, options)}
     with _alone(path, options) as contenders:
         measurements = _measure_all(ranks, contenders, options)
@@ -163,7 +163,7 @@ def _alone(path: str, options: Options) -> Iterator[list[Contender]]:
 
 
 @contextlib.contextmanager
-def _together(ranks: Ranks, path: str, options: Options) -> Iterator[list[Contender]]:
+def _collective_contenders(ranks: Ranks, path: str, options: Options) -> Iterator[list[Contender]]:
     from mpi4py import MPI
 
     count = options.bytes // VALUE_BYTES
@@ -243,7 +243,7 @@ def _measure_all(ranks: Ranks, contenders: list[Contender], options: Options) ->
 
 
 def _time_planning(repetitions: int) -> dict[str, Any]:
-    """Seconds of one plan for all ranks of the grid, by the distribution; nothing is read."""
+    """Return seconds of one plan for all ranks of the grid, by the distribution; nothing is read."""
     strides = [PLANNED_SHAPE[1] * VALUE_BYTES, VALUE_BYTES]
     form = _core.ArrayForm(
         "planned", PLANNED_SHAPE, VALUE_BYTES, _core.Layout.strided(PLANNED_SHAPE, VALUE_BYTES, 0, strides)

@@ -37,7 +37,7 @@ def check_can_start() -> None:
 def run_on_ranks(
     benchmark: str, ranks: int, options: dict[str, Any], folder: str, defaults: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What `benchmark` measures on so many ranks, with its file in `folder`.
+    """Return what `benchmark` measures on so many ranks, with its file in `folder`.
 
     `defaults` are environment variables of the ranks where they are not set. They say on standard error how far they
     are. Raises BenchmarkFailedError where a rank fails; whatever happens, no rank is left behind.

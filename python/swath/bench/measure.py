@@ -50,7 +50,7 @@ class Summary:
     high: float
 
     def to_dict(self) -> dict[str, float]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return dataclasses.asdict(self)
 
 
@@ -61,7 +61,7 @@ def summary(values: Sequence[float]) -> Summary:
 
 
 def counted(measurements: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The measurements but those of repetition 0, which only warms up."""
+    """Return the measurements but those of repetition 0, which only warms up."""
     return [m for m in measurements if m["repetition"] > 0]
 
 
@@ -195,7 +195,7 @@ class FileUnderTest:
         check_equal(self._ranks, found, expected, who)
 
     def cached_bytes(self) -> int | None:
-        """How much of it the page cache of this machine holds; None where the kernel does not tell."""
+        """Return how much of it the page cache of this machine holds; None where the kernel does not tell."""
         return page_cache.cached_bytes(self._fd, self.bytes)
 
     def settle(self) -> None:
@@ -229,7 +229,7 @@ class FileUnderTest:
 
 
 def stamped(indices: Values, stamp: int) -> Values:
-    """The values that elements `indices` of a file with this stamp hold."""
+    """Return the values that elements `indices` of a file with this stamp hold."""
     return indices + (stamp << STAMP_SHIFT)
 
 

@@ -31,7 +31,7 @@ SECONDS_TO_END = 10.0
 
 
 def find_program(build: str | os.PathLike[str] | None = None) -> str | None:
-    """The path of the program: $SWATH_MODELLED_DISK, else in PATH, else anywhere below the folder `build`.
+    """Return the path of the program: $SWATH_MODELLED_DISK, else in PATH, else anywhere below the folder `build`.
 
     None where there is none; of several below `build` the one that was built last.
     """
@@ -45,7 +45,7 @@ def find_program(build: str | os.PathLike[str] | None = None) -> str | None:
 
 
 def refusal(build: str | os.PathLike[str] | None = None) -> str:
-    """Why no modelled disk can be mounted here; empty where it can, as far as can be told beforehand."""
+    """Return why no modelled disk can be mounted here; empty where it can, as far as can be told beforehand."""
     if find_program(build) is None:
         told = os.environ.get(VARIABLE)
         if told:
@@ -105,7 +105,7 @@ def mounted(
 
 
 def statistics(root: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the disk mounted on `root` did since it was mounted.
+    """Return what the disk mounted on `root` did since it was mounted.
 
     Returns:
         "what" ("modelled disk"), "preset", "description", "scale", "requests", "read_bytes", "written_bytes", "seeks",
@@ -156,7 +156,7 @@ def _end(running: subprocess.Popen[str], root: Path) -> None:
 
 
 def _answers(root: Path) -> bool:
-    """Whether the folder can be asked; a mount whose program has died cannot ("transport endpoint…")."""
+    """Return whether the folder can be asked; a mount whose program has died cannot ("transport endpoint…")."""
     try:
         os.stat(root)
     except OSError:

@@ -43,12 +43,12 @@ def write(page: str, path: str) -> None:
 
 
 def text(said: object) -> str:
-    """As text of a page, whatever it holds."""
+    """Return it as text of a page, whatever it holds."""
     return html.escape(str(said))
 
 
 def items(sentences: Iterable[str]) -> str:
-    """What a list holds."""
+    """Return what a list holds."""
     return "".join(f"<li>{text(said)}</li>" for said in sentences)
 
 
@@ -68,7 +68,7 @@ def rounded(number: float) -> str:
 
 
 def definitions(found: Mapping[str, Any]) -> str:
-    """A mapping, of mappings perhaps, for people."""
+    """Return a mapping, of mappings perhaps, for people."""
     lines = []
     for key, value in found.items():
         if isinstance(value, Mapping):
@@ -82,5 +82,5 @@ def definitions(found: Mapping[str, Any]) -> str:
 
 
 def embedded(value: Any) -> str:
-    """As JSON that cannot end the element it stands in."""
+    """Return it as JSON that cannot end the element it stands in."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

@@ -68,7 +68,7 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes: the array in two distributions, and what MPI packs into."""
+    """Return bytes of disk and memory that it takes: the array in two distributions, and what MPI packs into."""
     return {"disk": 0, "memory": 4 * options.bytes + options.ranks * (128 << 20)}
 
 
@@ -142,7 +142,7 @@ def _progression(positions: Values) -> _Progression:
 
 
 def mpi4py_fft_version() -> str | None:
-    """The version of mpi4py-fft, None where it cannot be imported."""
+    """Return the version of mpi4py-fft, None where it cannot be imported."""
     try:
         import mpi4py_fft
     except ImportError:

@@ -57,12 +57,12 @@ class Group:
 
 
 def identity(words: str) -> str:
-    """`words` as an id of HTML and of a URL fragment."""
+    """Return `words` as an id of HTML and of a URL fragment."""
     return re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-")
 
 
 def drawn(figure: Figure, name: str, groups: Mapping[str, Group]) -> str:
-    """`figure` as an element with id `name` of a page that holds others; `groups` by their group ids."""
+    """Return `figure` as an element with id `name` of a page that holds others; `groups` by their group ids."""
     told = io.BytesIO()
     figure.savefig(told, format="svg", metadata={"Date": None})
     return _for_a_page(told.getvalue(), name, groups)

@@ -70,7 +70,7 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes: the file in the page cache, and the array in two distributions."""
+    """Return bytes of disk and memory that it takes: the file in the page cache, and the array in two distributions."""
     return {"disk": options.bytes, "memory": 3 * options.bytes + options.ranks * (128 << 20)}
 
 
@@ -108,7 +108,7 @@ class _Table1:
         self._memory = np.full(largest, UNTOUCHED, dtype=np.int64)
 
     def measure_reads(self, cache: str) -> list[dict[str, Any]]:
-        """Each repetition: for every distribution a conforming read, two by two-phase, and a conforming one.
+        """Run each repetition: for every distribution a conforming read, two by two-phase, and a conforming one.
 
         In this order neither a machine that drifts nor one that is slow every second time favours either: where a host
         takes freed memory back and gives it again, a page cache that was dropped is filled at two speeds in turn.
@@ -173,7 +173,7 @@ class _Table1:
         return self._memory[: math.prod(shape)].reshape(shape)
 
     def _expected(self, distribution: Distribution, begin: int, end: int) -> Values:
-        """Rows [begin, end) of this rank's share."""
+        """Return rows [begin, end) of this rank's share."""
         rows, columns = distribution.indices(self._shape, self._ranks.rank)
         return stamped(rows[begin:end, None] * self._shape[1], STAMP) + columns
 
@@ -332,6 +332,6 @@ def _honest_words(result: dict[str, Any]) -> str:
 
 
 def was_cold(evidence: dict[str, Any]) -> bool:
-    """Whether the cold reads found nothing in the page cache, by what is known of them."""
+    """Return whether the cold reads found nothing in the page cache, by what is known of them."""
     kept, device = evidence["cached_part_max"], evidence["device_part_min"]
     return (kept is None or kept <= COLD_MAX) and (device is None or device >= 1 - COLD_MAX)

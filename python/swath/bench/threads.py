@@ -60,7 +60,7 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes: the array in two formats."""
+    """Return bytes of disk and memory that it takes: the array in two formats."""
     return {"disk": 2 * options.bytes, "memory": 4 * options.bytes}
 
 

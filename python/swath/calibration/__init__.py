@@ -34,7 +34,7 @@ BUSY_LOAD = 0.5
 
 
 def _make_file(measuring: Measuring, seconds: float) -> None:
-    """As large as the store can make it in twice the time, and not less than an eighth of what was wanted."""
+    """Make the file as large as the store can in twice the time, and not less than an eighth of what was wanted."""
     file = measuring.file
     if not file.make(measuring.effort.file_bytes, 2 * seconds):
         measuring.findings.notes.append(f"a slow store: measured with a file of {file.nbytes >> 20} MiB only")
@@ -44,7 +44,7 @@ STEPS: tuple[tuple[str, float, str, Callable[[Measuring, float], None]], ...] = 
     ("a file to measure with", 0.08, "", _make_file),
     ("page cache: reads", 0.08, "cache", partial(cached.requests, "read")),
     ("page cache: writes", 0.08, "cache", partial(cached.requests, "write")),
-    ("page cache: looking", 0.03, "cache", cached.looks),
+    ("page cache: looking", 0.03, "cache", cached.mapped_reads),
     ("page cache: jumps", 0.04, "cache", cached.jumps),
     ("page cache: streams", 0.06, "cache", partial(streams.streams, "cache")),
     ("locks and pieces", 0.03, "cache", cached.locks_and_pieces),
@@ -122,7 +122,7 @@ def _measure(measuring: Measuring, report: Callable[[str, float], None]) -> None
 
 @contextlib.contextmanager
 def _scratch(folder: str, effort: Effort) -> Iterator[str]:
-    """The path of a file to measure with, in a folder that goes away, whatever happens."""
+    """Yield the path of a file to measure with, in a folder that goes away, whatever happens."""
     if not os.path.isdir(folder):
         raise ArgumentError(f"calibrate {folder}: it is no folder; expected one on the store that is to be measured")
     room = os.statvfs(folder)

@@ -10,7 +10,7 @@ import numpy as np
 
 from swath import _core, opening
 from swath.array import Array
-from swath.calibration.file import WINDOW, NotReachedError
+from swath.calibration.file import WINDOW, NotReachedError, Requests
 from swath.calibration.measuring import Measuring
 from swath.calibration.samples import BRIEF_SECONDS, Sample, seconds_of
 
@@ -34,7 +34,7 @@ LOOK_BYTES = 8 << 20
 
 
 def requests(direction: str, measuring: Measuring, seconds: float) -> None:
-    """Of each size, one behind the other."""
+    """Measure requests of each size, one behind the other."""
     write, sizes = direction == "write", measuring.sizes()
     share = seconds / len(sizes)
     samples = []
@@ -44,17 +44,17 @@ def requests(direction: str, measuring: Measuring, seconds: float) -> None:
     measuring.findings.set_curve(f"cache.{direction}", sizes, samples)
 
 
-def looks(measuring: Measuring, seconds: float) -> None:
-    """Of a window that is looked at instead of read; and of a page of which one line is."""
+def mapped_reads(measuring: Measuring, seconds: float) -> None:
+    """Measure a window that is mapped instead of read; and a page of which one line is."""
     file, findings = measuring.file, measuring.findings
     sizes = [size for size in LOOK_SIZES if size <= file.nbytes // 2]
 
     def timed(size: int, step: int = LINE) -> tuple[float, int]:
         first, count = file.stretch(size, max(LOOK_BYTES // size, 1))
-        looked = _core.time_looks(file.file, size, first, count, step)
+        looked = _core.time_mapped_reads(file.file, size, first, count, step)
         if looked is None:  # a page went meanwhile
-            file.request(False, size, first, size, count)
-            looked = _core.time_looks(file.file, size, first, count, step)
+            file.request(Requests(False, size, first, size, count))
+            looked = _core.time_mapped_reads(file.file, size, first, count, step)
         if looked is None:
             raise NotReachedError("the kernel does not say what of a range is there (cachestat, from Linux 6.5 on)")
         return looked, size * count
@@ -74,7 +74,7 @@ def looks(measuring: Measuring, seconds: float) -> None:
 
 
 def jumps(measuring: Measuring, seconds: float) -> None:
-    """What a request costs more that does not begin where the one before ended."""
+    """Measure what a request costs more that does not begin where the one before ended."""
     file = measuring.file
     share = seconds / 3 / len(JUMP_SIZES)
     for name, write, batch in (
@@ -95,7 +95,7 @@ def jumps(measuring: Measuring, seconds: float) -> None:
 
 
 def locks_and_pieces(measuring: Measuring, seconds: float) -> None:
-    """A lock of a range of the file; and one more piece of memory in a request."""
+    """Measure a lock of a range of the file; and one more piece of memory in a request."""
     file = measuring.file
     locks = measuring.in_turn([lambda: _core.time_locks(file.file, WINDOW, 100)], seconds / 4)[0]
     measuring.findings.set("lock_seconds", locks.median, locks.spread)
@@ -117,7 +117,7 @@ def locks_and_pieces(measuring: Measuring, seconds: float) -> None:
 
 
 def memory(measuring: Measuring, seconds: float) -> None:
-    """What memory costs that does not stay in the processor's cache."""
+    """Measure what memory costs that does not stay in the processor's cache."""
     file = measuring.file
     sizes = [size for size in MEMORY_SIZES if size <= min(file.nbytes // 2, 4 * measuring.effort.memory_bytes)]
     share = seconds / len(sizes) / 4
@@ -129,19 +129,19 @@ def memory(measuring: Measuring, seconds: float) -> None:
 
 
 def _straight(measuring: Measuring, write: bool, size: int, seconds: float) -> Sample:
-    """Of one byte: requests that walk over memory of this size, less the same with one small piece of it."""
+    """Measure one byte: requests that walk over memory of this size, less the same with one small piece of it."""
 
     def walk(memory_bytes: int) -> float:
         # Twice: the first time the memory is new.
-        requests = (STRAIGHT_REQUEST, 0, STRAIGHT_REQUEST, 2 * size // STRAIGHT_REQUEST)
-        return measuring.file.request(write, *requests, memory_bytes=memory_bytes)[0] / 2
+        requests = Requests(write, STRAIGHT_REQUEST, 0, STRAIGHT_REQUEST, 2 * size // STRAIGHT_REQUEST)
+        return measuring.file.request(requests, memory_bytes=memory_bytes)[0] / 2
 
     small, large = measuring.in_turn([partial(walk, 0), partial(walk, size)], seconds)
     return _more(large, small, size)
 
 
 def _lines(measuring: Measuring, opened: Array, write: bool, size: int, seconds: float) -> Sample:
-    """Of one line: the same elements of the file from or to every second line of this memory, less packed ones."""
+    """Measure one line: the same elements of the file from or to every second line of this memory, less packed ones."""
     # Not zeros: memory that nobody has touched yet is made by the kernel as it is written, 100 times as slow.
     memory = np.ones((size // 8 // LINE_ELEMENTS, LINE_ELEMENTS), dtype=np.int64)
     sparse, packed = memory[:, 0], np.ones(len(memory), dtype=np.int64)
@@ -157,5 +157,5 @@ def _lines(measuring: Measuring, opened: Array, write: bool, size: int, seconds:
 
 
 def _more(sample: Sample, base: Sample, by: float) -> Sample:
-    """What the one costs more than the other, each of `by` parts; a curve has no zeros."""
+    """Return what the one costs more than the other, each of `by` parts; a curve has no zeros."""
     return Sample(max(1e-13, (sample.median - base.median) / by), sample.spread)

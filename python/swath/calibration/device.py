@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
+from swath.calibration.file import Requests
 from swath.calibration.measuring import Measuring
 from swath.calibration.samples import Sample
 
@@ -16,7 +17,7 @@ WRITES_MAX = 1 << 14
 
 
 def syncs(measuring: Measuring, seconds: float) -> None:
-    """The fixed part, and what each further byte adds, over a few sizes."""
+    """Measure the fixed part of a sync, and what each further byte adds, over a few sizes."""
     file = measuring.file
     piece = 1 << 20
     sizes = [size for size in (0, 1 << 20, 4 << 20, 16 << 20) if size <= file.nbytes // 2]
@@ -24,9 +25,9 @@ def syncs(measuring: Measuring, seconds: float) -> None:
     def run(size: int) -> float:
         file.file.sync()
         if size:
-            file.request(True, piece, 0, piece, size // piece)
+            file.request(Requests(True, piece, 0, piece, size // piece))
         else:
-            file.request(True, 8, 0, 8, 1)
+            file.request(Requests(True, 8, 0, 8, 1))
         begin = time.perf_counter()
         file.file.sync()
         return time.perf_counter() - begin
@@ -41,7 +42,7 @@ def syncs(measuring: Measuring, seconds: float) -> None:
 
 
 def reads(measuring: Measuring, seconds: float) -> None:
-    """Of each size, one behind the other."""
+    """Measure reads of each size, one behind the other."""
     sizes = measuring.sizes()
     share = seconds / len(sizes)
     samples = []
@@ -53,7 +54,7 @@ def reads(measuring: Measuring, seconds: float) -> None:
 
 
 def jumps(measuring: Measuring, seconds: float) -> None:
-    """What a page costs more that lies anywhere, alone or in a batch."""
+    """Measure what a page costs more that lies anywhere, alone or in a batch."""
     for name, batch in (("read_jump", 1), ("read_jump_batched", LIST_BATCH)):
         scattered = partial(
             measuring.file.one, False, PAGE, seconds / 12, stride=RANDOM_STRIDE, batch=batch, shuffled=True
@@ -65,14 +66,15 @@ def jumps(measuring: Measuring, seconds: float) -> None:
 
 
 def writes(measuring: Measuring, seconds: float) -> None:
-    """Of a file that is not cached, with one sync at the end, less the fixed part of that sync."""
+    """Measure writes of a file that is not cached, with one sync at the end, less the fixed part of that sync."""
     file, findings = measuring.file, measuring.findings
     sizes = measuring.sizes()
     share = seconds / (len(sizes) + 1)
 
     def written(size: int, stride: int, shuffled: bool) -> tuple[float, int]:
         count = min(file.nbytes // stride, WRITES_MAX)
-        timed, made = file.request(True, size, 0, stride, count, shuffled=shuffled, sync=True, seconds_max=share / 6)
+        requests = Requests(True, size, 0, stride, count)
+        timed, made = file.request(requests, shuffled=shuffled, sync=True, seconds_max=share / 6)
         return max(timed - findings.numbers["sync_seconds"], 0.1 * timed) / made, made * size
 
     def sample(size: int, stride: int, *, shuffled: bool) -> Sample:

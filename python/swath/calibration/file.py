@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -24,6 +25,25 @@ Measure: TypeAlias = Callable[[], tuple[float, int]]
 
 class NotReachedError(Exception):
     """A medium was not met, or it cannot be shown that it was."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Requests:
+    """So many requests of one size at a constant distance.
+
+    Attributes:
+        write: whether they write.
+        size: bytes of each.
+        first: byte of the file where the first begins.
+        stride: bytes from the begin of one to that of the next.
+        count: how many.
+    """
+
+    write: bool
+    size: int
+    first: int
+    stride: int
+    count: int
 
 
 class MeasuredFile:
@@ -55,17 +75,15 @@ class MeasuredFile:
         # By the window: Linux keeps what larger writes make in folios so large that a later small write to one is slow.
         begin = time.monotonic()
         while self.nbytes < nbytes:
-            self.request(True, WINDOW, self.nbytes, WINDOW, WINDOWS_A_SYNC, sync=True)
+            self.request(Requests(True, WINDOW, self.nbytes, WINDOW, WINDOWS_A_SYNC), sync=True)
             self.nbytes += WINDOW * WINDOWS_A_SYNC
             if time.monotonic() - begin > seconds and self.nbytes >= nbytes // 8:
                 return False
         return True
 
-    def request(
-        self, write: bool, size: int, first: int, stride: int, count: int, *, seconds_max: float = 60.0, **how: Any
-    ) -> tuple[float, int]:
-        """Seconds of so many requests, and how many were made in `seconds_max`."""
-        return _core.time_requests(self.file, write, size, first, stride, count, seconds_max=seconds_max, **how)
+    def request(self, requests: Requests, *, seconds_max: float = 60.0, **how: Any) -> tuple[float, int]:
+        """Make requests. Return their seconds, and how many were made in `seconds_max`."""
+        return _core.time_requests(self.file, *dataclasses.astuple(requests), seconds_max=seconds_max, **how)
 
     def stretch(self, size: int, count: int) -> tuple[int, int]:
         """Where the next `count` requests of `size` begin, behind those before; and how many the file has room for."""
@@ -79,20 +97,19 @@ class MeasuredFile:
     def one(
         self, write: bool, size: int, seconds_max: float, *, stride: int = 0, batch: int = 1, shuffled: bool = False
     ) -> tuple[float, int]:
-        """Seconds of one request, and the bytes of all: a stretch of the file, behind the one before."""
+        """Return seconds of one request, and the bytes of all: a stretch of the file, behind the one before."""
         stride = stride or size
         if shuffled or self.cursor + stride * batch > self.nbytes:
             self.cursor = 0
         first = self.cursor // stride * stride
         count = min((self.nbytes - first) // stride, REQUESTS_MAX)
-        seconds, made = self.request(
-            write, size, first, stride, count, batch=batch, shuffled=shuffled, seconds_max=seconds_max
-        )
+        requests = Requests(write, size, first, stride, count)
+        seconds, made = self.request(requests, batch=batch, shuffled=shuffled, seconds_max=seconds_max)
         self.cursor = first + made * stride
         return seconds / made, made * size
 
     def warm(self, measure: Measure, *, synced: bool = False) -> float:
-        """The seconds of `measure`, while all of the file is in the page cache and no device is read.
+        """Return the seconds of `measure`, while all of the file is in the page cache and no device is read.
 
         Raises NotReachedError.
         """
@@ -101,7 +118,7 @@ class MeasuredFile:
                 self.file.sync()
             cached = self._cached_fraction()
             if cached < CACHED_MIN:
-                self.request(False, WINDOW, 0, WINDOW, self.nbytes // WINDOW)
+                self.request(Requests(False, WINDOW, 0, WINDOW, self.nbytes // WINDOW))
                 cached = self._cached_fraction()
             before = kernel.device_bytes_read()
             seconds, _ = measure()
@@ -113,7 +130,7 @@ class MeasuredFile:
         )
 
     def cold(self, measure: Measure, *, reads: bool = True) -> float:
-        """The seconds of `measure`, where nothing of the file was in memory and what it reads comes from the device.
+        """Return the seconds of `measure`, where nothing of the file was in memory and a device had to be read.
 
         Raises NotReachedError.
         """
@@ -146,7 +163,7 @@ class MeasuredFile:
 
     @property
     def how_warm_is_known(self) -> str:
-        """In words, for the profile."""
+        """How it is known that the page cache was as stated, in words, for the profile."""
         told = "no device read meanwhile (/proc/self/io)"
         if kernel.device_bytes_read() is None:
             told = "the kernel does not tell whether a device was read meanwhile"
@@ -154,7 +171,7 @@ class MeasuredFile:
 
     @property
     def how_cold_is_known(self) -> str:
-        """In words, for the profile."""
+        """How it is known that the page cache was as stated, in words, for the profile."""
         return (
             "the file was forgotten before each repetition (fsync, posix_fadvise; at most "
             f"{UNCACHED_MAX:.0%} left, cachestat), and of each read at least {min(self._device_part, 1.0):.0%} came "

@@ -30,22 +30,22 @@ class Findings:
         self.refused: set[str] = set()
 
     def set(self, name: str, value: float, spread: float) -> None:
-        """One number."""
+        """Keep one number."""
         self.numbers[name] = value
         self.spread[name] = round(spread, 3)
 
     def set_curve(self, name: str, places: Sequence[float], samples: Sequence[Sample]) -> None:
-        """A number that depends on a size."""
+        """Keep a number that depends on a size."""
         self.numbers[name] = [[float(x), sample.median] for x, sample in zip(places, samples, strict=True)]
         self.spread[name] = [round(sample.spread, 3) for sample in samples]
 
     def at(self, curve: str, place: float) -> float:
-        """The number at that size, between those that were measured."""
+        """Return the number at that size, between those that were measured."""
         points = np.array(self.numbers[curve])
         return float(np.interp(place, points[:, 0], points[:, 1]))
 
     def refuse(self, medium: str, reason: str) -> None:
-        """What was measured of a medium so far does not count: the device is unknown, the page cache as stated."""
+        """Take back what was measured of a medium so far: the device is unknown, the page cache as stated."""
         self.refused.add(medium)
         default = _core.default_profile().to_dict()
         for name in [name for name in self.numbers if name.startswith(f"{medium}.")]:
@@ -58,7 +58,7 @@ class Findings:
             self.known["device"] = f"unknown, no number is claimed: {reason}"
 
     def say_how_known(self, cache: str, device: str) -> None:
-        """At the end; `cache` and `device` say it of media that were met."""
+        """Say how media are known, at the end; `cache` and `device` say it of media that were met."""
         self.known.setdefault("cache", cache)
         self.known.setdefault("device", device)
         self.known["syncs"] = "fsync of a file whose dirty pages are known, as the kernel reports its end"

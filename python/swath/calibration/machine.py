@@ -21,7 +21,7 @@ COLD_BYTES = 4 << 20
 
 
 def operation(measuring: Measuring, seconds: float) -> None:
-    """An 8-byte read from an open array, less the pread in it."""
+    """Measure an 8-byte read from an open array, less the pread in it."""
     path = os.path.join(os.path.dirname(measuring.file.path), "operation.npy")
     np.save(path, np.zeros(8))
     calls = 20
@@ -54,7 +54,7 @@ def operation(measuring: Measuring, seconds: float) -> None:
 
 
 def copies(measuring: Measuring, seconds: float) -> None:
-    """In memory, by the length of blocks; and of several cores at once."""
+    """Measure copies in memory, by the length of blocks; and of several cores at once."""
     share = seconds / 5
     memory = measuring.effort.memory_bytes
     for name, gather, exchange in (
@@ -77,7 +77,7 @@ def copies(measuring: Measuring, seconds: float) -> None:
 
 
 def meetings(measuring: Measuring, seconds: float) -> None:
-    """Of ranks of one node, idle and between copies; and what a visit to a part of a window costs."""
+    """Measure meetings of ranks of one node, idle and between copies; and what a visit to a part of a window costs."""
     findings = measuring.findings
     share = seconds / (2 * len(RANKS_THAT_MEET) + 1)
     visits = Sample.of(_core.time_visits(share))

@@ -46,7 +46,7 @@ class Measuring:
         self._deadline = time.monotonic() + 2 * effort.seconds
 
     def sizes(self) -> list[int]:
-        """Of requests, as far as the file has room for two."""
+        """Return the sizes of requests, as far as the file has room for two."""
         return [size for size in SIZES if size <= self.file.nbytes // 2]
 
     def in_turn(self, runs: Sequence[Callable[[], float]], seconds: float) -> list[Sample]:

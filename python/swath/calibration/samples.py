@@ -25,14 +25,14 @@ class Sample:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Sample:
-        """Of at least one value."""
+        """Return the sample of at least one value."""
         median = statistics.median(values)
         low, high = np.percentile(values, (25, 75))
         return cls(median, float((high - low) / median) if median > 0 else 0.0)
 
 
 def in_turn(runs: Sequence[Callable[[], float]], seconds: float, deadline: float) -> list[Sample]:
-    """The runs in turn, again and again; for half as long again where they lie far apart.
+    """Do the runs in turn, again and again; for half as long again where they lie far apart.
 
     Args:
         runs: each returns the seconds that it measured.
@@ -57,12 +57,12 @@ def in_turn(runs: Sequence[Callable[[], float]], seconds: float, deadline: float
 
 
 def slowdowns(samples: Sequence[Sample]) -> list[Sample]:
-    """Of one, two, ... at once: how many times longer each takes than one alone."""
+    """Return for one, two, ... at once how many times longer each takes than one alone."""
     return [Sample(max(1.0, sample.median / samples[0].median), sample.spread) for sample in samples]
 
 
 def seconds_of(work: Callable[[], object]) -> float:
-    """By the clock."""
+    """Return the seconds of a call, by the clock."""
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin

@@ -22,7 +22,7 @@ _SELECTED = re.compile(r"(?P<index>-?\d+)|(?P<slice>-?\d*:-?\d*(?::-?\d*)?)|(?P<
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """FILE[:VARIABLE], and what a raw file does not say of itself."""
+    """Add FILE[:VARIABLE], and what a raw file does not say of itself."""
     parser.add_argument(
         "file", metavar="FILE[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, Zarr, or a raw file"
     )
@@ -34,7 +34,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 
 
 def add_raw_source(parser: argparse.ArgumentParser) -> None:
-    """What a raw source does not say of itself, where --shape and the like would mean something else."""
+    """Add what a raw source does not say of itself, where --shape and the like would mean something else."""
     raw = parser.add_argument_group("a raw source", "a file without a header; say what it holds")
     raw.add_argument("--source-shape", metavar="N,M,...", help="elements along each dimension: 5000,5000")
     raw.add_argument("--source-dtype", metavar="TYPE", help='as NumPy writes it, byte order included: f8, ">i4"')
@@ -45,7 +45,7 @@ def add_raw_source(parser: argparse.ArgumentParser) -> None:
 
 
 def opened_source(options: argparse.Namespace) -> Array:
-    """The array that FILE[:VARIABLE] and the options of `add_raw_source` name, opened by this process alone."""
+    """Return the array that FILE[:VARIABLE] and the options of `add_raw_source` name, opened by this process alone."""
     names = ("shape", "dtype", "order", "offset")
     given = argparse.Namespace(**{name: getattr(options, f"source_{name}") for name in names})
     path, variable = file_and_variable(options.file)
@@ -53,7 +53,7 @@ def opened_source(options: argparse.Namespace) -> Array:
 
 
 def started_comm() -> Any:
-    """The communicator of the ranks that mpiexec started; None for one process alone."""
+    """Return the communicator of the ranks that mpiexec started; None for one process alone."""
     if mpi.launcher()[0] is None or mpi.launcher()[1] == 1:
         return None
     from mpi4py import MPI
@@ -74,7 +74,7 @@ def file_and_variable(text: str) -> tuple[str, str | None]:
 
 
 def raw_description(options: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of `swath.open` for a raw file; none where nothing was given."""
+    """Return the arguments of `swath.open` for a raw file; none where nothing was given."""
     given: dict[str, Any] = {}
     if options.shape is not None:
         given["shape"] = integers("--shape", options.shape)
@@ -88,13 +88,13 @@ def raw_description(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def open_array(options: argparse.Namespace, mode: str = "r", comm: Any = None) -> Array:
-    """The array that the command line names, opened for reading by this process alone unless otherwise said."""
+    """Return the array that the command line names, opened for reading by this process alone unless otherwise said."""
     path, variable = file_and_variable(options.file)
     return opening.open(path, variable, mode=mode, comm=comm, **raw_description(options))
 
 
 def whole_number(option: str, text: str) -> int:
-    """`text` as an integer, digits possibly grouped by underscores; else ArgumentError."""
+    """Return `text` as an integer, digits possibly grouped by underscores; else ArgumentError."""
     try:
         return int(text)
     except ValueError:
@@ -102,12 +102,12 @@ def whole_number(option: str, text: str) -> int:
 
 
 def integers(option: str, text: str) -> Shape:
-    """`text` as comma-separated integers; else ArgumentError quoting the one that is not."""
+    """Return `text` as comma-separated integers; else ArgumentError quoting the one that is not."""
     return tuple(_each(option, text, int, "a whole number"))
 
 
 def rules(text: str) -> tuple[Rule, ...]:
-    """The rule of every dimension, from `--dist`.
+    """Return the rule of every dimension, from `--dist`.
 
     >>> rules("block,cyclic(4),*")
     (Block(), Cyclic(4), Whole())

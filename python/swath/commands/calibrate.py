@@ -294,7 +294,7 @@ def _time(seconds: float) -> str:
 
 
 def _rate(bytes_per_second: float) -> str:
-    """In decimal units, as vendors do: 5.81 GB/s."""
+    """Return a rate in decimal units, as vendors do: 5.81 GB/s."""
     for unit, scale in (("kB/s", 1e3), ("MB/s", 1e6)):
         if bytes_per_second < 999.5 * scale:
             return f"{bytes_per_second / scale:.3g} {unit}"

@@ -138,7 +138,7 @@ def _command(ranks: int, folder: str, size: int) -> list[str]:
 
 
 def _parts(command: list[str], seconds_max: float) -> Iterator[dict[str, Any]]:
-    """What the ranks report, part by part, while a line on standard error says what they are doing.
+    """Yield what the ranks report, part by part, while a line on standard error says what they are doing.
 
     Raises DemoError where they report an error, end badly, or do not end.
     """
@@ -184,7 +184,7 @@ def _parts(command: list[str], seconds_max: float) -> Iterator[dict[str, Any]]:
 
 
 def _events(job: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """The lines that rank 0 reports; whatever else is printed goes to standard error."""
+    """Yield the lines that rank 0 reports; whatever else is printed goes to standard error."""
     assert job.stdout is not None
     for line in job.stdout:
         try:

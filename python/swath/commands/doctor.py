@@ -223,7 +223,7 @@ def _launcher() -> Finding:
 
 
 def _try(command: list[str]) -> tuple[int, str]:
-    """Exit status and all that `command` printed; it is not told that it runs under an mpiexec."""
+    """Return exit status and all that `command` printed; it is not told that it runs under an mpiexec."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(_LAUNCHER_PREFIXES)}
     try:
         tried = subprocess.run(

@@ -121,7 +121,7 @@ def _plan(a: Array, options: argparse.Namespace) -> Plan:
 
 
 def _ranks_of_job(options: argparse.Namespace) -> Any:
-    """The communicator of the ranks that mpiexec started; None for one process alone."""
+    """Return the communicator of the ranks that mpiexec started; None for one process alone."""
     started = mpi.launcher()[1] if mpi.launcher()[0] is not None else 1
     asked = 1 if options.ranks is None else arguments.whole_number("--ranks", options.ranks)
     if options.grid is not None:

@@ -50,7 +50,7 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    """One variable in detail where one is named or there is one only, else all of them in a table."""
+    """Show one variable in detail where one is named or there is one only, else all of them in a table."""
     path, variable = arguments.file_and_variable(options.file)
     raw = arguments.raw_description(options)
     summaries = [] if raw else formats.variables(path)

@@ -19,7 +19,7 @@ def console() -> Console:
 
 
 def table(*columns: str, right: tuple[str, ...] = (), unbroken: tuple[str, ...] = ()) -> Table:
-    """A plain table; the columns in `right` hold numbers, the cells of those in `unbroken` stay on one line."""
+    """Return a plain table; the columns in `right` hold numbers, the cells of those in `unbroken` stay on one line."""
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for column in columns:
         justify: Literal["left", "right"] = "right" if column in right else "left"
@@ -51,7 +51,7 @@ def in_seconds(seconds: float) -> str:
 
 
 def by(shape: tuple[int, ...]) -> str:
-    """(54, 18, 432) as "54 × 18 × 432"; the shape of a single value as "scalar"."""
+    """Return (54, 18, 432) as "54 × 18 × 432"; the shape of a single value as "scalar"."""
     return " × ".join(f"{extent:,}" for extent in shape) or "scalar"
 
 

@@ -41,13 +41,13 @@ class ReadAhead:
             self._descriptor = os.open(description.path, os.O_RDONLY)
 
     def close(self) -> None:
-        """Before the file is changed by others."""
+        """Close the file, before it is changed by others."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def before(self, index: int) -> None:
-        """Tile `index` will be read."""
+        """Ask for what is due before tile `index` is read."""
         if self._descriptor < 0:
             return
         plan = self._plan
@@ -60,7 +60,7 @@ class ReadAhead:
             self._ask(plan.tiles_of_group(group.stop), place // of_tile, place % of_tile, of_tile)
 
     def _ask(self, group: range, place: int, part: int = 0, parts: int = 1) -> None:
-        """For the runs of that place in all bands of a group, or for one part of so many of them."""
+        """Ask for the runs of that place in all bands of a group, or for one part of so many of them."""
         runs = list(runs_of(self._plan.source, self._plan.box_of_group(group, place)))
         with contextlib.suppress(OSError):  # it was a hint
             for begin, length in runs[len(runs) * part // parts : len(runs) * (part + 1) // parts]:

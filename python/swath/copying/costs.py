@@ -55,7 +55,7 @@ class Costs:
 
     @staticmethod
     def of(numbers: Mapping[str, Any], available_bytes: int | None = None, *, cached: bool = False) -> Costs:
-        """From a profile's numbers (core/plan/profile.h).
+        """Return the costs from a profile's numbers (core/plan/profile.h).
 
         Args:
             numbers: of the profile.
@@ -86,7 +86,7 @@ class Costs:
 
 
 def at(curve: Curve, x: float) -> float:
-    """The curve at x: straight lines between its points, constant before the first, in proportion beyond the last."""
+    """Return the curve at x: straight lines between its points, constant before, in proportion beyond them."""
     if x <= curve[0][0]:
         return curve[0][1]
     if x >= curve[-1][0]:

@@ -27,7 +27,7 @@ class Explained:
     ranks: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         source, target = self.layouts
         return {"copy": self.title, "source": source, "target": target, "ranks": self.ranks, **self.plan.to_dict()}
 
@@ -36,7 +36,7 @@ class Explained:
 
 
 def text(plan: CopyPlan, title: str, layouts: tuple[str, str], ranks: int = 1) -> str:
-    """For people; the same plan gives the same text."""
+    """Return the text for people; the same plan gives the same text."""
     from swath.commands.output import in_bytes, in_seconds
 
     lines = [title, f"  source    {layouts[0]}", f"  target    {layouts[1]}", f"  passes    {plan.reason}"]
@@ -75,7 +75,7 @@ def _of_pass(one: Pass) -> list[str]:
 
 
 def in_words(side: Side) -> str:
-    """The layout for people: `C order`, `order 2, 0, 1, slowest first`, `chunks of 64 × 64`."""
+    """Return the layout for people: `C order`, `order 2, 0, 1, slowest first`, `chunks of 64 × 64`."""
     from swath.commands.output import by
 
     if side.through_library:

@@ -34,7 +34,7 @@ LOCK_ATTEMPTS = 1000
 
 
 def working_path(target: str) -> str:
-    """Where the target is written until it is complete: a hidden name in its folder, always the same."""
+    """Return where the target is written until it is complete: a hidden name in its folder, always the same."""
     folder, name = os.path.split(os.path.realpath(target))
     return os.path.join(folder, f".{name}.swath-copy")
 
@@ -57,7 +57,7 @@ class Journal:
 
     @staticmethod
     def opened(target: str, *, anew: bool = False) -> Journal:
-        """The journal of `target`, an empty one where there was none; `anew`: also where it is damaged.
+        """Return the journal of `target`, an empty one where there was none; `anew`: also where it is damaged.
 
         Raises ExistsError where somebody else is at work on it, FormatError where it is damaged, StoreError.
         """
@@ -97,7 +97,7 @@ class Journal:
         self._append(self.header)
 
     def enter(self, number: int, tiles: int) -> None:
-        """Of pass `number` so many tiles are on the medium."""
+        """Note that so many tiles of pass `number` are on the medium."""
         self.done = (number, tiles)
         self._append({"pass": number, "tiles": tiles})
 
@@ -130,7 +130,7 @@ class Journal:
             raise StoreError(f"{self.path} was removed while the copy was under way: copy again", errno.ENOENT)
 
     def _append(self, line: dict[str, Any]) -> None:
-        """All of the line, or nothing: what comes later must not be put behind half a line."""
+        """Append all of the line, or nothing: what comes later must not be put behind half a line."""
         text = json.dumps(line).encode() + b"\n"
         before = os.fstat(self._descriptor).st_size
         try:
@@ -168,7 +168,7 @@ def _locked(path: str) -> int:
 
 
 def _has_name(descriptor: int, path: str) -> bool:
-    """Whether the file of this name is the one that is open."""
+    """Return whether the file of this name is the one that is open."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     except FileNotFoundError:
@@ -189,7 +189,7 @@ def _holder(status: os.stat_result) -> str:
 
 
 def _whole_lines(descriptor: int) -> bytes:
-    """What the journal says. A last line that was torn is cut off, so that the next one does not follow it."""
+    """Return what the journal says. A last line that was torn is cut off, so that the next one does not follow it."""
     text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     whole = text[: text.rfind(b"\n") + 1]
     if len(whole) < len(text):
@@ -198,7 +198,7 @@ def _whole_lines(descriptor: int) -> bytes:
 
 
 def remove(path: str) -> None:
-    """A file or a folder; nothing where it is gone."""
+    """Remove a file or a folder; do nothing where it is gone."""
     if os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path, ignore_errors=True)
         return

@@ -58,7 +58,7 @@ class Pass:
 
     @property
     def tiles(self) -> int:
-        """How many there are."""
+        """Number of tiles."""
         return math.prod(self.grid)
 
     @property
@@ -72,7 +72,7 @@ class Pass:
         return not (self.shuffles or self.converts)
 
     def box(self, index: int) -> tuple[slice, ...]:
-        """The tile of that number. They follow each other in the order of the target."""
+        """Return the tile of that number. They follow each other in the order of the target."""
         places = [0] * len(self.tile)
         for d in reversed(self.target.order):
             index, places[d] = divmod(index, self.grid[d])
@@ -81,7 +81,7 @@ class Pass:
         )
 
     def slabs(self, extents: Extents) -> Iterator[tuple[slice, ...]]:
-        """The parts of a tile of these extents, in the order of the target."""
+        """Yield the parts of a tile of these extents, in the order of the target."""
         if self.in_place:
             yield tuple(slice(0, e) for e in extents)
             return
@@ -95,7 +95,7 @@ class Pass:
 
     @property
     def band_tiles(self) -> int:
-        """After so many tiles what was written is contiguous, chunks included."""
+        """Number of tiles after which what was written is contiguous, chunks included."""
         chunk = self.target.chunk or (1,) * len(self.tile)
         for place, d in enumerate(self.target.order):
             if max(self.tile[d], chunk[d]) > 1 and self.target.shape[d] > 1:
@@ -120,7 +120,7 @@ class Pass:
 
     @property
     def band_bytes(self) -> int:
-        """Of a band."""
+        """Bytes of a band."""
         return min(self.band_tiles * math.prod(self.tile) * self.target.itemsize, self.target.nbytes)
 
     @property
@@ -146,7 +146,7 @@ class Pass:
         return bands if bands > 1 and bands * run_bytes >= AHEAD_RUN_BYTES_MIN else 1
 
     def tiles_of_group(self, index: int) -> range:
-        """The tiles of the bands that are asked for together with that of tile `index`."""
+        """Return the tiles of the bands that are asked for together with that of tile `index`."""
         cycle = self._bands_of_cycle
         band = index // self.band_tiles
         first = band - band % cycle % self.bands_at_once
@@ -163,7 +163,7 @@ class Pass:
 
     @property
     def _band_dimension(self) -> int | None:
-        """That along which one band follows the other."""
+        """The dimension along which one band follows the other."""
         chunk = self.target.chunk or (1,) * len(self.tile)
         for d in self.target.order:
             if max(self.tile[d], chunk[d]) > 1 and self.target.shape[d] > 1:
@@ -172,7 +172,7 @@ class Pass:
 
     @property
     def _bands_of_cycle(self) -> int:
-        """After so many bands they begin again at index 0 of that dimension."""
+        """Number of bands after which they begin again at index 0 of that dimension."""
         d = self._band_dimension
         if d is None:
             return 1
@@ -197,17 +197,17 @@ class Pass:
 
     @property
     def tile_bytes(self) -> int:
-        """Of a tile as it is read."""
+        """Bytes of a tile as it is read."""
         return math.prod(self.tile) * self.source.itemsize
 
     @property
     def slab_elements(self) -> int:
-        """Of a slab."""
+        """Elements of a slab."""
         return math.prod(self.slab)
 
     @property
     def memory_bytes(self) -> int:
-        """All buffers together, and what reading and writing need."""
+        """Bytes of all buffers together, and what reading and writing need."""
         if self.in_place:
             buffers = TILES_IN_PLACE * self.tile_bytes
         else:
@@ -221,23 +221,23 @@ class Pass:
         return buffers
 
     def _moving_bytes(self, side: Side) -> int:
-        """What reading or writing a tile needs beside the tile."""
+        """Return what reading or writing a tile needs beside the tile."""
         if side.worker_bytes:
             return self.chunk_buffer_bytes(side)
         slab = 2 * min(LIBRARY_BYTES, self.tile_bytes) if side.through_library else METHOD_BYTES
         return min(slab, self.tile_bytes)
 
     def chunk_buffer_bytes(self, side: Side) -> int:
-        """Of all threads that move the chunks of a side: one in any case, more within half of a tile."""
+        """Return the buffer bytes of all threads that move the chunks of a side: at least one, within half a tile."""
         return max(side.worker_bytes, min(WORKERS * side.worker_bytes, self.tile_bytes // 2))
 
     @functools.cached_property
     def seconds(self) -> dict[str, float]:
-        """Predicted, of each stage and in all: see `price.seconds_of`."""
+        """Predicted seconds, of each stage and in all: see `price.seconds_of`."""
         return price.seconds_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return {
             "tile": list(self.tile),
             "slab": list(self.slab),

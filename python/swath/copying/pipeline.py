@@ -8,6 +8,7 @@ gives up the interpreter's lock while it reads, copies and writes.
 
 from __future__ import annotations
 
+import dataclasses
 import queue
 import threading
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ class Progress:
 
 
 def elements_in(buffer: Buffer, dtype: np.dtype[Any], extents: Extents, order: Sequence[int]) -> Elements:
-    """A box of `extents` in the first bytes of a buffer, its dimensions varying in `order`, slowest first."""
+    """Return a box of `extents` in the first bytes of a buffer, its dimensions varying in `order`, slowest first."""
     count = int(np.prod(extents, dtype=np.int64))
     flat = buffer[: count * dtype.itemsize].view(dtype)
     return flat.reshape([extents[d] for d in order]).transpose(np.argsort(order))
@@ -58,7 +59,7 @@ def method_for(side: Side, extents: Extents) -> str:
 
 
 def tuning_of(side: Side, chunk_buffer_bytes: int) -> dict[str, int] | None:
-    """For reading or writing a box of a side."""
+    """Return the tuning for reading or writing a box of a side."""
     return {"chunk_buffer_bytes": chunk_buffer_bytes} if side.worker_bytes else None
 
 
@@ -80,7 +81,7 @@ class Tiles:
         self._tuning = tuning_of(side, chunk_buffer_bytes)
 
     def read(self, box: Box, buffer: Buffer) -> Elements:
-        """The elements of a box, as a view of the buffer in the dimensions of the copy."""
+        """Read the elements of a box. Return them as a view of the buffer in the dimensions of the copy."""
         extents = tuple(s.stop - s.start for s in box)
         elements = elements_in(buffer, self._array.dtype, extents, self._side.order)
         selection = tuple(box[d] for d in self._inverse)
@@ -90,40 +91,44 @@ class Tiles:
         return elements
 
 
+@dataclasses.dataclass(frozen=True)
+class OpenFiles:
+    """What one pass has open.
+
+    Attributes:
+        source, target: opened by this process alone.
+        axes: see `Tiles`.
+        read_ahead: of the source; told which tile will be read.
+        write_back: of the target; told when what was written is contiguous.
+    """
+
+    source: Array
+    target: Array
+    axes: Sequence[int]
+    read_ahead: ReadAhead
+    write_back: WriteBack
+
+
 class Pipeline:
     """The threads and buffers of one pass. Use it in a `with` block; `advance` carries tiles out.
 
     Args:
         plan: the pass.
-        source, target: opened by this process alone.
-        axes: see `Tiles`.
+        files: that it moves bytes from and to.
         indices: of this rank's tiles, in the order in which they will be carried out.
-        write_back: told when what was written is contiguous.
         progress: told how many bytes were written.
-        ahead: of the source; told which tile will be read.
     """
 
-    def __init__(
-        self,
-        plan: Pass,
-        source: Array,
-        target: Array,
-        axes: Sequence[int],
-        indices: Sequence[int],
-        write_back: WriteBack,
-        progress: Progress,
-        ahead: ReadAhead,
-    ) -> None:
+    def __init__(self, plan: Pass, files: OpenFiles, indices: Sequence[int], progress: Progress) -> None:
         self._plan = plan
-        self._ahead = ahead
-        self._source = Tiles(source, plan.source, axes, plan.chunk_buffer_bytes(plan.source))
-        self._target = target
+        self._files = files
+        self._source = Tiles(files.source, plan.source, files.axes, plan.chunk_buffer_bytes(plan.source))
+        self._target = files.target
         self._indices = indices
-        self._write_back = write_back
         self._progress = progress
-        self._source_dtype = source.dtype
-        self._swaps = not plan.converts and differs_in_byte_order_only(source.dtype, target.dtype)
-        self._carried_out = 0
+        self._source_dtype = files.source.dtype
+        self._swaps = not plan.converts and differs_in_byte_order_only(files.source.dtype, files.target.dtype)
+        self._executed = 0
         self._stop = _core.Stop()
         self._stopped = False
         self._free_tiles: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -191,7 +196,7 @@ class Pipeline:
             if self._stopped or buffer is None:
                 return
             try:
-                self._ahead.before(index)
+                self._files.read_ahead.before(index)
                 box = self._plan.box(index)
                 self._tiles.put((index, box, buffer, self._source.read(box, buffer)))
             except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
@@ -200,11 +205,11 @@ class Pipeline:
 
     def _shuffle(self, index: int, box: Box, buffer: Buffer, elements: Elements) -> None:
         """Hands a tile to the writer: as it is, or slab by slab in the target's order."""
-        self._carried_out += 1
+        self._executed += 1
         plan, dtype = self._plan, self._target.dtype
         band = index // plan.band_tiles
         is_last_of_band = (
-            self._carried_out == len(self._indices) or self._indices[self._carried_out] // plan.band_tiles != band
+            self._executed == len(self._indices) or self._indices[self._executed] // plan.band_tiles != band
         )
         ended = band if is_last_of_band else None
         if plan.in_place:
@@ -249,7 +254,7 @@ class Pipeline:
                     self._target.write(elements, selection=box, method=method_for(side, extents), tuning=tuning)
                     self._progress.bytes_done += elements.nbytes
                 if band is not None:
-                    self._write_back.begin(band, self._progress.bytes_done)
+                    self._files.write_back.begin(band, self._progress.bytes_done)
             except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
                 self._write_error = error
             finally:
@@ -259,6 +264,6 @@ class Pipeline:
 
 
 def _swapped(elements: Elements, dtype: np.dtype[Any]) -> Elements:
-    """The same memory in the other byte order, as `dtype`."""
+    """Return the same memory in the other byte order, as `dtype`."""
     elements.byteswap(inplace=True)
     return elements.view(dtype)

@@ -82,11 +82,11 @@ class CopyPlan:
 
     @property
     def scratch_bytes(self) -> int:
-        """Of the file between two passes; 0 with one."""
+        """Bytes of the file between two passes; 0 with one."""
         return sum(p.target.stored_bytes for p in self.passes[:-1])
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return {
             "passes": [p.to_dict() for p in self.passes],
             "workers_of_node": self.workers_of_node,
@@ -101,12 +101,12 @@ class CopyPlan:
 
 
 def overhead_bytes(budget_bytes: int) -> int:
-    """What is kept back of a budget for what is no buffer."""
+    """Return what is kept back of a budget for what is no buffer."""
     return min(OVERHEAD_BYTES, budget_bytes // 4)
 
 
 def make_plan(source: Side, target: Side, *, budget_bytes: int, costs: Costs, converts: bool = False) -> CopyPlan:
-    """The fastest way that keeps the budget.
+    """Return the fastest way that keeps the budget.
 
     Args:
         source: in the dimensions of the target (`Side.permuted`).
@@ -138,7 +138,7 @@ def make_plan(source: Side, target: Side, *, budget_bytes: int, costs: Costs, co
 
 
 def best_pass(source: Side, target: Side, buffers: int, costs: Costs, converts: bool) -> Pass | None:
-    """The fastest single pass whose buffers fit; None where none does."""
+    """Return the fastest single pass whose buffers fit; None where none does."""
     best: Pass | None = None
     for tile in _tiles(source, target, buffers):
         candidate = _pass(source, target, tile, costs, converts, buffers)
@@ -204,7 +204,7 @@ def _total(passes: tuple[Pass, ...]) -> float:
 def _best_two(
     source: Side, target: Side, buffers: int, costs: Costs, converts: bool, one: Pass | None
 ) -> tuple[Pass, Pass] | None:
-    """The best of two passes by way of chunks; None where they cannot pay.
+    """Return the best of two passes by way of chunks; None where they cannot pay.
 
     Two passes transfer everything twice: where one pass is not slower than that at full speed, none is looked for.
     """
@@ -227,7 +227,7 @@ def _best_two(
 
 
 def _floor(source: Side, target: Side, costs: Costs) -> float:
-    """Seconds of reading and writing everything once, in long requests."""
+    """Return seconds of reading and writing everything once, in long requests."""
     far = 1 << 24
     return (source.nbytes * at(costs.read, far) + target.nbytes * at(costs.write, far)) / far
 

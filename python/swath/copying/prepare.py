@@ -42,7 +42,7 @@ class Job:
 def plan_copy(
     request: CopyRequest, ranks: Ranks, asked_workers: int | None, memory: int, *, cached: bool = False
 ) -> CopyPlan:
-    """By the profile of the store that will hold the target.
+    """Return the plan by the profile of the store that will hold the target.
 
     Args:
         request: what is asked for.
@@ -68,29 +68,31 @@ def plan_copy(
 
 
 def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Costs:
-    """Of the store that will hold the target."""
+    """Return the costs of the store that will hold the target."""
     stored = profile.for_path(os.path.dirname(os.path.realpath(request.target_path)))
     core = _core.default_profile() if stored is None else stored.core
     costs = Costs.of({**core.to_dict(), "source": core.source}, available_bytes(), cached=cached)
     return dataclasses.replace(costs, nodes=ranks.comm.node_count)
 
 
-def prepare_job(
-    request: CopyRequest,
-    ranks: Ranks,
-    asked_workers: int | None,
-    memory: int,
-    overwrite: bool,
-    resume: bool | None,
-    checkpoint_bytes: int,
-    journal_kept: list[Journal],
-) -> Job:
-    """On rank 0: everything that is decided once. The journal is locked, and put into `journal_kept`."""
+@dataclasses.dataclass(frozen=True)
+class CopyOptions:
+    """How a copy is made, whatever it makes: see `swath.copy`. `memory` is the budget in bytes."""
+
+    workers: int | None
+    memory: int
+    overwrite: bool
+    resume: bool | None
+    checkpoint_bytes: int
+
+
+def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journal_kept: list[Journal]) -> Job:
+    """Decide, on rank 0, everything that is decided once. The journal is locked, and put into `journal_kept`."""
     target = request.target_path
     working = working_path(target)
-    atomic_file = AtomicFile(target, overwrite=overwrite, is_folder=request.is_folder, working_path=working)
+    atomic_file = AtomicFile(target, overwrite=options.overwrite, is_folder=request.is_folder, working_path=working)
     identity = Identity.of(request.source.path)
-    journal = Journal.opened(target, anew=resume is False)
+    journal = Journal.opened(target, anew=options.resume is False)
     try:
         atomic_file.check_name()  # by a copy that was complete just now
         for path in (working, working + ".scratch"):
@@ -99,13 +101,13 @@ def prepare_job(
         journal.leave()
         raise
     try:
-        going_on = _goes_on(journal, request, identity, working, resume)
+        going_on = _goes_on(journal, request, identity, working, options.resume)
         if going_on:
             assert journal.header is not None
-            plan = _planned_before(journal.header, request, ranks, asked_workers, memory)
+            plan = _planned_before(journal.header, request, ranks, options.workers, options.memory)
             files = _files(request, plan, working)
         else:
-            plan = plan_copy(request, ranks, asked_workers, memory)
+            plan = plan_copy(request, ranks, options.workers, options.memory)
             journal.clear()
             remove(working)
             remove(working + ".scratch")
@@ -124,11 +126,11 @@ def prepare_job(
     moved = request.source_side.nbytes + request.target_side.nbytes
     drops = available is not None and moved > available // DROP_PART
     workers = Workers.of(ranks, plan.workers_of_node)
-    return Job(request, plan, workers, identity, atomic_file, files, journal.done, checkpoint_bytes, drops)
+    return Job(request, plan, workers, identity, atomic_file, files, journal.done, options.checkpoint_bytes, drops)
 
 
 def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working: str, resume: bool | None) -> bool:
-    """Whether an interrupted copy is there that this one continues. Raises where it must not be touched."""
+    """Return whether an interrupted copy is there that this one continues. Raises where it must not be touched."""
     target = request.target_path
     if journal.header is None or not os.path.exists(working) or resume is False:
         return False
@@ -157,7 +159,7 @@ def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working
 
 
 def _kept(plan: CopyPlan) -> list[dict[str, Any]]:
-    """Of the plan what the journal must remember: with it every tile is the same again."""
+    """Return what the journal must remember: with it every tile is the same again."""
     return [
         {"tile": list(p.tile), "slab": list(p.slab), "chunk": None if p.target.chunk is None else list(p.target.chunk)}
         for p in plan.passes
@@ -167,7 +169,7 @@ def _kept(plan: CopyPlan) -> list[dict[str, Any]]:
 def _planned_before(
     header: dict[str, Any], request: CopyRequest, ranks: Ranks, asked_workers: int | None, memory: int
 ) -> CopyPlan:
-    """The plan by which an interrupted copy was made; ArgumentError where there is too little memory for it."""
+    """Return the plan by which an interrupted copy was made; ArgumentError where there is too little memory for it."""
     costs = _costs(request, ranks)
     itemsize = request.source.dtype.itemsize
     between = [Side.tiled(request.shape, itemsize, kept["chunk"]) for kept in header["passes"][:-1]]
@@ -220,7 +222,7 @@ def _new_files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Desc
 
 
 def _files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Description, ...]:
-    """Those that an interrupted copy has made."""
+    """Return those that an interrupted copy has made."""
     if request.is_folder:
         remove_unfinished(working)
     scratch = [_scratch(request, plan, working)] if plan.scratch_bytes else []

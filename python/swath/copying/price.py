@@ -27,7 +27,7 @@ HINDRANCE = 0.15
 
 
 def seconds_of(one: Pass) -> dict[str, float]:
-    """Of each stage; "last", the writing of the last band to the device; and "total".
+    """Return the seconds of each stage; "last", the writing of the last band to the device; and "total".
 
     Stages overlap; the first tile and the last band do not. Of what a device reads and writes at the same time it
     hides a part; processors copy from and to the page cache, and in memory. More workers share all but the device,
@@ -77,13 +77,13 @@ def seconds_of(one: Pass) -> dict[str, float]:
 
 
 def _fresh_seconds(one: Pass) -> float:
-    """Of the pages of the target, all of which are new: requests of 1 KiB make one in four."""
+    """Return the seconds of the pages of the target, all of which are new: requests of 1 KiB make one in four."""
     pages = one.target.nbytes / PAGE_BYTES
     return min(one.write_requests, pages) * FRESH_REQUEST_SECONDS + pages * FRESH_PAGE_SECONDS
 
 
 def _times_read(one: Pass) -> float:
-    """How many times a chunk that is moved whole is read, for all tiles that have a part of it.
+    """Return how many times a chunk that is moved whole is read, for all tiles that have a part of it.
 
     Along a dimension, tiles of e elements each touch 1 + (e - gcd(e, c)) / c chunks of c on average: of tiles of 6
     and chunks of 4 every second tile touches 2, every second one 2, too: chunks are read 4 / 3 times.

@@ -68,12 +68,12 @@ class CopyRequest:
 
     @property
     def source_side(self) -> Side:
-        """In the dimensions of the target."""
+        """The source, in the dimensions of the target."""
         return Side.of(self.source).permuted(self.axes)
 
     @property
     def target_side(self) -> Side:
-        """As the format will lay it out."""
+        """The target, as the format will lay it out."""
         itemsize = self.dtype.itemsize
         if self.chunks is None:
             return Side.ordered(self.shape, itemsize, self.order)
@@ -98,7 +98,7 @@ class CopyRequest:
         return f"copy {self.source.name} to {self.target_path}"
 
     def asked(self) -> dict[str, Any]:
-        """As plain data: what must be the same for a copy to be the same."""
+        """Return it as plain data: what must be the same for a copy to be the same."""
         return {
             "source": os.path.abspath(self.source.path),
             "source variable": self.source.variable,
@@ -115,7 +115,7 @@ class CopyRequest:
         }
 
     def create(self, path: str) -> Description:
-        """The target's file, all holes, or its folder without chunks."""
+        """Return the target's file, all holes, or its folder without chunks."""
         return formats.create(
             path,
             self.shape,
@@ -132,7 +132,7 @@ class CopyRequest:
         )
 
     def describe(self, path: str) -> Description:
-        """The target's file that is already there. Raises FormatError where it is not what `create` made."""
+        """Return the target's file that is already there. Raises FormatError where it is not what `create` made."""
         if self.format == "raw":
             found = formats.describe(path, shape=self.shape, dtype=self.dtype, order=self.order, format="raw")
         else:
@@ -142,31 +142,34 @@ class CopyRequest:
         return found
 
 
-def make_request(
-    source: Description,
-    target: Any,
-    *,
-    axes: Sequence[int] | None = None,
-    order: Order | None = None,
-    chunks: Sequence[int] | None = None,
-    shards: Sequence[int] | None = None,
-    codecs: Any = None,
-    dtype: npt.DTypeLike | None = None,
-    casting: str = "same_kind",
-    format: str | None = None,  # noqa: A002
-    variable: str | None = None,
-) -> CopyRequest:
+@dataclasses.dataclass(frozen=True)
+class TargetOptions:
+    """What the target of a copy is to be like, not checked: see `swath.copy`."""
+
+    axes: Sequence[int] | None = None
+    order: Order | None = None
+    chunks: Sequence[int] | None = None
+    shards: Sequence[int] | None = None
+    codecs: Any = None
+    dtype: npt.DTypeLike | None = None
+    casting: str = "same_kind"
+    format: str | None = None
+    target_variable: str | None = None
+
+
+def make_request(source: Description, target: Any, options: TargetOptions) -> CopyRequest:
     """Check what `swath.copy` was asked for. Raises ArgumentError."""
-    kind = formats.format_for(target, format)
-    turned = checked_axes(axes, len(source.shape))
+    kind = formats.format_for(target, options.format)
+    turned = checked_axes(options.axes, len(source.shape))
     shape = tuple(source.shape[a] for a in turned)
-    wanted = source.dtype if dtype is None else checked_dtype(dtype)
-    _check_casting(source.dtype, wanted, casting)
+    wanted = source.dtype if options.dtype is None else checked_dtype(options.dtype)
+    _check_casting(source.dtype, wanted, options.casting)
     attributes, fill = _attributes(source, wanted, kind)
     named = kind not in NAMELESS
+    chunks, shards, order = options.chunks, options.shards, options.order
     if chunks is None and shards is None and formats.is_folder(kind):
         chunks = _chunks_of(source, turned)
-    formats.check_codecs(kind, codecs, wanted.itemsize)
+    formats.check_codecs(kind, options.codecs, wanted.itemsize)
     chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards)
     return CopyRequest(
         source=source,
@@ -174,12 +177,12 @@ def make_request(
         axes=turned,
         shape=shape,
         dtype=wanted,
-        order=_order_of(source, kind) if order is None and axes is None else checked_order(order, len(shape)),
+        order=_order_of(source, kind) if order is None and options.axes is None else checked_order(order, len(shape)),
         chunks=chunk,
         shards=shard,
-        codecs=codecs,
+        codecs=options.codecs,
         format=kind,
-        variable=variable or (_last(source.variable) if named else None),
+        variable=options.target_variable or (_last(source.variable) if named else None),
         dimensions=_dimensions(source, turned) if named else None,
         attributes=attributes,
         fill=fill,
@@ -188,7 +191,7 @@ def make_request(
 
 
 def memory_bytes(memory: int | str | None) -> int:
-    """The budget: bytes, text such as "256MiB", or None for a quarter of the available memory, at most 1 GiB.
+    """Return the budget: bytes, text such as "256MiB", or None for a quarter of the available memory, at most 1 GiB.
 
     Raises ArgumentError.
     """
@@ -203,7 +206,7 @@ def memory_bytes(memory: int | str | None) -> int:
 
 
 def checked_axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Each of the source's dimensions once; None leaves them as they are. Raises ArgumentError."""
+    """Return each of the source's dimensions once; None leaves them as they are. Raises ArgumentError."""
     if axes is None:
         return tuple(range(ndim))
     try:
@@ -230,7 +233,7 @@ def _same_but_for_byte_order(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
 
 
 def _order_of(source: Description, kind: str) -> tuple[int, ...]:
-    """The source's, where the format can store it; else C order."""
+    """Return the source's, where the format can store it; else C order."""
     ordered = tuple(range(len(source.shape)))
     if not isinstance(source.layout, StridedLayout) or kind not in NAMELESS:
         return ordered
@@ -239,7 +242,7 @@ def _order_of(source: Description, kind: str) -> tuple[int, ...]:
 
 
 def _chunks_of(source: Description, axes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Those of the source, in the dimensions of the target; None where it has none."""
+    """Return those of the source, in the dimensions of the target; None where it has none."""
     chunk = Side.of(source).permuted(axes).chunk
     return None if chunk is None or 0 in chunk else chunk
 
@@ -249,7 +252,7 @@ def _last(name: str | None) -> str | None:
 
 
 def _attributes(source: Description, dtype: np.dtype[Any], kind: str) -> tuple[dict[str, Any], Any]:
-    """The source's attributes that any format can store, and its fill value."""
+    """Return the source's attributes that any format can store, and its fill value."""
     if kind in NAMELESS:
         return {}, None
     kept = {name: value for name, value in source.attributes.items() if _can_be_stored(value)}
@@ -274,7 +277,7 @@ def _can_be_stored(value: Any) -> bool:
 
 
 def _dimensions(source: Description, axes: tuple[int, ...]) -> tuple[str, ...] | None:
-    """The names of the dimensions, where the source has different ones."""
+    """Return the names of the dimensions, where the source has different ones."""
     if source.format in NAMELESS:
         return None
     try:

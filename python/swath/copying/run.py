@@ -12,11 +12,11 @@ import numpy.typing as npt
 from swath import asked, formats
 from swath.array import Array
 from swath.copying import explain
-from swath.copying.carry_out import State, bytes_before, carry_out
+from swath.copying.execute import State, bytes_before, execute
 from swath.copying.journal import Journal
 from swath.copying.plan import CopyPlan
-from swath.copying.prepare import Job, plan_copy, prepare_job
-from swath.copying.request import CopyRequest, make_request, memory_bytes
+from swath.copying.prepare import CopyOptions, Job, plan_copy, prepare_job
+from swath.copying.request import CopyRequest, TargetOptions, make_request, memory_bytes
 from swath.copying.workers import Workers
 from swath.errors import ArgumentError
 from swath.formats import Description
@@ -48,7 +48,7 @@ class Copied:
     resumed_bytes: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return {**dataclasses.asdict(self), "plan": self.plan.to_dict()}
 
 
@@ -124,29 +124,18 @@ def copy(
 
     def prepare() -> Job:
         description = description_of(source, variable)
-        request = make_request(
-            description,
-            target,
-            axes=axes,
-            order=order,
-            chunks=chunks,
-            shards=shards,
-            codecs=codecs,
-            dtype=dtype,
-            casting=casting,
-            format=format,
-            variable=target_variable,
-        )
+        form = TargetOptions(axes, order, chunks, shards, codecs, dtype, casting, format, target_variable)
+        request = make_request(description, target, form)
         if not isinstance(checkpoint_bytes, int) or checkpoint_bytes < 1:
             raise ArgumentError(f"checkpoint_bytes: expected at least 1, not {checkpoint_bytes!r}")
-        budget = memory_bytes(memory)
-        return prepare_job(request, ranks, workers, budget, overwrite, resume, checkpoint_bytes, journal)
+        options = CopyOptions(workers, memory_bytes(memory), overwrite, resume, checkpoint_bytes)
+        return prepare_job(request, ranks, options, journal)
 
     ranks.agree(words)  # before anything is written
     job = ranks.on_first("copy: prepare", prepare)
     state = State(job, ranks, engine, journal[0] if journal else None, job.done)
     try:
-        sync_seconds = carry_out(state)
+        sync_seconds = execute(state)
     except Exception as error:
         raise state.failed(error) from error
     except BaseException:  # an interrupt: what is done can go on
@@ -176,7 +165,7 @@ def explain_copy(
     cached: bool | None = None,
     **how: Any,
 ) -> explain.Explained:
-    """What `copy` of the same arguments would do: passes, requests, bytes, memory, seconds, disk space. Writes nothing.
+    """Say what `copy` of the same arguments would do: passes, bytes, memory, seconds, disk space. Nothing is written.
 
     Args:
         source: see `copy`.
@@ -195,9 +184,7 @@ def explain_copy(
     ranks = ranks_of(comm)
 
     def work() -> explain.Explained:
-        request = make_request(
-            description_of(source, variable), target, variable=how.pop("target_variable", None), **how
-        )
+        request = make_request(description_of(source, variable), target, TargetOptions(**how))
         plan = plan_copy(request, ranks, workers, memory_bytes(memory), cached=bool(cached))
         working = Workers.of(ranks, plan.workers_of_node)
         return explain.Explained(plan, request.title, _layout_words(request), len(working.ranks))
@@ -214,7 +201,7 @@ def _layout_words(request: CopyRequest) -> tuple[str, str]:
 
 
 def description_of(source: Any, variable: str | None) -> Description:
-    """Of an open array, or of the array in a file. Raises as `swath.open` does."""
+    """Return the description of an open array, or of the array in a file. Raises as `swath.open` does."""
     if isinstance(source, Array):
         source.refuse_closed("copy")
         return source._description

@@ -56,18 +56,18 @@ class Side:
 
     @staticmethod
     def ordered(shape: Sequence[int], itemsize: int, order: Iterable[int]) -> Side:
-        """A dense array whose dimensions vary in `order`, slowest first."""
+        """Return a dense array whose dimensions vary in `order`, slowest first."""
         dimensions = tuple(order)
         return Side(tuple(shape), itemsize, dimensions, strides_of(shape, itemsize, dimensions))
 
     @staticmethod
     def chunked(shape: Sequence[int], itemsize: int, chunk: Sequence[int]) -> Side:
-        """Chunks in C order, each where a table says: mostly one behind the other."""
+        """Return a side of chunks in C order, each where a table says: mostly one behind the other."""
         return dataclasses.replace(Side.tiled(shape, itemsize, chunk), has_table=True)
 
     @staticmethod
     def tiled(shape: Sequence[int], itemsize: int, chunk: Sequence[int]) -> Side:
-        """Chunks in C order, one behind the other."""
+        """Return a side of chunks in C order, one behind the other."""
         return Side(tuple(shape), itemsize, tuple(range(len(shape))), None, tuple(chunk))
 
     @staticmethod
@@ -80,7 +80,7 @@ class Side:
         unit: Sequence[int] | None = None,
         is_compressed: bool,
     ) -> Side:
-        """Chunks that threads move one by one, each a file, or a part of a file; `unit`: what is moved whole."""
+        """Return a side of chunks that threads move one by one, each in a file; `unit`: what is moved whole."""
         worker = CHUNK_COPIES * math.prod(chunk) * itemsize
         if unit is not None:
             worker += min(GATHERED_BYTES, 2 * math.prod(unit) * itemsize)
@@ -90,7 +90,7 @@ class Side:
 
     @staticmethod
     def of(description: Description) -> Side:
-        """The array of an existing file, which is read."""
+        """Return the array of an existing file, which is read."""
         shape, itemsize, layout = description.shape, description.dtype.itemsize, description.layout
         ndim = len(shape)
         if isinstance(layout, CodedLayout):
@@ -108,7 +108,7 @@ class Side:
         )
 
     def permuted(self, axes: Sequence[int]) -> Side:
-        """The same bytes of the transposed array, whose dimension d is dimension `axes[d]` of this one."""
+        """Return the same bytes of the transposed array, whose dimension d is dimension `axes[d]` of this one."""
 
         def picked(values: tuple[int, ...] | None) -> tuple[int, ...] | None:
             return None if values is None else tuple(values[a] for a in axes)
@@ -124,25 +124,25 @@ class Side:
 
     @property
     def nbytes(self) -> int:
-        """Of all elements."""
+        """Bytes of all elements."""
         return math.prod(self.shape) * self.itemsize
 
     @property
     def stored_bytes(self) -> int:
-        """On the disk: chunks at the edges are stored whole."""
+        """Bytes on the disk: chunks at the edges are stored whole."""
         if self.chunk is None or self.through_library:
             return self.nbytes
         return math.prod(-(-n // c) * c for n, c in zip(self.shape, self.chunk, strict=True)) * self.itemsize
 
     @property
     def table_entries(self) -> int:
-        """Of the table of chunks, 0 without one."""
+        """Entries of the table of chunks, 0 without one."""
         if self.chunk is None or not self.has_table:
             return 0
         return math.prod(-(-n // c) for n, c in zip(self.shape, self.chunk, strict=True))
 
     def run_bytes(self, extents: Extents) -> int:
-        """Bytes of one contiguous run of a box of these extents that begins where a run (or a chunk) begins.
+        """Return bytes of one contiguous run of a box of these extents that begins where a run (or a chunk) begins.
 
         A run goes on from one dimension to the next slower one for as long as the box has all of the faster ones.
         Shape (6, 8) of 4 bytes in C order: a box of (3, 5) has runs of 20 bytes, one of (3, 8) a single run of 96.
@@ -169,13 +169,13 @@ class Side:
         return run
 
     def rounded(self, extents: Extents) -> Extents:
-        """Up to whole chunks, where there are chunks, within the shape."""
+        """Return extents rounded up to whole chunks, where there are chunks, within the shape."""
         if self.chunk is None:
             return extents
         return tuple(min(n, -(-e // c) * c) for e, c, n in zip(extents, self.chunk, self.shape, strict=True))
 
     def box_of(self, elements: int) -> Extents:
-        """The extents of a box of about `elements` elements that has the longest runs."""
+        """Return the extents of a box of about `elements` elements that has the longest runs."""
         if self.chunk is None:
             return self._grown(elements, (1,) * len(self.shape))
         chunk = tuple(min(c, n) for c, n in zip(self.chunk, self.shape, strict=True))
@@ -199,7 +199,7 @@ class Side:
 
 
 def same_order(a: Side, b: Side, extents: Extents) -> bool:
-    """Whether elements of a box of these extents follow each other in the same order on both sides."""
+    """Return whether elements of a box of these extents follow each other in the same order on both sides."""
     long = [d for d, extent in enumerate(extents) if extent > 1]
     return [d for d in a.order if d in long] == [d for d in b.order if d in long]
 

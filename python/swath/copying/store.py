@@ -15,12 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from swath import _core
-from swath.copying.costs import PAGE_BYTES
 from swath.errors import StoreError, store_error
 
-_SYNC_FILE_RANGE_WRITE = 2
-_SYNC_FILE_RANGE_ALL = 7
-"""Wait for what is under way, write, wait."""
 FALLOCATE_REFUSED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
 """The file system cannot reserve room: it is found when it is written."""
 ROOM_MARGIN_BYTES = 1 << 20
@@ -41,7 +37,7 @@ class Identity:
 
     @staticmethod
     def of(path: str) -> Identity:
-        """Of a file or folder as it is now. Raises StoreError."""
+        """Return the identity of a file or folder as it is now. Raises StoreError."""
         try:
             status = os.stat(path)
             if not os.path.isdir(path):
@@ -52,7 +48,7 @@ class Identity:
         return Identity(sum(s.st_size for s in inside), max((s.st_mtime_ns for s in inside), default=0), status.st_ino)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return dataclasses.asdict(self)
 
 
@@ -103,7 +99,7 @@ def remove_unfinished(folder: str) -> None:
 Span = tuple[int, int]
 """Bytes of a file, [begin, end)."""
 WHOLE = (0, 0)
-"""All of a file: system calls take a length of 0 for all that there is."""
+"""All of a file, for the core's `begin_write_back`, `finish_write_back` and `forget_cached`."""
 SpanOf = Callable[[int], Span | None]
 """A band's bytes in a file; None where they are in no one piece."""
 
@@ -140,7 +136,7 @@ class WriteBack:
         self._thread.start()
 
     def begin(self, band: int, bytes_written: int) -> None:
-        """What was written so far, so many bytes, the last of them in that band, may go to the device."""
+        """Begin to write to the device what was written so far: so many bytes, the last of them in that band."""
         if not self._is_folder:
             self._jobs.put(functools.partial(self._write, band))
         elif bytes_written - self._bytes_begun >= FOLDER_BYTES:  # all its files at once: not too often
@@ -167,9 +163,6 @@ class WriteBack:
             self._thread.join()
 
     def _run(self) -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        self._range = libc.sync_file_range
-        self._range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
         while (job := self._jobs.get()) is not None:
             if not self._closed:
                 with contextlib.suppress(OSError, StoreError):  # an error of the device is found by the next sync
@@ -179,32 +172,25 @@ class WriteBack:
                 self._drop_rest()
 
     def _write(self, band: int) -> None:
-        self._sync_range(self._span_of(band) or WHOLE, _SYNC_FILE_RANGE_WRITE)
+        _core.begin_write_back(self._path, *(self._span_of(band) or WHOLE))
         before = band - self._bands_behind
         if not self._drops or before < 0:
             return
         target = self._span_of(before) or WHOLE
-        self._sync_range(target, _SYNC_FILE_RANGE_ALL)
-        _drop(self._path, target)
+        _core.finish_write_back(self._path, *target)
+        _core.forget_cached(self._path, *target)
         source = self._source_span_of(before)
         if source is not None:
-            _drop(self._source, source)
+            _core.forget_cached(self._source, *source)
 
     def _drop_rest(self) -> None:
         """Forgets what is left of the target, and of a source that is read in its own order.
 
         Of another source all is left: to forget 6 GiB takes 0.3 s, and no page that it pushed out comes back by that.
         """
-        _drop(self._path, WHOLE)
+        _core.forget_cached(self._path, *WHOLE)
         if self._source_span_of(0) is not None:
-            _drop(self._source, WHOLE)
-
-    def _sync_range(self, span: Span, what: int) -> None:
-        descriptor = os.open(self._path, os.O_RDONLY)
-        try:
-            self._range(descriptor, span[0], span[1] - span[0], what)
-        finally:
-            os.close(descriptor)
+            _core.forget_cached(self._source, *WHOLE)
 
     def _sync(self, sync: Any) -> None:
         try:
@@ -213,21 +199,6 @@ class WriteBack:
             self._sync_error = error
         finally:
             self._synced.set()
-
-
-def _drop(path: str, span: Span) -> None:
-    """Forgets the pages of a span, but those that it shares with others.
-
-    A page that is dropped before all of it was read, or written, is read again.
-    """
-    begin, end = -(-span[0] // PAGE_BYTES) * PAGE_BYTES, span[1] // PAGE_BYTES * PAGE_BYTES
-    if not os.path.isfile(path) or (span != WHOLE and end <= begin):
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.posix_fadvise(descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(descriptor)
 
 
 def available_bytes() -> int | None:

@@ -62,7 +62,7 @@ class Comparison:
         return f"different: {self.differing:,} of {self.elements:,} elements; {first}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return dataclasses.asdict(self)
 
 
@@ -132,7 +132,7 @@ def verify(
             tiles = Tiles(arrays[0], side_a, turned, room[0]), Tiles(arrays[1], side_b, unturned, room[1])
             return _compare(plan, tiles, ranks, watched)
 
-        found = _together(ranks.gather_objects(ranks.together(title, work)))
+        found = _merged(ranks.gather_objects(ranks.run_collectively(title, work)))
     total = math.prod(shape)
     return Comparison(found.differing == 0, total, found.differing, found.index, found.values)
 
@@ -149,7 +149,7 @@ class _Found:
             self.index, self.values = index, values
 
 
-def _together(of_ranks: list[_Found]) -> _Found:
+def _merged(of_ranks: list[_Found]) -> _Found:
     found = _Found()
     for one in of_ranks:
         if one.index is not None and one.values is not None:
@@ -158,7 +158,7 @@ def _together(of_ranks: list[_Found]) -> _Found:
 
 
 def _compare(plan: Pass, tiles: tuple[Tiles, Tiles], ranks: Ranks, watched: Progress) -> _Found:
-    """This rank's tiles."""
+    """Compare this rank's tiles."""
     found = _Found()
     buffers = [np.empty(math.prod(plan.tile) * side.itemsize, np.uint8) for side in (plan.source, plan.target)]
     for index in range(ranks.rank, plan.tiles, ranks.size):
@@ -182,7 +182,7 @@ def _compare_piece(a: Elements, b: Elements, begin: list[int], found: _Found) ->
 
 
 def _plain(value: Any) -> Any:
-    """One element as plain Python values, also where a structure holds arrays."""
+    """Return one element as plain Python values, also where a structure holds arrays."""
     if value.dtype.names is not None:
         return tuple(_plain(value[name]) for name in value.dtype.names)
     return value.tolist()
@@ -194,7 +194,7 @@ def _check_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> None:
 
 
 def _are_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
-    """Structures field by field, wherever their fields lie."""
+    """Return whether dtypes compare: structures field by field, wherever their fields lie."""
     if a.shape != b.shape or a.names != b.names:
         return False
     if a.subdtype is not None:
@@ -207,7 +207,7 @@ def _are_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
 
 
 def _differs(a: Elements, b: Elements) -> npt.NDArray[np.bool_]:
-    """Where elements differ: in any field, any place of an array in it, real or imaginary part."""
+    """Return where elements differ: in any field, any place of an array in it, real or imaginary part."""
     if a.dtype.names is not None:
         differs = np.zeros(a.shape, np.bool_)
         for name in a.dtype.names:
@@ -224,7 +224,7 @@ def _differs(a: Elements, b: Elements) -> npt.NDArray[np.bool_]:
 
 
 def _pieces(extents: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
-    """Boxes of about PIECE_ELEMENTS elements, as near to cubes as can be: neither side's order is favoured."""
+    """Yield boxes of about PIECE_ELEMENTS elements, as near to cubes as can be: neither side's order is favoured."""
     steps = list(extents)
     while math.prod(steps) > PIECE_ELEMENTS:
         longest = max(range(len(steps)), key=steps.__getitem__)

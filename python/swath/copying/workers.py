@@ -29,7 +29,7 @@ class Workers:
 
     @staticmethod
     def of(ranks: Ranks, most: int) -> Workers:
-        """Of each node the first `most` ranks."""
+        """Return of each node the first `most` ranks."""
         counts: Counter[int] = Counter()
         chosen = []
         for rank in range(ranks.size):
@@ -40,7 +40,7 @@ class Workers:
         return Workers(tuple(chosen), min(max(counts.values()), most))
 
     def tiles_of(self, rank: int, begin: int, end: int) -> range:
-        """Those of [begin, end) that a rank moves: they are dealt out in turn, so that all work on one band."""
+        """Return those of [begin, end) that a rank moves: they are dealt out in turn, so that all work on one band."""
         if rank not in self.ranks:
             return range(0)
         size = len(self.ranks)
@@ -48,7 +48,7 @@ class Workers:
 
 
 def counts_to_weigh(ranks: Ranks, asked: int | None) -> tuple[int, ...]:
-    """How many ranks of a node may work, fewest first: powers of two up to its ranks, and to its cores.
+    """Return how many ranks of a node may work, fewest first: powers of two up to its ranks, and to its cores.
 
     Raises ArgumentError unless `asked`, which leaves nothing to weigh, is at least 1.
     """
@@ -61,7 +61,7 @@ def counts_to_weigh(ranks: Ranks, asked: int | None) -> tuple[int, ...]:
 
 
 def best_plan(counts: Sequence[int], plan_for: Callable[[int], CopyPlan]) -> CopyPlan:
-    """The plan by so many workers of a node as pay: each reads, shuffles and writes with three threads already.
+    """Return the plan by so many workers of a node as pay: each reads, shuffles and writes with three threads already.
 
     Where a copy waits for the device, two workers on 2 cores took longer than one (docs/copying.md): each has half
     of the memory, and six threads take turns on the cores that three kept busy.
@@ -82,5 +82,5 @@ def best_plan(counts: Sequence[int], plan_for: Callable[[int], CopyPlan]) -> Cop
 
 
 def cores_of_node() -> int:
-    """Of the whole machine: a launcher may have bound this process to one of them."""
+    """Return the cores of the whole machine: a launcher may have bound this process to one of them."""
     return os.cpu_count() or 1

@@ -74,10 +74,10 @@ class Format(Protocol):
     """A format that describes itself; raw files do not, and stand apart."""
 
     def describe(self, path: str, variable: str | None = None) -> Description:
-        """Where the bytes of `variable` are; None where only one can be meant."""
+        """Return where the bytes of `variable` are; None where only one can be meant."""
 
     def variables(self, path: str) -> list[Summary]:
-        """What the file holds."""
+        """Return what the file holds."""
 
     def create(self, path: str, new: NewArray) -> Description:
         """Make a file for `new` in its final size without writing its elements."""
@@ -87,7 +87,7 @@ class FileFormat(Format, Protocol):
     """A format of single files."""
 
     def matches(self, file: BinaryIO, size: int) -> bool:
-        """Whether a file of `size` bytes, read from its first byte on, has the format's magic number."""
+        """Return whether a file of `size` bytes, read from its first byte on, has the format's magic number."""
 
 
 _FILE_FORMATS: dict[str, FileFormat] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
@@ -113,7 +113,7 @@ def describe(
     offset: int | None = None,
     format: str | None = None,  # noqa: A002
 ) -> Description:
-    """Where the bytes of one array are in an existing file.
+    """Return where the bytes of one array are in an existing file.
 
     The format is recognised by the file's first bytes (a Zarr store by the metadata in its folder), never by its name,
     unless `format` says it. `shape` and `dtype` (with `order`, "C", and `offset`, 0) make any file a raw file.
@@ -151,13 +151,13 @@ def describe(
 
 
 def variables(path: Path) -> list[Summary]:
-    """What an existing file holds, also what Swath cannot read. Raises as `describe` does."""
+    """Return what an existing file holds, also what Swath cannot read. Raises as `describe` does."""
     name = checked_path(path)
     return FORMATS[_detected(name)].variables(name)
 
 
 def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
-    """The format that `create` makes: `format` where it is given, else by the suffix of `path`, else "raw"."""
+    """Return the format that `create` makes: `format` where it is given, else by the suffix of `path`, else "raw"."""
     if format is not None:
         _known_format(format)
         return format
@@ -169,7 +169,7 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
 
 
 def is_folder(format: str) -> bool:  # noqa: A002
-    """Whether what `create` makes in that format is a folder of files."""
+    """Return whether what `create` makes in that format is a folder of files."""
     return format.partition(":")[0] == "zarr"
 
 
@@ -234,7 +234,7 @@ def create(
 
 
 def _remove(path: str) -> None:
-    """What `create` has made."""
+    """Remove what `create` has made."""
     shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
@@ -252,7 +252,7 @@ def new_chunks(
     chunks: Any,
     shards: Any = None,
 ) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
-    """The shapes of the chunks and shards that `create` would make; None for none. Raises ArgumentError."""
+    """Return the shapes of the chunks and shards that `create` would make; None for none. Raises ArgumentError."""
     chunk = _chunks_of(format, chunks, shape)
     shard = None if shards is None else checked_shape(shards)
     return zarr.chunks_and_shards(shape, dtype, chunk, shard) if is_folder(format) else (chunk, shard)
@@ -275,12 +275,12 @@ def allocate(description: Description) -> Description:
 
 
 def describe_again(description: Description) -> Description:
-    """The same array as it is now, after the format's own library has written."""
+    """Return the same array as it is now, after the format's own library has written."""
     return FORMATS[description.format].describe(description.path, description.variable)
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
-    """The selected elements through the format's own library: the way for a LibraryLayout, correct but slower.
+    """Return the selected elements through the format's own library: the way for a LibraryLayout, correct but slower.
 
     `index` has one slice or integer for each dimension. The result has the stored dtype, in C order.
     """
@@ -306,7 +306,7 @@ def _check_text(**arguments: Any) -> None:
 
 
 def _known_format(name: str | None) -> str | None:
-    """The format without its version; ArgumentError for one that is not known."""
+    """Return the format without its version; ArgumentError for one that is not known."""
     if name is None:
         return None
     kind, colon, flavour = name.partition(":")

@@ -14,7 +14,7 @@ LISTED = 20
 
 
 def choose(path: str, summaries: list[Summary], variable: str | None) -> str:
-    """The name of the variable that `variable` means; None means the only one that holds numbers of its own.
+    """Return the name of the variable that `variable` means; None means the only one that holds numbers of its own.
 
     Raises ArgumentError, listing what there is with similar names first, where that is none or more than one.
     """
@@ -33,7 +33,7 @@ def choose(path: str, summaries: list[Summary], variable: str | None) -> str:
 
 
 def describes_others(attributes: Iterable[dict[str, Any]]) -> set[str]:
-    """The names of the variables that exist to describe others, by the CF conventions on these attributes."""
+    """Return the names of the variables that exist to describe others, by the CF conventions on these attributes."""
     references = ("coordinates", "bounds", "climatology", "grid_mapping", "ancillary_variables", "cell_measures")
     return {
         word for one in attributes for key in references if isinstance(one.get(key), str) for word in one[key].split()

@@ -189,7 +189,7 @@ class Description:
 
     @property
     def name(self) -> str:
-        """How messages call the array: its path, and its variable behind a colon."""
+        """The name of the array in messages: its path, and its variable behind a colon."""
         return self.path if self.variable is None else f"{self.path}:{self.variable}"
 
 
@@ -232,7 +232,7 @@ class NewArray:
 
     @property
     def nbytes(self) -> int:
-        """Of all elements."""
+        """Bytes of all elements."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     def needs_c_order(self, format_name: str) -> None:
@@ -261,7 +261,7 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
 
 
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
-    """`dtype` as a NumPy dtype whose elements are plain bytes; else ArgumentError."""
+    """Return `dtype` as a NumPy dtype whose elements are plain bytes; else ArgumentError."""
     try:
         checked: np.dtype[Any] = np.dtype(dtype)
     except Exception as error:  # noqa: BLE001  NumPy lets many kinds escape from its parser
@@ -275,7 +275,7 @@ def checked_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def differs_in_byte_order_only(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
-    """Whether swapping the bytes of every number, also in every field, makes elements of `a` those of `b`.
+    """Return whether swapping the bytes of every number, also in every field, makes elements of `a` those of `b`.
 
     Fields must lie where they lay, padding included, and must not share bytes: these would be swapped twice.
     """
@@ -295,7 +295,7 @@ def _fields_overlap(dtype: np.dtype[Any]) -> bool:
 
 
 def without_metadata(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same elements, without what others (h5py) note in a dtype: NumPy puts it into `dtype.descr`."""
+    """Return the same elements, without what others (h5py) note in a dtype: NumPy puts it into `dtype.descr`."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return np.dtype((without_metadata(base), shape))
@@ -325,7 +325,7 @@ def fields_in_order(dtype: np.dtype[Any], format_name: str) -> list[Any]:
 
 
 def checked_order(order: Order | None, ndim: int) -> tuple[int, ...]:
-    """`order` as the dimensions from slowest to fastest; None is "C". Else ArgumentError."""
+    """Return `order` as the dimensions from slowest to fastest; None is "C". Else ArgumentError."""
     if order is None or order == "C":
         return tuple(range(ndim))
     if order == "F":
@@ -342,7 +342,7 @@ def checked_order(order: Order | None, ndim: int) -> tuple[int, ...]:
 
 
 def strides_of(shape: Sequence[int], itemsize: int, order: Sequence[int]) -> tuple[int, ...]:
-    """Byte strides of a dense array whose dimensions vary in `order`, slowest first.
+    """Return byte strides of a dense array whose dimensions vary in `order`, slowest first.
 
     Shape (2, 3, 4) of 8 bytes in order (2, 0, 1): dimension 1 is fastest, so the strides are (24, 8, 48).
     """
@@ -365,7 +365,7 @@ def stored_strides(name: str, shape: Sequence[int], itemsize: int, order: Sequen
 
 
 def checked_fill(fill: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
-    """`fill` as a 0-d array of `dtype`, None for none; ArgumentError when the dtype cannot hold it."""
+    """Return `fill` as a 0-d array of `dtype`, None for none; ArgumentError when the dtype cannot hold it."""
     if fill is None:
         return None
     try:
@@ -411,7 +411,7 @@ def refuse_names(new: NewArray, format_name: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """An attribute's value as plain Python: text for bytes, a number for one element, a list for more."""
+    """Return an attribute's value as plain Python: text for bytes, a number for one element, a list for more."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.item() if value.size == 1 else value.tolist()
     if isinstance(value, bytes):
@@ -422,14 +422,14 @@ def plain(value: Any) -> Any:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether `value` is text, numbers, None, or lists of these, which every process can be sent."""
+    """Return whether `value` is text, numbers, None, or lists of these, which every process can be sent."""
     if isinstance(value, list):
         return all(map(is_plain, value))
     return value is None or isinstance(value, str | bool | int | float | complex)
 
 
 def text(raw: bytes) -> str:
-    """Attribute text: UTF-8 as the formats ask for, Latin-1 as old files have it; without the C string's end."""
+    """Return attribute text: UTF-8 as the formats ask for, Latin-1 as old files have it; without the C string's end."""
     raw = raw.rstrip(b"\0")
     try:
         return raw.decode("utf-8")

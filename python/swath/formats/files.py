@@ -14,7 +14,7 @@ from swath.formats.description import Description
 
 
 def checked_path(path: Any) -> str:
-    """The path as text, as os.fsdecode makes it; ArgumentError for what no file can be called."""
+    """Return the path as text, as os.fsdecode makes it; ArgumentError for what no file can be called."""
     try:
         name = os.fsdecode(path)
         encoded = os.fsencode(name)
@@ -40,7 +40,7 @@ def store_errors(path: str, doing: str) -> Iterator[None]:
 
 @contextmanager
 def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
-    """The file open for reading, and its size in bytes. StoreError for what is no file and no block device."""
+    """Yield the file open for reading, and its size in bytes. StoreError for what is no file and no block device."""
     with store_errors(path, "open"):
         file = os.fdopen(_descriptor(path), "rb")
     with file, store_errors(path, "read"):
@@ -50,7 +50,7 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def _descriptor(path: str) -> int:
-    """Of what has byte offsets. Never waits: opening a pipe would, until somebody opens its other end."""
+    """Open what has byte offsets. Never waits: opening a pipe would, until somebody opens its other end."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK)

@@ -64,7 +64,7 @@ _DIMENSION_ONLY = b"This is a netCDF dimension but not a netCDF variable"
 
 
 def matches(file: BinaryIO, size: int) -> bool:
-    """Whether HDF5's signature is at byte 0 or, behind a user block, at 512, 1024, 2048 and so on."""
+    """Return whether HDF5's signature is at byte 0 or, behind a user block, at 512, 1024, 2048 and so on."""
     at = 0
     while at + len(SIGNATURE) <= size:
         file.seek(at)
@@ -75,7 +75,7 @@ def matches(file: BinaryIO, size: int) -> bool:
 
 
 def describe(path: str, variable: str | None = None) -> Description:
-    """One dataset, "group/name" in a group; None stands for the only one that holds numbers of its own.
+    """Return one dataset, "group/name" in a group; None stands for the only one that holds numbers of its own.
 
     Raises ArgumentError, listing what there is, where `variable` names no dataset or None is not enough;
     UnsupportedError for variable-length elements and the like; FormatError for a damaged or truncated file;
@@ -92,7 +92,7 @@ def variables(path: str) -> list[Summary]:
 
 
 def create(path: str, new: NewArray) -> Description:
-    """A file with one dataset, contiguous or in chunks, whose space is allocated, all its bytes holes.
+    """Create a file with one dataset, contiguous or in chunks, whose space is allocated, all its bytes holes.
 
     `new.fill` becomes the dataset's fill value; nobody writes it here. Raises ArgumentError for a dtype that HDF5
     has no type for.
@@ -162,7 +162,7 @@ def allocate(description: Description) -> Description:
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
-    """The selected elements through h5py, in the stored dtype. Integers drop their dimension."""
+    """Return the selected elements through h5py, in the stored dtype. Integers drop their dimension."""
     forward, flips, _ = _forward(index, description)
     with _opened(description.path) as file:
         values = np.asarray(file[description.variable][forward])
@@ -199,7 +199,7 @@ _DOING = {"r": "read", "r+": "change", "w": "create"}
 
 @contextmanager
 def _opened(path: str, mode: str = "r") -> Iterator[Any]:
-    """The file as h5py.File, with h5py's many exceptions turned into ours."""
+    """Yield the file as h5py.File, with h5py's many exceptions turned into ours."""
     h5py = _h5py()
     _refuse_what_is_no_file(path)
     with _translated(path, _DOING[mode]), h5py.File(path, mode, locking="best-effort") as file:
@@ -226,7 +226,7 @@ def _changed(path: str, mode: str) -> Iterator[Any]:
 
 
 def _refuse_what_is_no_file(path: str) -> None:
-    """The library would wait for the other end of a pipe."""
+    """Raise where the path is no file: the library would wait for the other end of a pipe."""
     with opened(path):
         pass
 
@@ -263,7 +263,7 @@ def _dataset(path: str, file: Any, variable: str | None) -> Any:
 
 
 def _is_name(name: str) -> bool:
-    """Whether HDF5 can have a dataset of that name, which may be a path through groups."""
+    """Return whether HDF5 can have a dataset of that name, which may be a path through groups."""
     parts = name.strip("/").split("/")
     return (
         "" not in parts and "." not in parts and "\0" not in name and name.encode("utf-8", "replace").decode() == name
@@ -286,7 +286,7 @@ def _describe(path: str, dataset: Any) -> Description:
 
 
 def _dtype(path: str, dataset: Any) -> np.dtype[Any]:
-    """The NumPy dtype of the stored elements, without h5py's metadata; UnsupportedError where there is none."""
+    """Return the NumPy dtype of the stored elements, without h5py's metadata; UnsupportedError where there is none."""
     name = f"{path}:{dataset.name.strip('/')}"
     if dataset.shape is None:
         raise UnsupportedError(f"{name}: the dataset has no elements at all (a null dataspace)")
@@ -327,12 +327,12 @@ def _strides(dataset: Any, dtype: np.dtype[Any]) -> tuple[int, ...]:
 
 
 def _grid(dataset: Any) -> list[int]:
-    """How many chunks there are along each dimension."""
+    """Return how many chunks there are along each dimension."""
     return [-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True)]
 
 
 def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
-    """Why the bytes of the dataset cannot be moved by offset; None where they can."""
+    """Return why the bytes of the dataset cannot be moved by offset; None where they can."""
     kind = plist.get_layout()
     if kind == h5py.h5d.VIRTUAL:
         return VIRTUAL
@@ -360,7 +360,7 @@ def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
 
 
 def _codecs(plist: Any) -> tuple[Codec, ...]:
-    """The filters in the order of writing, where Swath can undo all of them; else none, and the library must."""
+    """Return the filters in the order of writing, where Swath can undo all of them; else none, and the library must."""
     h5py = _h5py()
     known = {
         h5py.h5z.FILTER_DEFLATE: "zlib",
@@ -381,7 +381,7 @@ def _codecs(plist: Any) -> tuple[Codec, ...]:
 
 
 def _chunk_table(dataset: Any) -> ChunkTable:
-    """Where each chunk of the grid is, in the grid's shape."""
+    """Return where each chunk of the grid is, in the grid's shape."""
     chunks, grid = dataset.chunks, _grid(dataset)
     table = ChunkTable(np.full(grid, -1, np.int64), np.zeros(grid, np.int64), np.zeros(grid, np.uint32))
 
@@ -401,7 +401,7 @@ def _chunk_table(dataset: Any) -> ChunkTable:
 
 
 def _fill(dataset: Any, dtype: np.dtype[Any]) -> bytes:
-    """What HDF5 reads where nothing is stored: the fill value, or zeros where it is told never to fill."""
+    """Return what HDF5 reads where nothing is stored: the fill value, or zeros where it is told never to fill."""
     h5py = _h5py()
     plist = dataset.id.get_create_plist()
     defined = plist.fill_value_defined() != h5py.h5d.FILL_VALUE_UNDEFINED
@@ -411,7 +411,7 @@ def _fill(dataset: Any, dtype: np.dtype[Any]) -> bytes:
 
 
 def _attributes(holder: Any) -> dict[str, Any]:
-    """The attributes as plain values, without housekeeping, references, and what h5py cannot read."""
+    """Return the attributes as plain values, without housekeeping, references, and what h5py cannot read."""
     h5py = _h5py()
     found: dict[str, Any] = {}
     for name in holder.attrs:
@@ -425,7 +425,7 @@ def _attributes(holder: Any) -> dict[str, Any]:
 
 
 def _attribute(holder: Any, name: str) -> Any:
-    """One attribute; an object, which is no value, where there is none or h5py cannot read it."""
+    """Return one attribute; an object, which is no value, where there is none or h5py cannot read it."""
     try:
         return holder.attrs[name]
     except Exception:  # noqa: BLE001  h5py has many
@@ -478,7 +478,7 @@ def _dimensions(dataset: Any) -> tuple[str, ...]:
 
 
 def _name_of_scale(dataset: Any, references: Any) -> str:
-    """Of the first scale of a dimension; empty where it has none, or it is gone."""
+    """Return the name of the first scale of a dimension; empty where it has none, or it is gone."""
     try:
         return str(dataset.file[references[0]].name).rpartition("/")[2]
     except Exception:  # noqa: BLE001  h5py has many
@@ -502,7 +502,7 @@ def _words(dataset: Any) -> str:
 def _forward(
     index: tuple[slice | int, ...], description: Description
 ) -> tuple[tuple[slice | int, ...], tuple[Any, ...], tuple[int, ...]]:
-    """`index` for h5py, which steps forward only; the slices that turn its result round; the selection's shape.
+    """Return `index` for h5py, which steps forward only; the slices that turn its result round; the selection's shape.
 
     Length 10 and [8:2:-3], which is 8, 5: h5py reads 5, 8 by [5:9:3], and [::-1] turns it round.
     """

@@ -37,7 +37,7 @@ class Field:
     key: str = ""
 
     def wrong(self, expected: str) -> FormatError:
-        """What to raise where the value is not `expected`."""
+        """Return what to raise where the value is not `expected`."""
         found = "nothing" if self.value is None else repr(self.value)
         if len(found) > SHOWN_MAX:
             found = f"{found[:SHOWN_MAX]} ..."
@@ -45,11 +45,11 @@ class Field:
         return FormatError(f"{where}: expected {expected}, found {found}")
 
     def of(self, key: str) -> Field:
-        """What an object has under a key; nothing where there is no object either."""
+        """Return what an object has under a key; nothing where there is no object either."""
         return Field(self.members().get(key), self.file, f"{self.key}.{key}" if self.key else key)
 
     def members(self) -> dict[str, Any]:
-        """The values of an object by their keys; none where it is missing."""
+        """Return the values of an object by their keys; none where it is missing."""
         if self.value is None:
             return {}
         if not isinstance(self.value, dict):
@@ -64,7 +64,7 @@ class Field:
             yield Field(item, self.file, f"{self.key}[{place}]")
 
     def named(self) -> tuple[str, Field]:
-        """The name and the configuration of what Zarr's version 3 calls an extension; a name alone has none."""
+        """Return the name and the configuration of what Zarr's version 3 calls an extension; a name alone has none."""
         if isinstance(self.value, str):
             return self.text(), Field(None, self.file, f"{self.key}.configuration")
         settings = self.of("configuration")
@@ -72,7 +72,7 @@ class Field:
         return self.of("name").text(), settings
 
     def text(self, allowed: Collection[str] = (), *, default: str | None = None) -> str:
-        """A string, one of those allowed where any are named; `default` where it is missing."""
+        """Return a string, one of those allowed where any are named; `default` where it is missing."""
         if self.value is None and default is not None:
             return default
         expected = f"one of {', '.join(map(repr, allowed))}" if allowed else "a string"
@@ -83,7 +83,7 @@ class Field:
         return self.value
 
     def integer(self, least: int, most: int, *, default: int | None = None) -> int:
-        """An integer from `least` to `most`; `default` where it is missing."""
+        """Return an integer from `least` to `most`; `default` where it is missing."""
         if self.value is None and default is not None:
             return default
         number = None if isinstance(self.value, bool) else _integer(self.value)
@@ -100,14 +100,14 @@ class Field:
         return bool(self.value)
 
     def lengths(self, least: int) -> tuple[int, ...]:
-        """A list of integers from `least` on, one a dimension of an array."""
+        """Return a list of integers from `least` on, one a dimension of an array."""
         if not isinstance(self.value, list) or len(self.value) > DIMENSIONS_MAX:
             raise self.wrong(f"a list of integers, one a dimension, of which there are at most {DIMENSIONS_MAX}")
         return tuple(item.integer(least, OFFSET_LIMIT - 1) for item in self.items())
 
 
 def json_file(path: str) -> Field:
-    """The object that a file of JSON holds.
+    """Return the object that a file of JSON holds.
 
     Raises FormatError for what is no JSON, or more than metadata can be, StoreError where the system refuses.
     """

@@ -82,13 +82,13 @@ class _File:
 
 
 def matches(file: BinaryIO, size: int) -> bool:
-    """Whether the file begins as one of the three versions does."""
+    """Return whether the file begins as one of the three versions does."""
     del size
     return file.read(4) in (b"CDF\1", b"CDF\2", b"CDF\5")
 
 
 def describe(path: str, variable: str | None = None) -> Description:
-    """One variable of a netCDF classic file; None stands for the only one that holds data of its own.
+    """Return one variable of a netCDF classic file; None stands for the only one that holds data of its own.
 
     Raises FormatError, with the byte and the field, for a header that cannot be true or a file too short for the
     variable, and ArgumentError, listing what there is, where `variable` names nothing or None is not enough.
@@ -120,7 +120,7 @@ def variables(path: str) -> list[Summary]:
 
 
 def create(path: str, new: NewArray) -> Description:
-    """A file with one variable, all its bytes holes; CDF-5 unless `new.flavour` says otherwise.
+    """Create a file with one variable, all its bytes holes; CDF-5 unless `new.flavour` says otherwise.
 
     Values are stored big-endian whatever byte order is asked for. `new.fill` becomes the attribute _FillValue. The
     header is written here: netCDF's library goes through "redefine" for each attribute of a classic file, which moves
@@ -199,7 +199,7 @@ class _Writer:
 
 
 def _header(new: NewArray, version: int) -> bytes:
-    """The header of a file that holds just `new`, up to where its data begin."""
+    """Return the header of a file that holds just `new`, up to where its data begin."""
     attributes = dict(new.attributes)
     if "_FillValue" in attributes:
         raise ArgumentError("give _FillValue as fill=, not among the attributes")
@@ -260,7 +260,7 @@ def _read(path: str) -> _File:
 
 
 def _value(code: int, raw: bytes) -> Any:
-    """Of an attribute, as plain Python."""
+    """Return the value of an attribute, as plain Python."""
     dtype = _TYPES[code]
     return text(raw) if dtype.kind == "S" else plain(np.frombuffer(raw, dtype))
 

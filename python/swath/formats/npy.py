@@ -35,13 +35,13 @@ MAGIC = b"\x93NUMPY"
 
 
 def matches(file: BinaryIO, size: int) -> bool:
-    """Whether the file begins as a .npy file does."""
+    """Return whether the file begins as a .npy file does."""
     del size
     return file.read(len(MAGIC)) == MAGIC
 
 
 def describe(path: str, variable: str | None = None) -> Description:
-    """The one array of a .npy file.
+    """Return the one array of a .npy file.
 
     Raises ArgumentError for a variable (there are no names), FormatError for a header that is damaged or promises
     more data than there is, UnsupportedError for Python objects.
@@ -65,7 +65,7 @@ def describe(path: str, variable: str | None = None) -> Description:
 
 
 def variables(path: str) -> list[Summary]:
-    """The one array, which has no name."""
+    """Return the one array, which has no name."""
     array = describe(path)
     assert isinstance(array.layout, StridedLayout)
     ordered = strides_of(array.shape, array.dtype.itemsize, range(len(array.shape))) == array.layout.strides
@@ -74,7 +74,7 @@ def variables(path: str) -> list[Summary]:
 
 
 def create(path: str, new: NewArray) -> Description:
-    """A .npy file of the full size: NumPy's header, then holes. ArgumentError for an order other than C or F."""
+    """Create a .npy file of the full size: NumPy's header, then holes. ArgumentError for an order other than C or F."""
     refuse_names(new, ".npy")
     refuse_chunks(new, ".npy")
     if new.dtype.names is not None:
@@ -92,7 +92,7 @@ def create(path: str, new: NewArray) -> Description:
 
 
 def _new_header(new: NewArray, *, fortran: bool) -> tuple[bytes, int]:
-    """The header of a new file, and the size of the whole.
+    """Return the header of a new file, and the size of the whole.
 
     open_memmap picks the oldest version that holds the header, which NumPy's public writers do not. It is given memory
     for a file: not every file system can be mapped (FUSE that goes past the page cache cannot).
@@ -119,7 +119,7 @@ def _header(file: BinaryIO, path: str, size: int) -> tuple[tuple[int, ...], bool
 
 
 def _as_ascii(file: BinaryIO, size: int, encoding: str) -> BinaryIO:
-    r"""The header of version 2.0 (Latin-1) or 3.0 (UTF-8, no public reader in NumPy) as version 2.0 in ASCII.
+    r"""Return the header of version 2.0 (Latin-1) or 3.0 (UTF-8, no public reader in NumPy) as version 2.0 in ASCII.
 
     A header is a Python literal, in which escapes mean the same: [('é', '<f4')] becomes [('\xe9', '<f4')].
     """

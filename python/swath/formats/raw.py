@@ -24,7 +24,7 @@ from swath.formats.files import extend, fresh, whole
 
 
 def describe(path: str, shape: Any, dtype: Any, order: Order | None = None, offset: int | None = None) -> Description:
-    """The array of `shape` and `dtype` that begins at byte `offset` (0) of a file without a header.
+    """Return the array of `shape` and `dtype` that begins at byte `offset` (0) of a file without a header.
 
     Raises ArgumentError for a shape, dtype, order or offset that cannot be, FormatError for a file that is too short.
     """
@@ -43,7 +43,7 @@ def describe(path: str, shape: Any, dtype: Any, order: Order | None = None, offs
 
 
 def create(path: str, new: NewArray) -> Description:
-    """A raw file of the full size, all holes."""
+    """Create a raw file of the full size, all holes."""
     refuse_names(new, "raw")
     refuse_chunks(new, "raw")
     strides_of(new.shape, new.dtype.itemsize, new.order)

@@ -61,16 +61,16 @@ class UndoableFile:
         self._before.clear()
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """As files have it."""
+        """Do as files do."""
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         return self._at
 
     def tell(self) -> int:
-        """As files have it."""
+        """Do as files do."""
         return self._at
 
     def read(self, count: int = -1) -> bytes:
-        """As HDF5's own driver reads: zeros behind the end, and where a write was not done."""
+        """Read as HDF5's own driver does: zeros behind the end, and where a write was not done."""
         wanted = self._size - self._at if count < 0 else count
         data = bytearray()
         while len(data) < wanted:
@@ -82,7 +82,7 @@ class UndoableFile:
         return bytes(data).ljust(wanted, b"\0")
 
     def write(self, data: bytes | memoryview) -> int:
-        """As files have it, but that it never fails: see `failure`."""
+        """Do as files do, but never fail: see `failure`."""
         view = memoryview(data).cast("B")
         if self.failure is None:
             try:
@@ -95,7 +95,7 @@ class UndoableFile:
         return len(view)
 
     def truncate(self, size: int | None = None) -> int:
-        """As files have it, but that it never fails: see `failure`."""
+        """Do as files do, but never fail: see `failure`."""
         length = self._at if size is None else size
         if self.failure is None:
             try:
@@ -107,16 +107,16 @@ class UndoableFile:
         return length
 
     def flush(self) -> None:
-        """As files have it: nothing is held back."""
+        """Do nothing: nothing is held back."""
 
     def _keep(self, offset: int, count: int) -> None:
-        """What was there before the file was opened."""
+        """Keep what was there before the file was opened."""
         count = min(count, self._size_before - offset)
         if count > 0:
             self._before.append((offset, os.pread(self._descriptor, count, offset)))
 
     def _lock(self) -> None:
-        """As HDF5 does with locking="best-effort": a file system without locks is accepted."""
+        """Lock as HDF5 does with locking="best-effort": a file system without locks is accepted."""
         if os.environ.get(LOCKING_VARIABLE, "").upper() in ("FALSE", "0"):
             return
         try:

@@ -43,7 +43,7 @@ _SHARED_CHUNK_BYTES_MIN = 1 << 10
 
 
 def is_store(path: str) -> bool:
-    """Whether a folder holds a Zarr array or group."""
+    """Return whether a folder holds a Zarr array or group."""
     return any(os.path.exists(os.path.join(path, name)) for name in ("zarr.json", ".zarray", ".zgroup"))
 
 
@@ -72,7 +72,7 @@ def variables(path: str) -> list[Summary]:
 
 
 def create(path: str, new: NewArray) -> Description:
-    """A store with one array, none of whose chunks is stored: all elements are the fill value.
+    """Create a store with one array, none of whose chunks is stored: all elements are the fill value.
 
     The array is the store itself, or `new.variable` in its groups.
     """
@@ -118,7 +118,7 @@ def _write_json(path: str, value: Any) -> None:
 
 
 def _is_name(name: str) -> bool:
-    """Whether a store can have an array of that name, which may be a path through groups."""
+    """Return whether a store can have an array of that name, which may be a path through groups."""
     parts = name.strip("/").split("/")
     return all(part and part not in (".", "..") and not part.startswith("__") and "\0" not in part for part in parts)
 
@@ -362,7 +362,7 @@ def chunks_and_shards(
 
 
 def _default_chunks(shape: tuple[int, ...], itemsize: int, *, whole_parts: bool) -> tuple[int, ...]:
-    """Of about CHUNK_BYTES, the longest dimensions halved; `whole_parts`: divisors of the shape, which is a shard's."""
+    """Return chunks of about CHUNK_BYTES, the longest dimensions halved; `whole_parts`: divisors of a shard's shape."""
     lengths = [max(n, 1) for n in shape]
     while math.prod(lengths) * itemsize > CHUNK_BYTES and max(lengths) > 1:
         longest = lengths.index(max(lengths))
@@ -377,5 +377,5 @@ def _default_chunks(shape: tuple[int, ...], itemsize: int, *, whole_parts: bool)
 
 
 def _largest_part(length: int) -> int:
-    """The largest divisor that is no more than half of it, if it is above a 65536th, else 1."""
+    """Return the largest divisor that is no more than half of it, if it is above a 65536th, else 1."""
     return next((length // n for n in range(2, min(math.isqrt(length), 1 << 16) + 1) if length % n == 0), 1)

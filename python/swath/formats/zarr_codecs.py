@@ -38,7 +38,7 @@ class Chain:
 
 
 def chain_of_v3(codecs: Field, ndim: int, itemsize: int) -> Chain:
-    """The codecs of an array of `ndim` dimensions; UnsupportedError for one that Swath has not."""
+    """Return the codecs of an array of `ndim` dimensions; UnsupportedError for one that Swath has not."""
     several = list(codecs.items())
     order = tuple(range(ndim))
     endian = ""
@@ -78,7 +78,7 @@ def codecs_of_v2(filters: Field, compressor: Field, itemsize: int) -> tuple[Code
 
 
 def _codec_of(name: str, settings: Field, itemsize: int) -> Codec:
-    """The core's codec; FormatError for a configuration that cannot be."""
+    """Return the core's codec; FormatError for a configuration that cannot be."""
     try:
         _core.check_codec(name)
     except UnsupportedError as error:
@@ -116,7 +116,7 @@ def _shuffle(shuffle: Field, itemsize: int) -> int:
 
 
 def _size(size: Field, default: int) -> int:
-    """Of an element or a block; 0 stands for the default."""
+    """Return the size of an element or a block; 0 stands for the default."""
     return size.integer(0, 2**31 - 1, default=0) or default
 
 
@@ -152,7 +152,7 @@ def _asked_codec(codec: Any, itemsize: int) -> Codec:
 
 
 def codec_to_v3(codec: Codec) -> dict[str, Any]:
-    """The codec as metadata of version 3; those that are not registered have numcodecs' names."""
+    """Return the codec as metadata of version 3; those that are not registered have numcodecs' names."""
     settings = dict(codec.settings)
     if codec.name == "blosc":
         shuffles = {number: word for word, number in _BLOSC_SHUFFLES.items()}
@@ -179,7 +179,7 @@ def codec_to_v3(codec: Codec) -> dict[str, Any]:
 
 
 def codec_to_v2(codec: Codec) -> dict[str, Any]:
-    """The codec as numcodecs configures it."""
+    """Return the codec as numcodecs configures it."""
     settings = dict(codec.settings)
     if codec.name == "blosc":
         return {

@@ -32,7 +32,7 @@ _BYTES_MAX = 2**31 - 1
 
 
 def dtype_of_v3(data_type: Field) -> np.dtype[Any]:
-    """The dtype, little-endian: what the codec `bytes` says of the order is not known here.
+    """Return the dtype, little-endian: what the codec `bytes` says of the order is not known here.
 
     Raises UnsupportedError for elements that are not a fixed number of bytes, or of a type that NumPy has not.
     """
@@ -57,7 +57,7 @@ def dtype_of_v3(data_type: Field) -> np.dtype[Any]:
 
 
 def _dtype(spelled: Any, stored: Field) -> np.dtype[Any]:
-    """The dtype that NumPy makes of what `stored` says; FormatError where it makes none."""
+    """Return the dtype that NumPy makes of what `stored` says; FormatError where it makes none."""
     try:
         return checked_dtype(spelled)
     except ArgumentError as error:
@@ -65,7 +65,7 @@ def _dtype(spelled: Any, stored: Field) -> np.dtype[Any]:
 
 
 def _name_of(field: Field) -> str:
-    """Of a field of a structure: {"name": …, "data_type": …}, or [name, type]."""
+    """Return the name of a field of a structure: {"name": …, "data_type": …}, or [name, type]."""
     return (field.of("name") if isinstance(field.value, dict) else _pair(field)[0]).text()
 
 
@@ -81,7 +81,7 @@ def _pair(field: Field) -> list[Field]:
 
 
 def dtype_to_v3(dtype: np.dtype[Any]) -> Any:
-    """`data_type` for a dtype of either byte order; ArgumentError where there is none."""
+    """Return `data_type` for a dtype of either byte order; ArgumentError where there is none."""
     if dtype.str[1:] in _NAMES:
         return _NAMES[dtype.str[1:]]
     if dtype.kind in "Mm":
@@ -99,7 +99,7 @@ def dtype_to_v3(dtype: np.dtype[Any]) -> Any:
 
 
 def dtype_of_v2(stored: Field) -> np.dtype[Any]:
-    """The dtype with its byte order; UnsupportedError for objects."""
+    """Return the dtype with its byte order; UnsupportedError for objects."""
     spelled = _structure(stored) if isinstance(stored.value, list) else stored.text()
     try:
         dtype: np.dtype[Any] = descr_to_dtype(spelled) if isinstance(spelled, list) else np.dtype(spelled)
@@ -142,7 +142,7 @@ def _has_titles(fields: Any) -> bool:
 
 
 def fill_of(stored: Field, dtype: np.dtype[Any]) -> bytes:
-    r"""One element of `dtype` from `fill_value`; null is all zero bytes. FormatError where it is none.
+    r"""Return one element of `dtype` from `fill_value`; null is all zero bytes. FormatError where it is none.
 
     >>> fill_of(Field("0x7fc00000", ""), np.dtype("<f4"))
     b'\x00\x00\xc0\x7f'
@@ -181,7 +181,7 @@ def _raw_fill(stored: Any, dtype: np.dtype[Any]) -> bytes:
 
 
 def _fill(stored: Any, dtype: np.dtype[Any]) -> bytes:
-    """Of numbers, times and text."""
+    """Return the fill value of numbers, times and text."""
     if dtype.kind == "c":
         parts = stored if isinstance(stored, list) else [stored, 0]
         part = np.dtype(dtype.str.replace("c", "f")[:2] + str(dtype.itemsize // 2))
@@ -198,7 +198,7 @@ def _fill(stored: Any, dtype: np.dtype[Any]) -> bytes:
 
 
 def _value(stored: Any, kind: str) -> Any:
-    """What NumPy makes an element of that kind of; ValueError for what is no such thing."""
+    """Return what NumPy makes an element of that kind of; ValueError for what is no such thing."""
     is_number = isinstance(stored, int | float) and not isinstance(stored, bool)
     if kind == "b" and (isinstance(stored, bool) or (is_number and stored in (0, 1))):
         return bool(stored)

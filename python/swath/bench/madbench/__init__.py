@@ -32,7 +32,7 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "SWATH_PROFI
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """One run after the other, then the peers. `keep` is given what was measured so far after each."""
+    """Measure one run after the other, then the peers. `keep` is given what was measured so far after each."""
     result: dict[str, Any] = {"runs": [], "peers": []}
     asked = must_show(options) if options.series == "must-show" else (("", run) for run in runs_of(options))
     for group, of_one in asked:
@@ -48,7 +48,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
 
 def peer_names() -> tuple[str, ...]:
-    """What `--peers` without names stands for."""
+    """Return what `--peers` without names stands for."""
     return PEERS
 
 

@@ -29,13 +29,13 @@ NOISE_VARIANCE = 0.1
 
 
 def directions(pixels: int, seed: int) -> Values:
-    """Where the pixels are: (pixels, 3) unit vectors, the same on every rank."""
+    """Return where the pixels are: (pixels, 3) unit vectors, the same on every rank."""
     points = np.random.default_rng(seed).standard_normal((pixels, 3))
     return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
 
 def signal_derivative(number: int, rows: slice, where: Values) -> Values:
-    """Rows of dSdC of bin `number`, (rows, pixels)."""
+    """Return rows of dSdC of bin `number`, (rows, pixels)."""
     first = FIRST_MULTIPOLE + number * MULTIPOLES
     weights = np.zeros(first + MULTIPOLES)
     for multipole in range(first, first + MULTIPOLES):

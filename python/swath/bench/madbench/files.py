@@ -109,7 +109,7 @@ class ChunkFiles:
             self._array.sync()
 
     def decisions(self) -> list[dict[str, Any]]:
-        """What the throttle has decided about the target of this task's open file, and why."""
+        """Return what the throttle has decided about the target of this task's open file, and why."""
         status = None if self._array is None else self._array.streams
         return [] if status is None else [_as_plain(decision) for decision in status.decisions]
 

@@ -123,7 +123,7 @@ class Options:
 
 
 def streams_of(word: str, direction: str = "readers") -> str | int | None:
-    """What `swath.open(..., streams=...)` takes for "all" (None), "auto" or a number. Raises ArgumentError."""
+    """Return what `swath.open(..., streams=...)` takes for "all" (None), "auto" or a number. Raises ArgumentError."""
     if word == ALL:
         return None
     if word == AUTO:
@@ -155,7 +155,7 @@ def runs_of(options: Options) -> Iterator[Options]:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes: all chunks, also in the page cache, and what the tasks hold."""
+    """Return bytes of disk and memory that it takes: all chunks, also in the page cache, and what the tasks hold."""
     matrix = options.pixels**2 * 8
     held = 6 * matrix + (2 * matrix if options.verify and options.compute else 0)
     return {

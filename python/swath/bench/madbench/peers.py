@@ -137,7 +137,7 @@ def _write(ranks: Ranks, files: ChunkFiles, options: Options) -> None:
 
 
 def _read(ranks: Ranks, files: ChunkFiles, options: Options, name: str, reader: Reader) -> dict[str, Any]:
-    """All chunks, once in each pass; the files are opened once."""
+    """Read all chunks, once in each pass; the files are opened once."""
     say(ranks, f"madbench: peers: {name}")
     if files.chunk_bytes:
         reader.open()

@@ -55,7 +55,7 @@ class Problem:
         return Distribution((Block(), Whole()), (self.tasks, 1))
 
     def rows(self, task: int) -> tuple[int, int]:
-        """The rows of a task in the files, half-open; empty where there are fewer rows than tasks."""
+        """Return the rows of a task in the files, half-open; empty where there are fewer rows than tasks."""
         indices = self.chunks.indices(self.matrix_shape, task)[0]
         return (int(indices[0]), int(indices[-1]) + 1) if indices.size else (0, 0)
 
@@ -65,7 +65,7 @@ class Problem:
         return self.tasks // self.gangs
 
     def gang_of(self, task: int) -> int:
-        """Which gang a task works in, in phase W."""
+        """Return which gang a task works in, in phase W."""
         return task // self.gang_tasks
 
     def dealt(self, gang: int | None = None) -> Distribution:
@@ -92,7 +92,7 @@ class Problem:
         return 2 * self.pixels**3 / self.tasks
 
     def pattern(self, task: int, number: int) -> Values:
-        """What I/O-only mode writes as bin `number` of a task: no two elements of all files are equal."""
+        """Return what I/O-only mode writes as bin `number` of a task: no two elements of all files are equal."""
         begin, end = self.rows(task)
         first = (number * self.tasks + task) << PATTERN_SHIFT
         elements = np.arange(first, first + (end - begin) * self.pixels, dtype=np.int64)

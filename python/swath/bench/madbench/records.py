@@ -21,7 +21,7 @@ Steps = list[list[float]]
 
 
 def run_record(options: Options, tasks: Sequence[dict[str, Any]], results: dict[str, Any]) -> dict[str, Any]:
-    """One run: who read and wrote on what, the times of each phase, the evidence, and what the throttle decided.
+    """Return one run: who read and wrote on what, the times of each phase, the evidence, and what the throttle decided.
 
     Args:
         options: of this run alone.
@@ -96,7 +96,7 @@ def _heads(
 
 
 def _cached(tasks: Sequence[dict[str, Any]]) -> list[float | None]:
-    """The part of all files that was in the page cache before invD, and before W; None where it is not known."""
+    """Return the part of all files that was in the page cache before invD, and before W; None where it is not known."""
     return [cached_part(told) for told in zip(*(of_task["cached"] for of_task in tasks), strict=True)]
 
 

@@ -110,7 +110,7 @@ def timelines(name: str, phase: str, runs: Sequence[tuple[int, str, Record]]) ->
 
 
 def decisions(name: str, runs: Sequence[tuple[int, str, Record]]) -> str:
-    """How many streams the throttle served at a time, over the time of a run, with what made it change that.
+    """Return how many streams the throttle served at a time, over the time of a run, with what made it change that.
 
     Streams with large and with small requests have limits of their own, each a line.
     """
@@ -137,7 +137,7 @@ def decisions(name: str, runs: Sequence[tuple[int, str, Record]]) -> str:
 
 
 def _draw_limits(panel: Axes, decided: Sequence[Record], run: Record, color: str, group_id: str) -> list[svg.Mark]:
-    """A line of steps, and a mark where each begins; no limit is drawn as all tasks."""
+    """Return a line of steps, and a mark where each begins; no limit is drawn as all tasks."""
     points = [(decision["seconds"], decision["limit"] or run["tasks"]) for decision in decided]
     steps = [(0.0, run["tasks"]), *points, (run["total_seconds"], points[-1][1])]
     panel.step([s for s, _ in steps], [limit for _, limit in steps], where="post", color=color, linewidth=1.0)
@@ -150,7 +150,7 @@ def _draw_limits(panel: Axes, decided: Sequence[Record], run: Record, color: str
 
 
 def reads_of(run: Record) -> list[Record]:
-    """What was decided about reading."""
+    """Return what was decided about reading."""
     return [decision for decision in run["decisions"] if decision["direction"] == "read"]
 
 

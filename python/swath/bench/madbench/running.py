@@ -88,7 +88,7 @@ class Run:
             device_after = page_cache.device_bytes_read()
             self._decisions += self._files.decisions()
             results = self._work.finish()
-            told = self._told()
+            told = self._observed()
         except BaseException:
             self._files.discard()
             raise
@@ -157,8 +157,8 @@ class Run:
                 f"{self._rows.start + row}, column {column}: read {chunk[row, column]}, wrote {expected[row, column]}"
             )
 
-    def _told(self) -> dict[str, Any]:
-        """What the throttle and the modelled disk say, of task 0."""
+    def _observed(self) -> dict[str, Any]:
+        """Return what the throttle and the modelled disk say, of task 0."""
         if self._ranks.rank != 0:
             return {}
         told: dict[str, Any] = {"decisions": self._decisions}
@@ -169,7 +169,7 @@ class Run:
 
 
 def title_of(options: Options) -> str:
-    """One run, for people."""
+    """Return one run, for people."""
     disk = "" if options.only_disk is None else f" on modelled disk {options.only_disk}"
     switched = "" if options.switch_to is None else f", {options.switch_to} from W on"
     time = ", virtual time" if options.virtual else ""

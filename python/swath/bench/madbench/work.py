@@ -103,7 +103,7 @@ class Computing:
         self._products: dict[int, Values] = {}  # kept only to be verified
 
     def lasting(self, phase: str, bins: range) -> contextlib.AbstractContextManager[None]:
-        """As long as it takes."""
+        """Let a step last as long as it takes."""
         del phase, bins
         return contextlib.nullcontext()
 

@@ -4,8 +4,8 @@ Source: Ching, Choudhary, Liao, Ward, Pundit, *Evaluating I/O Characteristics an
 Scientific Data* (2006), sections 4 and 5; its protocol is the default: sync after every write, six repetitions without
 the highest and the lowest, a pause of one second before each. What is beyond the paper: reads, a cold page cache, and a
 comparison of every byte. `pattern` says what is accessed, `options` the sweeps, `running` how it is measured, `summary`
-what follows from the numbers, `tables` prints, `report` draws the paper's figures, `environments` has the peers that
-are not installed beside Swath.
+what follows from the numbers, `tables` prints, `report` draws the paper's figures, `peers` has those that are
+not installed beside Swath.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Options", "measure", "needs", "quick_options", "run", "show", "summa
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """One rank count after the other: the cells, and what else they said.
+    """Measure one rank count after the other: the cells, and what else they said.
 
     `keep` is given what was measured so far after each of them, also when it fails or is interrupted.
     """
@@ -70,16 +70,16 @@ def _add_other_environments(
     names = [name for name in options.peers if name != MPI_PEER]
     if not names:
         return
-    from swath.bench.ncio import environments
+    from swath.bench.ncio import peers
 
-    told = environments.measure(names, ranks, cells, dataclasses.asdict(options), folder)
+    told = peers.measure(names, ranks, cells, dataclasses.asdict(options), folder)
     for cell, contenders in zip(cells, told["contenders"], strict=True):
         cell["contenders"].update(contenders)
     _add_conditions(result, told, ranks)
 
 
 def peer_names() -> tuple[str, ...]:
-    """What `--peers` without names stands for: the MPI installed here, and every other environment."""
-    from swath.bench.ncio import environments
+    """Return what `--peers` without names stands for: the MPI installed here, and every other environment."""
+    from swath.bench.ncio import peers
 
-    return (MPI_PEER, *environments.NAMES)
+    return (MPI_PEER, *peers.NAMES)

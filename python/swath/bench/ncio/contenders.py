@@ -28,7 +28,7 @@ class Contender(Protocol):
     peer: bool
 
     def operation(self, pattern: Pattern, direction: str, memory: Values) -> Callable[[], object]:
-        """What moves this rank's regions between the file and `memory`, an array of `pattern.memory_shape`.
+        """Return what moves this rank's regions between the file and `memory`, an array of `pattern.memory_shape`.
 
         Raises ArgumentError, MPI.Exception and the like, on every rank, where it cannot express that.
         """
@@ -37,13 +37,13 @@ class Contender(Protocol):
         """Collective. When it returns, what was written is on the medium."""
 
     def predicted_seconds(self) -> float | None:
-        """What it said, before it began the last operation, that it would take; None where it says nothing."""
+        """Return what it said, before it began the last operation, that it would take; None where it says nothing."""
 
     def chosen(self) -> str | None:
-        """The method that it took last, where it chooses."""
+        """Return the method that it took last, where it chooses."""
 
     def hints(self) -> dict[str, str]:
-        """The hints in force."""
+        """Return the hints in force."""
 
     def close(self) -> None:
         """Collective."""
@@ -76,12 +76,12 @@ class SwathContender:
         self._array.sync()
 
     def predicted_seconds(self) -> float | None:
-        """As the plan that was carried out has it."""
+        """Return it as the plan that was carried out has it."""
         plan = self._array.last_plan
         return None if plan is None else plan.seconds
 
     def conditions(self, pattern: Pattern, direction: str) -> dict[str, str]:
-        """The engine, and what the plan says of the profile that its prices come from."""
+        """Return the engine, and what the plan says of the profile that its prices come from."""
         told = re.search(r"priced from\s+([^;\n]*)", str(self._plan(pattern, direction)))
         return {"engine": self._array.engine, "profile used": told[1].strip() if told else "none"}
 
@@ -91,7 +91,7 @@ class SwathContender:
         )
 
     def chosen(self) -> str | None:
-        """The method that "auto" took."""
+        """Return the method that "auto" took."""
         return self._array.counters.method if self._method == "auto" else None
 
     def hints(self) -> dict[str, str]:
@@ -140,7 +140,7 @@ class MpiContender:
         regions.Free()
 
     def operation(self, pattern: Pattern, direction: str, memory: Values) -> Callable[[], object]:
-        """Memory is one vector datatype where it is noncontiguous, as in the paper."""
+        """Return the call, with memory as one vector datatype where it is noncontiguous, as in the paper."""
         from mpi4py import MPI
 
         name = ("Read_at" if direction == "read" else "Write_at") + ("_all" if self._collective else "")
@@ -164,7 +164,7 @@ class MpiContender:
         return None
 
     def hints(self) -> dict[str, str]:
-        """As the library took them, not as they were given."""
+        """Return them as the library took them, not as they were given."""
         info = self._file.Get_info()
         taken = {key: value.strip() for key, value in info.items()}
         info.Free()
@@ -185,7 +185,7 @@ def mpi_family() -> str:
 
 
 def mpi_modes(ranks: int) -> dict[str, dict[str, str]]:
-    """The modes of MPI-IO that are tried, and their hints in ROMIO's names.
+    """Return the modes of MPI-IO that are tried, and their hints in ROMIO's names.
 
     By default one rank of a node aggregates; in the mode called so, all do.
     """

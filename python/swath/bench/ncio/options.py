@@ -17,7 +17,7 @@ METHODS = ("direct", "sieve", "list", "two-phase", "auto")
 DIRECTIONS = ("write", "read")
 CACHES = ("warm", "cold")
 MPI_PEER = "mpi"
-"""The name, in `--peers`, of the MPI that is installed here; all others are of `environments`."""
+"""The name, in `--peers`, of the MPI that is installed here; all others are of `peers`."""
 
 MEBIBYTE = 1 << 20
 
@@ -115,7 +115,7 @@ class Cell:
         return cell_title(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         p = self.pattern
         return {
             "sweep": self.sweep,
@@ -134,7 +134,7 @@ class Cell:
 
 
 def quick_options() -> Options:
-    """A tiny grid for a look, and for tests."""
+    """Return a tiny grid for a look, and for tests."""
     return Options(
         ranks=(2,), counts=(64, 256), sizes=(8, 1024), spacings=(0, 128), base_count=256, repetitions=4, pause=0
     )
@@ -150,7 +150,7 @@ def needs(options: Options) -> dict[str, int]:
 
 
 def cells_of(options: Options, ranks: int) -> list[Cell]:
-    """The cells of one rank count: along each sweep from the smallest value up, those of one file together."""
+    """Return the cells of one rank count: along each sweep from the smallest value up, those of one file together."""
     return [
         Cell(sweep, Pattern(ranks, count, size, spacing, case), direction, cache)
         for sweep in SWEEPS

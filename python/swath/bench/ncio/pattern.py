@@ -94,17 +94,17 @@ class Pattern:
         return self.ranks * self.count * self.region_bytes
 
     def first_element(self, rank: int) -> int:
-        """Where in the file, in elements, region 0 of `rank` begins."""
+        """Return where in the file, in elements, region 0 of `rank` begins."""
         return rank * self.file_shape[1] * (1 if self.file_spaced else self.count)
 
     def region_elements(self, rank: int, begin: int, end: int) -> Values:
-        """The file's elements that regions [begin, end) of `rank` are: one row a region."""
+        """Return the file's elements that regions [begin, end) of `rank` are: one row a region."""
         stride = self.file_shape[1] * (self.ranks if self.file_spaced else 1)
         firsts = self.first_element(rank) + stride * np.arange(begin, end, dtype=np.int64)
         return firsts[:, None] + np.arange(self.units, dtype=np.int64)
 
     def file_image(self, begin: int, end: int, stamp: int) -> Values:
-        """Rows [begin, end) of the file whose regions carry `stamp`."""
+        """Return rows [begin, end) of the file whose regions carry `stamp`."""
         width = self.file_shape[1]
         elements = np.arange(begin * width, end * width, dtype=np.int64).reshape(-1, width)
         image = stamped(elements, GAP_STAMP)

@@ -66,7 +66,7 @@ class View:
 
 
 def views(result: Mapping[str, Any]) -> list[View]:
-    """The views of a result, in the order in which they were measured."""
+    """Return the views of a result, in the order in which they were measured."""
     found: dict[tuple[str, str, int], View] = {}
     for index, cell in enumerate(result["cells"]):
         key = (cell["direction"], cell["cache"], cell["ranks"])
@@ -75,7 +75,7 @@ def views(result: Mapping[str, Any]) -> list[View]:
 
 
 def operation_seconds(contender: Contender) -> float | None:
-    """The mean of the repetitions that count, without the sync after them; None where there are none."""
+    """Return the mean of the repetitions that count, without the sync after them; None where there are none."""
     kept = [r["operation_seconds"] for r in contender["repetitions"] if not r["dropped"]]
     return statistics.fmean(kept) if kept else None
 
@@ -132,7 +132,7 @@ def _series(sweep: str, cells: list[tuple[int, Cell]]) -> dict[str, dict[str, li
 
 
 def _what_it_was(view: View) -> str:
-    """Whether it reached the device, and how far the repetitions lie apart."""
+    """Return whether it reached the device, and how far the repetitions lie apart."""
     measured = list(view.measured())
     if not measured:
         return "Nothing was measured."
@@ -168,7 +168,7 @@ def _absent(cells: list[tuple[int, Cell]]) -> list[str]:
 
 
 def _choices(view: View) -> str:
-    """What was chosen by itself, cell by cell, and the time it took in that of the best of our methods."""
+    """Return what was chosen by itself, cell by cell, and the time it took in that of the best of our methods."""
     tables = []
     close = compared = 0
     for sweep in FIGURES:
@@ -201,7 +201,7 @@ def _choices(view: View) -> str:
 
 
 def _choice(cell: Cell | None) -> tuple[str, float | None]:
-    """What was chosen, and its seconds over those of the best of our methods (None: unknown)."""
+    """Return what was chosen, and its seconds over those of the best of our methods (None: unknown)."""
     if cell is None:
         return "", None
     ours = [c for c in cell["contenders"].values() if not c["peer"] and c["mean_seconds"] is not None]
@@ -274,7 +274,7 @@ COLUMNS = (
 
 
 def _numbers(view: View) -> str:
-    """All numbers of a view, a row for each contender of each cell."""
+    """Return all numbers of a view, a row for each contender of each cell."""
     rows = []
     for index, cell in view.cells:
         for name, contender in cell["contenders"].items():
@@ -288,7 +288,7 @@ def _numbers(view: View) -> str:
 
 
 def _embedded(result: Mapping[str, Any]) -> str:
-    """The result without the single repetitions, as JSON that cannot end the element it stands in."""
+    """Return the result without the single repetitions, as JSON that cannot end the element it stands in."""
     slim = {**result, "cells": list(_without_repetitions(result["cells"]))}
     return page.embedded(slim)
 

@@ -73,7 +73,7 @@ Style = dict[str, Any]
 
 
 def styles(contenders: Mapping[str, Mapping[str, Any]]) -> dict[str, Style]:
-    """How each contender is drawn, everywhere: a hue for a family, a marker for each, dashes for the peers.
+    """Return how each contender is drawn, everywhere: a hue for a family, a marker for each, dashes for the peers.
 
     What chose its method by itself is black and on top: the plots are about how near it comes to the best.
     """

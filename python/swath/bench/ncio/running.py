@@ -26,7 +26,7 @@ from swath.bench.measure import (
     stamped,
     timed_phases,
 )
-from swath.bench.ncio.cells import contender_entry
+from swath.bench.ncio.cells import Asked, Outcome, contender_entry
 from swath.bench.ncio.contenders import Contender, MpiContender, SwathContender, mpi_family, mpi_modes
 from swath.bench.ncio.options import MEBIBYTE, MPI_PEER, Cell, Options, cells_of
 from swath.bench.ncio.pattern import GAP_STAMP, UNTOUCHED, Pattern, Values
@@ -50,7 +50,7 @@ ALWAYS_CHECKED_BYTES = 64 * MEBIBYTE
 
 
 def cells_path(path: str) -> str:
-    """Where rank 0 leaves each measured cell, a line of JSON, as soon as it is: a later one may fail."""
+    """Return where rank 0 leaves each measured cell, a line of JSON, as soon as it is: a later one may fail."""
     return f"{path}.cells"
 
 
@@ -168,7 +168,7 @@ class Bench:
             opened.order.append((name, family))
             make = functools.partial(MpiContender, mode, hints, MPI.COMM_WORLD, self._path, pattern)
             try:
-                peer = self._ranks.together(f"open {name}", make)
+                peer = self._ranks.run_collectively(f"open {name}", make)
             except Error as error:
                 opened.refused[name] = str(error)
                 continue
@@ -208,7 +208,7 @@ class Bench:
             turn.operation = contender.operation(cell.pattern, cell.direction, memory)
 
         try:
-            self._ranks.together(f"{name}: {cell.title}", prepare)
+            self._ranks.run_collectively(f"{name}: {cell.title}", prepare)
         except Error as error:
             turn.refused, turn.active = str(error), False
         return turn
@@ -254,7 +254,7 @@ class Bench:
         )
 
     def _prepare(self, cell: Cell, file: FileUnderTest, memory: Values) -> int | None:
-        """Memory touched and filled, the file in the page cache or out of it; how much of it is there."""
+        """Fill memory, put the file into the page cache or out of it, and return how much of it is there."""
         memory.fill(UNTOUCHED)
         if cell.direction == "write":
             self._stamp += 1
@@ -310,18 +310,9 @@ class Bench:
             check_equal(self._ranks, memory[:, pattern.units :], between, f"{who}: between the regions in memory")
 
     def _entry(self, cell: Cell, turn: Turn) -> dict[str, Any]:
-        return contender_entry(
-            family=turn.family,
-            peer=turn.family != "swath",
-            direction=cell.direction,
-            useful_bytes=cell.pattern.bytes,
-            synced=self._options.sync,
-            repetitions=turn.repetitions,
-            keep_extremes=self._options.keep_extremes,
-            predicted_seconds=turn.predicted_seconds,
-            refused=turn.refused,
-            skipped=turn.skipped,
-        )
+        asked = Asked(cell.direction, cell.pattern.bytes, self._options.sync, self._options.keep_extremes)
+        outcome = Outcome(turn.repetitions, turn.refused, turn.skipped, turn.predicted_seconds)
+        return contender_entry(turn.family, asked, outcome)
 
     def _keep(self, cell: dict[str, Any]) -> None:
         if self._ranks.rank == 0:

@@ -66,7 +66,7 @@ def _of(cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def _choice(cells: Sequence[Cell]) -> dict[str, Any]:
-    """How "auto" did beside the best of the methods, each as it was measured, also the one that it took."""
+    """Return how "auto" did beside the best of the methods, each as it was measured, also the one that it took."""
     compared = [found for cell in cells if (found := _beside_best_method(cell)) is not None]
     beyond = sorted((c for c in compared if c["ratio"] > 1 + CLOSE), key=lambda c: -float(c["ratio"]))
     beyond_noise = [c for c in beyond if c["beyond_noise"]]
@@ -141,7 +141,7 @@ def _quartiles(values: Sequence[float]) -> dict[str, float] | None:
 
 
 def _peers(cells: Sequence[Cell]) -> dict[str, Any]:
-    """The cells in which the best mode of the best peer is faster than "auto", beyond noise."""
+    """Return the cells in which the best mode of the best peer is faster than "auto", beyond noise."""
     compared = [found for cell in cells if (found := _beside_best_peer(cell)) is not None]
     slower = sorted((c for c in compared if c["slower"]), key=lambda c: -float(c["ratio"]))
     speedups = [1 / c["ratio"] for c in compared]
@@ -178,7 +178,7 @@ def _beside_best_peer(cell: Cell) -> dict[str, Any] | None:
 
 
 def cell_title(cell: Cell) -> str:
-    """One cell, for people: "2 ranks, c-nc read warm, 4,096 regions of 8 bytes, spacing 128"."""
+    """Return one cell, for people: "2 ranks, c-nc read warm, 4,096 regions of 8 bytes, spacing 128"."""
     return (
         f"{cell['ranks']} ranks, {cell['case']} {cell['direction']} {cell['cache']}, {cell['region_count']:,} regions "
         f"of {cell['region_bytes']:,} bytes, spacing {cell['spacing_bytes']:,}"

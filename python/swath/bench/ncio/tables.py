@@ -68,7 +68,7 @@ def _header(name: str) -> str:
 
 
 def _chosen(auto: dict[str, Any] | None) -> str:
-    """As in "sieve"; "sieve …" where it took another one in some repetition."""
+    """Return it as in "sieve"; "sieve …" where it took another one in some repetition."""
     if auto is None or auto["chosen"] is None:
         return ""
     taken = {r["chosen"] for r in auto["repetitions"]}

@@ -33,8 +33,15 @@ def opened(path: str) -> Iterator[int]:
         os.close(fd)
 
 
+def files_of(path: str) -> list[str]:
+    """Return all files below a folder; of a file, itself."""
+    if not os.path.isdir(path):
+        return [path]
+    return [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+
+
 def cached_bytes(fd: int, size: int) -> int | None:
-    """How much of the first `size` bytes of a file is in the page cache; None where the kernel cannot tell."""
+    """Return how much of the first `size` bytes of a file is in the page cache; None where the kernel cannot tell."""
     pages = _Pages()
     asked = _Range(0, size)
     failed = ctypes.CDLL(None).syscall(_CACHESTAT, fd, ctypes.byref(asked), ctypes.byref(pages), 0)
@@ -74,7 +81,7 @@ def device_bytes_read() -> int | None:
 
 
 def device_bytes_written(path: str) -> int | None:
-    """How much was written so far to the block device that holds `path`, by the whole machine.
+    """Return how much was written so far to the block device that holds `path`, by the whole machine.
 
     None where it is on none (tmpfs, network), or the kernel does not tell. The kernel counts 512-byte sectors whatever
     the device's own are; what a process itself wrote it counts when pages become dirty, which proves nothing.

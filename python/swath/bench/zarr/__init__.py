@@ -3,7 +3,7 @@
 Every contender is a program in a process of its own, the peers' under the Pythons of their own environments. Of each
 store all programs are run one after the other, in another order each time, and that round is repeated, so that a
 machine that gets slower gets slower for all. `options` says what is measured, `stores` makes the array, the stores and
-the selections, `known` has the contenders, `programs` starts them, `summary` sets Swath beside the fastest peer,
+the selections, `contenders` starts those that are measured, `summary` sets Swath beside the fastest peer,
 `tables` prints.
 """
 
@@ -14,15 +14,15 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from swath.bench import environments
-from swath.bench.environments import EnvironmentFailedError, Made
 from swath.bench.launch import BenchmarkFailedError
 from swath.bench.measure import shuffled
-from swath.bench.zarr import programs, stores
-from swath.bench.zarr.known import ENVIRONMENTS, SWATH, Contender, contenders_of
+from swath.bench.peers.environments import Environments
+from swath.bench.zarr import contenders as programs
+from swath.bench.zarr import stores
+from swath.bench.zarr.contenders import SWATH, Contender, contenders_of
 from swath.bench.zarr.options import Options, needs, peer_names, quick_options
 from swath.bench.zarr.summary import summarise
 from swath.bench.zarr.tables import show
@@ -42,9 +42,13 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
         "conditions": {"versions": {}, "settings": {c.name: c.in_words for c in contenders}},
     }
     folder = os.path.abspath(folder)  # the programs work in folders of their own
-    made, failures = _environments(contenders)
-    for found in made.values():
-        result["conditions"]["versions"].update(found.versions)
+    environments = Environments()
+    for name in dict.fromkeys(c.environment for c in contenders):
+        made = environments.get(name)
+        if isinstance(made, str):
+            _say(made)
+        else:
+            result["conditions"]["versions"].update(made.library_versions)
     _say("making the array")
     array = stores.make_array(options, os.path.join(folder, "array.npy"))
     for kind in options.stores:
@@ -54,7 +58,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
         result["stores"].append(store.to_dict())
         result["cells"] += cells
         try:
-            _measure_store(store, cells, made, failures, contenders, options)
+            _measure_store(store, cells, environments, contenders, options)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(store.path)
@@ -62,42 +66,22 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
     return result
 
 
-def _environments(contenders: list[Contender]) -> tuple[dict[str, Made], dict[str, str]]:
-    """Those that are there, and of the others why not."""
-    made: dict[str, Made] = {}
-    failures: dict[str, str] = {}
-    for name in dict.fromkeys(c.environment for c in contenders if c.name != SWATH):
-        with _failure_kept(name, failures):
-            made[name] = environments.make(ENVIRONMENTS[name])
-    return made, failures
-
-
-@contextlib.contextmanager
-def _failure_kept(name: str, failures: dict[str, str]) -> Iterator[None]:
-    try:
-        yield
-    except EnvironmentFailedError as failure:
-        _say(str(failure))
-        failures[name] = str(failure)
-
-
 def _measure_store(
     store: stores.Store,
     cells: list[dict[str, Any]],
-    made: dict[str, Made],
-    failures: dict[str, str],
+    environments: Environments,
     contenders: list[Contender],
     options: Options,
 ) -> None:
     for number in range(options.rounds):
         for contender in shuffled(contenders, number):
-            if contender.environment in failures:
-                _refuse(cells, contender, failures[contender.environment])
+            made = environments.get(contender.environment)
+            if isinstance(made, str):
+                _refuse(cells, contender, made)
                 continue
             _say(f"{store.kind}, round {number + 1} of {options.rounds}: {contender.name}")
-            environment = made.get(contender.environment)
             with tempfile.TemporaryDirectory(prefix="program-", dir=os.path.dirname(store.path)) as own:
-                lines, failed = programs.run(contender, environment, store, options.repetitions, own)
+                lines, failed = programs.run(contender, made, store, options.repetitions, own)
             _add(cells, contender, number, lines, failed)
 
 

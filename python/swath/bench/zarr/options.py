@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from swath.bench.zarr.known import PEERS
 from swath.errors import ArgumentError
 
 MIB = 1 << 20
@@ -14,6 +13,8 @@ STORES = ("v3", "v3-zstd", "v3-blosc", "v3-sharded", "v2-blosc")
 """Version 3 without a compressor, with zstd, with blosc (lz4, shuffle), in shards (zstd, crc32c); version 2, blosc."""
 PATTERNS = ("all", "chunks", "row", "column", "strided")
 CACHES = ("cold", "warm")
+PEERS = ("zarr", "zarrs", "tensorstore")
+"""By their environments."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,5 +90,5 @@ def needs(options: Options) -> dict[str, int]:
 
 
 def peer_names() -> tuple[str, ...]:
-    """What `--peers` without names stands for: all."""
+    """Return what `--peers` without names stands for: all."""
     return PEERS

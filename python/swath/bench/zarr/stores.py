@@ -67,12 +67,12 @@ class Store:
     cells: list[dict[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return {k: v for k, v in dataclasses.asdict(self).items() if k not in ("path", "array", "cells")}
 
 
 def make_array(options: Options, path: str) -> str:
-    """The values: a smooth field and noise, rounded as measured values are. They compress to about a third.
+    """Make the values: a smooth field and noise, rounded as measured values are. They compress to about a third.
 
     Returns the path, of an .npy file.
     """
@@ -89,7 +89,7 @@ def make_array(options: Options, path: str) -> str:
 
 
 def make_store(kind: str, options: Options, array: str, path: str) -> Store:
-    """The store of that kind, written by Swath, on the medium."""
+    """Return the store of that kind, written by Swath, on the medium."""
     chunks = (options.chunk, options.chunk)
     shards = None
     if kind == "v3-sharded":
@@ -107,7 +107,7 @@ def make_store(kind: str, options: Options, array: str, path: str) -> Store:
 
 
 def cells_of(kind: str, options: Options) -> list[dict[str, Any]]:
-    """What is read of one store."""
+    """Return what is read of one store."""
     cells = []
     for pattern, cache in itertools.product(options.patterns, options.caches):
         chosen = selections(pattern, options)
@@ -117,7 +117,7 @@ def cells_of(kind: str, options: Options) -> list[dict[str, Any]]:
 
 
 def selections(pattern: str, options: Options) -> list[Selection]:
-    """Which elements: one request each."""
+    """Return which elements: one request each."""
     random = np.random.default_rng(options.seed)
     rows, columns = options.shape
     row, column = (int(random.integers(n)) for n in options.shape)

@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from swath.bench.measure import summary
-from swath.bench.zarr.known import SWATH
+from swath.bench.zarr.contenders import SWATH
 
 WARM_PART = 0.01
 """A cold read that met more of the store in the page cache was none."""
@@ -59,7 +59,7 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refused(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One entry for each contender and reason, with the cells that it was refused in."""
+    """Return one entry for each contender and reason, with the cells that it was refused in."""
     found: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
         for name, entry in cell["contenders"].items():
@@ -70,7 +70,7 @@ def _refused(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _not_cold(result: dict[str, Any]) -> int:
-    """How many cold reads met a store that was partly in the page cache."""
+    """Return how many cold reads met a store that was partly in the page cache."""
     stored = {store["kind"]: store["stored_bytes"] for store in result["stores"]}
     return sum(
         (repetition["cached_bytes_before"] or 0) > WARM_PART * stored[cell["store"]]

@@ -7,7 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from swath.bench.zarr.known import PEERS, SWATH
+from swath.bench.zarr.contenders import SWATH
+from swath.bench.zarr.options import PEERS
 from swath.commands import output
 
 LABELS = {"zarr": "zarr-python"}

@@ -1,1 +1,0 @@
-"""Programs that run in the environments: they import no Swath."""
