@@ -75,8 +75,6 @@ std::shared_ptr<CodedArray> make_array(std::string path, swath::Shape shape, int
   return array;
 }
 
-}
-
 }  // namespace
 
 void bind_chunks(nb::module_& m) {
