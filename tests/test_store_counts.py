@@ -140,7 +140,7 @@ def test_every_byte_that_a_copy_writes_is_counted_but_for_header_and_journal(
     target = disk / f"copy-of-{path.name}.npy"
     counts: list[Bytes] = []
     journal_bytes: list[int] = []
-    write, append = Array._write_now, Journal._append
+    write, append = Array._write, Journal._append
 
     def counted_write(array: Array, *arguments: Any) -> Any:
         done = write(array, *arguments)
@@ -151,7 +151,7 @@ def test_every_byte_that_a_copy_writes_is_counted_but_for_header_and_journal(
         append(journal, line)
         journal_bytes.append(len(json.dumps(line)) + 1)
 
-    monkeypatch.setattr(Array, "_write_now", counted_write)
+    monkeypatch.setattr(Array, "_write", counted_write)
     monkeypatch.setattr(Journal, "_append", counted_append)
     with opened(path) as source:
         _, written = seen(disk, lambda: swath.copy(source, target, overwrite=True))
