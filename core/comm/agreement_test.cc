@@ -188,6 +188,15 @@ TEST(Agreement, RanksWithDifferentHintsHearThatTheyAskForDifferentThings) {
              "the same arguments");
 }
 
+// A rank that brings no hints, and no way to combine them, combines those of the others on its node.
+TEST(Agreement, ARankWithoutHintsHearsOfOthersThatHaveSome) {
+  const auto errors = thrown(3, [&](Comm& comm) {
+    if (comm.rank() < 2) agree_on(comm, question_of("read"), std::nullopt, Hints{});
+    if (comm.rank() == 2) agree(comm, Error(ErrorKind::kStore, "no space", 28));
+  });
+  expect_all(errors, ErrorKind::kStore, "rank 2: no space", 28);
+}
+
 TEST(Agreement, OfTheSameQuestionsMakesNoWords) {
   run_ranks(4, [](Comm& comm) {
     const Question question{7, []() -> std::string { throw std::logic_error("nobody asked"); }};

@@ -285,31 +285,38 @@ void Simulation::carry_out_exchange() {
   }
 }
 
-// On each node first, then between the nodes, then on each node again: as the real ones do it.
+// As the real ones do it: on a node each rank combines all records for itself, by its own way to combine them; the
+// lowest ranks combine between the nodes, and tell the others.
 void Simulation::carry_out_allreduce() {
-  std::vector<std::vector<std::byte>> records;  // of each node
-  for (int node = 0; node < nodes_; ++node) records.push_back(combined_on_node(node));
-  reduce_between_nodes(records, *ranks_[0].combine);
-  for (int r = 0; r < size(); ++r) copy_bytes(records[node_of(r)], ranks_[r].target);
+  std::vector<std::vector<std::byte>> of_ranks;
+  for (int r = 0; r < size(); ++r) of_ranks.push_back(combined_on_node_of(r));
+  std::vector<int> leaders;
+  for (int r = 0; r < size(); ++r) {
+    if (node_of(r) == std::ssize(leaders)) leaders.push_back(r);
+  }
+  std::vector<std::vector<std::byte>> of_nodes;
+  for (const int leader : leaders) of_nodes.push_back(of_ranks[leader]);
+  reduce_between_nodes(of_nodes, leaders);
+  for (int r = 0; r < size(); ++r) copy_bytes(nodes_ == 1 ? of_ranks[r] : of_nodes[node_of(r)], ranks_[r].target);
 }
 
-std::vector<std::byte> Simulation::combined_on_node(int node) const {
+std::vector<std::byte> Simulation::combined_on_node_of(int rank) const {
   std::vector<std::byte> record;
   bool is_first = true;
   for (int r = 0; r < size(); ++r) {
-    if (node_of(r) != node) continue;
+    if (node_of(r) != node_of(rank)) continue;
     const std::span<std::byte> of_rank = ranks_[r].target;
     if (is_first) {
       record.assign(of_rank.begin(), of_rank.end());
     } else {
-      (*ranks_[r].combine)(record, of_rank);
+      (*ranks_[rank].combine)(record, of_rank);
     }
     is_first = false;
   }
   return record;
 }
 
-void Simulation::reduce_between_nodes(std::vector<std::vector<std::byte>>& records, const Combine& combine) {
+void Simulation::reduce_between_nodes(std::vector<std::vector<std::byte>>& records, const std::vector<int>& leaders) {
   std::vector<std::vector<ReductionStep>> steps;  // of each node
   for (int node = 0; node < nodes_; ++node) steps.push_back(reduction_steps(node, nodes_));
   for (size_t i = 0; i < steps[0].size(); ++i) {
@@ -323,7 +330,7 @@ void Simulation::reduce_between_nodes(std::vector<std::vector<std::byte>>& recor
       }
       std::vector<std::byte> received = sent[step.receive_from];
       count_message(step.receive_from, node, std::ssize(received));
-      take_received(step.order, records[node], received, combine);
+      take_received(step.order, records[node], received, *ranks_[leaders[node]].combine);
     }
   }
 }

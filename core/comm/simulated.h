@@ -131,8 +131,8 @@ class Simulation {
   void carry_out_exchange();
   void check_exchange_sizes();
   void carry_out_allreduce();
-  std::vector<std::byte> combined_on_node(int node) const;
-  void reduce_between_nodes(std::vector<std::vector<std::byte>>& records, const Combine& combine);
+  std::vector<std::byte> combined_on_node_of(int rank) const;
+  void reduce_between_nodes(std::vector<std::vector<std::byte>>& records, const std::vector<int>& leaders);
   void count_message(int from_node, int to_node, int64_t bytes);
   void replace_windows(const Call& call);
   void make_duplicate();
