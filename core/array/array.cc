@@ -34,7 +34,7 @@ bool is_nonzero(std::span<const std::byte> bytes) {
 // Whether a new array's bytes are all in the file from the beginning, zero, which is another value than its fill value.
 bool needs_filling(const Array::Options& options) {
   const Layout* layout = options.form->layout().get();
-  return options.is_new && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
+  return options.new_file != nullptr && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
 }
 
 // A step of an operation, for ranks that are to be at the same one.
@@ -94,14 +94,14 @@ Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, Options opt
       name_(options.name),
       fill_(options.fill),
       can_write_chunks_(options.chunks != nullptr && !std::holds_alternative<ChunkTable>(options.chunks->places)),
-      is_new_(options.is_new),
+      new_file_(options.new_file),
       most_on_a_node_(most_on_a_node(*comm_)),
       is_first_of_node_(is_first_of_node(*comm_)),
       learning_(options.profile != nullptr ? options.profile : std::make_shared<const Profile>(default_profile()),
                 !options.learns),
       form_(options.form),
       chunks_(options.chunks),
-      will_sync_(options.is_new),
+      will_sync_(options.new_file != nullptr),
       is_unfilled_(needs_filling(options)) {
   if (form_->layout() != nullptr) capabilities_ = file_->engine().lease()->capabilities();
 }
@@ -130,8 +130,7 @@ Question Array::question(const std::string& doing) const {
   return {hash_text(words), [words] { return words; }};
 }
 
-// ---- one operation
-// ---------------------------------------------------------------------------------------------------
+// ---- one operation --------------------------------------------------------------------------------------------------
 
 Execution Array::execute(const Operation& operation, const LocalMemory& memory, const Companions& companions) {
   const int ranks = operation.decomposition().ranks();
@@ -149,6 +148,10 @@ Execution Array::execute(const Operation& operation, const LocalMemory& memory, 
   const Passage passage(*this, is_read ? Gate::Use::kShared : Gate::Use::kAlone, comm,
                         to_string(operation.direction()));
   return execute_current(call);
+}
+
+Execution Array::execute(const Operation& operation, const LocalMemory& memory) {
+  return execute(operation, memory, {});
 }
 
 Execution Array::execute_current(const Call& call) {
@@ -225,11 +228,10 @@ Operation Array::with_all_boxes(const Operation& operation, const std::string& a
   return complete;
 }
 
-// ---- by a plan
-// -------------------------------------------------------------------------------------------------------
+// ---- by a plan ------------------------------------------------------------------------------------------------------
 
 int64_t Array::cached_steps(const FileRange& range) {
-  if (is_new_) return kCachedSteps;
+  if (new_file_ != nullptr) return kCachedSteps;
   const auto part = file_->engine().lease()->cached_part(range.begin, range.bytes);
   return part ? std::lround(*part * static_cast<double>(kCachedSteps)) : kCachedUnknown;
 }
@@ -390,8 +392,7 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   return plans_.plan(current, plan_inputs(call, conditions, 0)).plan;
 }
 
-// ---- otherwise than by a plan
-// ----------------------------------------------------------------------------------------
+// ---- otherwise than by a plan ---------------------------------------------------------------------------------------
 
 Execution Array::execute_chunks(const Call& call) {
   const Operation operation = with_boxes_of_all(call, agree(call, std::nullopt, own_boxes_hint(call)).boxes);
@@ -459,8 +460,7 @@ RankHints Array::own_boxes_hint(const Call& call) {
   return own;
 }
 
-// ---- the whole array
-// -------------------------------------------------------------------------------------------------
+// ---- the whole array ------------------------------------------------------------------------------------------------
 
 void Array::fill_own_part() {
   const Layout& layout = *form()->layout();
@@ -480,12 +480,26 @@ bool Array::will_sync() const {
   return will_sync_;
 }
 
-bool Array::close() {
+void Array::close() {
+  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "close", name_);
+  if (!shut()) return;
+  try {
+    agree_on(*comm_, question("close"), std::nullopt, RankHints{});
+    if (new_file_ != nullptr) finish();
+  } catch (...) {
+    if (new_file_ != nullptr && comm_->rank() == 0) new_file_->remove();
+    let_go_of_file();
+    throw;
+  }
+  let_go_of_file();
+}
+
+bool Array::shut() {
   beside_.finish();
   return gate_.close();
 }
 
-void Array::let_go() {
+void Array::let_go_of_file() {
   plans_.clear();
   file_ = nullptr;
 }
@@ -512,6 +526,9 @@ void Array::finish() {
   }
   if (must_fill) run_collectively(*comm_, question("fill"), [this] { fill_own_part(); });
   sync_file();
+  run_collectively(*comm_, question("complete"), [this] {
+    if (comm_->rank() == 0) new_file_->complete();
+  });
 }
 
 }  // namespace swath

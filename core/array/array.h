@@ -27,6 +27,7 @@
 #include "comm/comm.h"
 #include "method/run.h"
 #include "plan/operation.h"
+#include "store/atomic_file.h"
 
 namespace swath {
 
@@ -54,9 +55,9 @@ class Array {
     std::shared_ptr<const Profile> profile;    // null: the stated defaults
     bool learns = true;                        // false: the profile stays as it is
     std::string name;                          // of the file and the variable, for messages
-    // The file is being made: all of it is in the page cache, and it is synced before it gets its name. Elements that
-    // are never written are filled.
-    bool is_new = false;
+    // Of a file that is being made: all of it is in the page cache, elements that are never written are filled, and it
+    // is synced before it gets its name. Null: the file exists.
+    std::shared_ptr<AtomicFile> new_file;
   };
 
   // What goes along with an operation.
@@ -85,6 +86,7 @@ class Array {
   // Ranks agree by one reduction. What is short, in the page cache and lets no ranks meet is read before it, by the
   // conditions that all ranks agreed on the last time: a read that is agreed on by all to have been made so is done.
   Execution execute(const Operation& operation, const LocalMemory& memory, const Companions& companions);
+  Execution execute(const Operation& operation, const LocalMemory& memory);
 
   // The same beside the program: one operation at a time, on a communicator of its own where ranks meet; where MPI
   // allows no second thread, when it is waited for, or when the array is used otherwise. The memory must stay until
@@ -104,12 +106,15 @@ class Array {
   // Collective. When it returns, what all ranks wrote is on the medium; what is written from then on is on its way to
   // the device as soon as it is written.
   void sync();
-  // Collective. What was never written of a new array has its fill value, and all of it is on the medium.
+  // Collective. Waits until nobody uses the array; from then on nobody can. A new file is complete then, under its
+  // name. Throws where it cannot be completed: it is then removed, and the old one is there. Does nothing where it is
+  // closed.
+  void close();
+  // The steps of it. Nobody uses the array any more; false: it was closed before.
+  bool shut();
+  // Collective. What was never written of a new array has its fill value, and its file is synced and gets its name.
   void finish();
-  // Waits until nobody uses the array; from then on nobody can. False: it was closed before.
-  bool close();
-  // Of the file, once it is closed.
-  void let_go();
+  void let_go_of_file();
   bool is_closed() const { return gate_.is_closed(); }
   // Not collective. The array is stored in another way from now on; null chunks: not coded.
   void store_as(std::shared_ptr<const ArrayForm> form, std::shared_ptr<const CodedArray> chunks);
@@ -154,7 +159,7 @@ class Array {
   const std::string name_;
   const std::vector<std::byte> fill_;
   const bool can_write_chunks_;
-  const bool is_new_;
+  const std::shared_ptr<AtomicFile> new_file_;
   const int most_on_a_node_;
   const bool is_first_of_node_;
   Capabilities capabilities_;

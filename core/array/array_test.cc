@@ -6,12 +6,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "array/raw_array.h"
 #include "comm/simulated.h"
 #include "store/engine_test_file.h"
 #include "store/fault.h"
@@ -424,8 +428,8 @@ TEST_F(ArrayOfRanks, HearOfBoxesThatOverlap) {
 TEST_F(ArrayOfRanks, FindAClosedArrayClosed) {
   const auto errors = on_all_ranks({.ranks = 2}, [&](Comm& comm) {
     Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-    EXPECT_TRUE(array.close());
-    EXPECT_FALSE(array.close());
+    EXPECT_TRUE(array.shut());
+    EXPECT_FALSE(array.shut());
     const Operation operation = reading(array, 2);
     Share mine(operation, comm.rank());
     array.execute(operation, mine.local(), {});
@@ -502,7 +506,8 @@ TEST_F(ArrayOfRanks, FillWhatNobodyWrites) {
     file_.write(ByteVector(kElements * 4));
     run_ranks(3, [&](Comm& comm) {
       Array::Options options = options_of(vector_layout(), counting_bytes(4, 7));
-      options.is_new = true;
+      options.new_file = std::make_shared<AtomicFile>(
+          AtomicFile::made_elsewhere(file_.path(), {.overwrite = true, .working_path = file_.path()}));
       Array array(shared(comm), open_by("posix", file_.path()), options);
       const Decomposition some =
           Decomposition::distributed(Distribution({{Kind::kBlock, 0}}, {3}), {{10, 1, 9, false}}, 3);
@@ -510,7 +515,6 @@ TEST_F(ArrayOfRanks, FillWhatNobodyWrites) {
       Share mine(operation, comm.rank());
       if (writes) array.execute(operation, mine.local(), {});
       array.close();
-      array.finish();
     });
     ByteVector expected;
     for (int64_t i = 0; i < kElements; ++i) {
@@ -518,6 +522,86 @@ TEST_F(ArrayOfRanks, FillWhatNobodyWrites) {
       expected.insert(expected.end(), element.begin(), element.end());
     }
     EXPECT_EQ(file_.contents(), expected);
+  }
+}
+
+TEST(RawArrays, AreMadeAndOpenedByAllRanksTogether) {
+  const EngineTestFile folder;
+  const RawArray raw{.path = folder.path(), .shape = {6, 4}, .element_bytes = 2, .offset = 3, .order = {1, 0}};
+  run_ranks(3, [&](Comm& comm) {
+    const auto made = create_raw(shared(comm), {.array = raw, .fill = counting_bytes(2, 9)});
+    const Decomposition first =
+        Decomposition::own_boxes({{{2 * comm.rank(), 0}, {2 * comm.rank() + 1, 4}}}, comm.rank(), 3, raw.shape);
+    ByteVector values = counting_bytes(8, 1 + 8 * comm.rank());
+    made->execute({made->form(), {Direction::kWrite, first}}, packed_memory(first, comm.rank(), 2, values.data()));
+    EXPECT_FALSE(std::filesystem::exists(raw.path));
+    made->close();
+    made->close();
+    comm.barrier();
+    const auto array = open_raw(shared(comm), raw, OpenMode::kRead);
+    const Decomposition all = Decomposition::alone(select_all(raw.shape));
+    ByteVector read(48);
+    array->execute({array->form(), {Direction::kRead, all}}, packed_memory(all, 0, 2, read.data()));
+    ByteVector expected;
+    for (int row = 0; row < 6; ++row) {
+      for (int column = 0; column < 4; ++column) {
+        const ByteVector element = row % 2 == 0 ? counting_bytes(2, 1 + 4 * row + 2 * column) : counting_bytes(2, 9);
+        expected.insert(expected.end(), element.begin(), element.end());
+      }
+    }
+    EXPECT_EQ(read, expected);
+    array->close();
+  });
+  EXPECT_EQ(folder.contents().size(), 3U + 48U);
+}
+
+TEST(RawArrays, ThatCannotBeAreTheSameErrorOnAllRanks) {
+  const EngineTestFile folder;
+  folder.write(ByteVector(20));
+  const auto errors_of = [&](const std::function<void(Comm&)>& body) {
+    const auto errors = on_all_ranks({.ranks = 3}, body);
+    for (const Error& error : errors) EXPECT_STREQ(error.what(), errors[0].what());
+    return std::string(errors[0].what());
+  };
+  const auto opened = [&](Comm& comm, RawArray raw) {
+    raw.path = folder.path();
+    open_raw(shared(comm), raw, OpenMode::kRead);
+  };
+  EXPECT_NE(errors_of([&](Comm& comm) { opened(comm, {.shape = {21}}); }).find("ends at byte 21"), std::string::npos);
+  EXPECT_NE(errors_of([&](Comm& comm) { opened(comm, {.shape = {4 + comm.rank()}}); }).find("They differ in shape."),
+            std::string::npos);
+  EXPECT_NE(errors_of([&](Comm& comm) { opened(comm, {.shape = {4}, .order = {1}}); }).find("order"),
+            std::string::npos);
+  EXPECT_NE(errors_of([&](Comm& comm) {
+              create_raw(shared(comm), {.array = {.path = folder.path(), .shape = {4}}});
+            }).find("exists"),
+            std::string::npos);
+  EXPECT_EQ(folder.contents(), ByteVector(20));
+}
+
+TEST(RawArrays, ThatAreNeverClosedLeaveTheOldFile) {
+  const EngineTestFile folder;
+  folder.write(ByteVector(20));
+  run_ranks(2, [&](Comm& comm) {
+    create_raw(shared(comm), {.array = {.path = folder.path(), .shape = {4}}, .overwrite = true});
+  });
+  EXPECT_EQ(folder.contents(), ByteVector(20));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.folder()), {}), 1);
+}
+
+TEST(RawArrays, ThatCannotGetTheirNameAreAnErrorOnAllRanks) {
+  const EngineTestFile folder;
+  const auto errors = on_all_ranks({.ranks = 3}, [&](Comm& comm) {
+    const auto array = create_raw(shared(comm), {.array = {.path = folder.path(), .shape = {4}}});
+    comm.barrier();
+    if (comm.rank() == 0) {
+      for (const auto& entry : std::filesystem::directory_iterator(folder.folder())) std::filesystem::remove(entry);
+    }
+    array->close();
+  });
+  for (const Error& error : errors) {
+    EXPECT_EQ(error.kind(), ErrorKind::kStore);
+    EXPECT_STREQ(error.what(), errors[0].what());
   }
 }
 

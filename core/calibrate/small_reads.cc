@@ -5,11 +5,10 @@
 #include <cstddef>
 #include <memory>
 
+#include "array/raw_array.h"
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "comm/comm.h"
-#include "method/run.h"
-#include "plan/make_plan.h"
 #include "store/fault.h"  // of which an OpenFile has none here
 #include "store/open_file.h"
 
@@ -32,11 +31,8 @@ SmallReads time_small_reads(const std::string& path, int64_t bytes, int calls, i
                   std::to_string(file.size()) + ", the size of " + path);
   }
   const int64_t places = file.size() / bytes;
-  const auto engine = open_engine(path, OpenMode::kRead, {});
-  const auto comm = make_solo_comm();
-  const auto layout = std::make_shared<const Layout>(Layout::ordered({file.size()}, 1, 0, {0}));
+  const auto array = open_raw(make_solo_comm(), {.path = path, .shape = {file.size()}}, OpenMode::kRead);
   const auto memory = std::make_unique<std::byte[]>(static_cast<size_t>(bytes));
-  Progress progress;
   const auto offset_of = [&](int call) { return call * int64_t{37} % places * bytes; };
 
   const auto by_pread = [&](int call) {
@@ -44,11 +40,8 @@ SmallReads time_small_reads(const std::string& path, int64_t bytes, int calls, i
     if (got != bytes) throw Error(ErrorKind::kStore, "read " + path + ": got " + std::to_string(got) + " bytes");
   };
   const auto by_core = [&](int call) {
-    Request request;
-    request.layout = layout;
-    request.decomposition = Decomposition::alone({{offset_of(call), 1, bytes, false}});
-    const Plan plan = make_plan(std::move(request));
-    run(plan, *comm, *engine, {plan.request.decomposition.parts(0, 1), {memory.get()}}, progress);
+    const Operation read(array->form(), {Direction::kRead, Decomposition::alone({{offset_of(call), 1, bytes, false}})});
+    array->execute(read, packed_memory(read.decomposition(), 0, 1, memory.get()));
   };
 
   SmallReads seconds;

@@ -9,17 +9,11 @@
 
 #include "base/counters.h"
 #include "comm/comm.h"
+#include "method/local_memory.h"
 #include "plan/make_plan.h"
 #include "store/engine.h"
 
 namespace swath {
-
-// User memory of this rank: one base address and one set of strides a part (see Part::memory_origin).
-struct LocalMemory {
-  std::vector<Part> parts;            // those of the plan's decomposition for this rank, placed in the caller's memory
-  std::vector<std::byte*> addresses;  // one a part
-  bool is_packed = true;              // each part as it would lie by itself, in C order
-};
 
 // How far an operation is, for whoever watches from another thread.
 struct Progress {

@@ -221,8 +221,10 @@ void bind_open_array(nb::module_& m) {
             given.fill = vector_of(fill);
             if (options.contains("chunks")) given.chunks = nb::cast<std::shared_ptr<CodedArray>>(options["chunks"]);
             if (options.contains("profile")) given.profile = nb::cast<std::shared_ptr<Profile>>(options["profile"]);
+            if (options.contains("new_file")) {
+              given.new_file = nb::cast<std::shared_ptr<swath::AtomicFile>>(options["new_file"]);
+            }
             given.learns = nb::cast<bool>(options["learns"]);
-            given.is_new = nb::cast<bool>(options["is_new"]);
             given.name = nb::cast<std::string>(options["name"]);
             new (self) Array(std::move(comm), std::move(file), std::move(given));
           },
@@ -248,15 +250,15 @@ void bind_open_array(nb::module_& m) {
            "Collective. The operation with the boxes of all ranks.")
       .def("sync", &Array::sync, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
       .def("finish", &Array::finish, nb::call_guard<nb::gil_scoped_release>(),
-           "Collective. Fills what was never written, and syncs.")
+           "Collective. Fills what was never written of a new file, syncs it, and gives it its name.")
       .def(
-          "close",
+          "shut",
           [](Array& array, bool is_alone) {
             const Interruptible interruptible(is_alone);
-            return array.close();
+            return array.shut();
           },
           "is_alone"_a, "Waits until nobody uses it. False: it was closed before. `is_alone`: no rank waits.")
-      .def("let_go", &Array::let_go, nb::call_guard<nb::gil_scoped_release>(), "Of the file, once it is closed.")
+      .def("let_go_of_file", &Array::let_go_of_file, nb::call_guard<nb::gil_scoped_release>(), "Once it is shut.")
       .def_prop_ro("is_closed", &Array::is_closed)
       .def(
           "store_as",

@@ -141,10 +141,11 @@ class Array:
         given: dict[str, Any] = {
             "name": self.path,
             "learns": options.learns and not frozen and os.environ.get("SWATH_LEARNING") != "0",
-            "is_new": options.atomic_file is not None,
         }
         if stored is not None:
             given["profile"] = stored.core
+        if options.atomic_file is not None:
+            given["new_file"] = options.atomic_file.core
         chunks = layouts.coded_chunks(description)
         if chunks is not None:
             given["chunks"] = chunks
@@ -381,11 +382,11 @@ class Array:
         if self._core.is_closed:
             return
         if self._made_in != _core.fork_generation():
-            self._core.close(True)
+            self._core.shut(True)
             self._let_go()
             return
         with self._ranks.in_turn(f"close {self.path}"):
-            if self._core.close(self._ranks.size == 1):
+            if self._core.shut(self._ranks.size == 1):
                 self._close_together(error)
 
     def _close_together(self, error: BaseException | None) -> None:
@@ -399,7 +400,6 @@ class Array:
             if self._atomic_file is not None:
                 with self._agreed_errors():
                     self._core.finish()
-                ranks.on_first(f"close {self._identity_of_ranks}: complete", self._atomic_file.complete)
         except BaseException:
             if self._atomic_file is not None and ranks.rank == 0:
                 self._atomic_file.remove()
@@ -416,7 +416,7 @@ class Array:
         """Let go of the file."""
         if self._never_closed is not None:
             self._never_closed.detach()
-        self._core.let_go()
+        self._core.let_go_of_file()
 
     def refuse_closed(self, doing: str) -> None:
         """Raise ArgumentError where the array is closed."""

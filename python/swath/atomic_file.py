@@ -59,6 +59,11 @@ class AtomicFile:
         """Where it is written."""
         return self._core.working_path
 
+    @property
+    def core(self) -> _core.AtomicFile:
+        """The core's."""
+        return self._core
+
     def check_name(self) -> None:
         """Raise ExistsError where the name exists, and may not be replaced."""
         self._core.check_name()
