@@ -115,33 +115,6 @@ def test_an_array_that_nobody_holds_is_gone_at_once(tmp_path: Path) -> None:
         gc.enable()
 
 
-def test_ranks_agree_once_before_bytes_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    agreed: list[int] = []
-    agree = Ranks.agree
-
-    def counting(self: Ranks, *arguments: Any, **more: Any) -> Any:
-        agreed.append(self.rank)
-        return agree(self, *arguments, **more)
-
-    opened(tmp_path).close()
-    monkeypatch.setattr(Ranks, "agree", counting)
-
-    def work(comm: Any) -> Any:
-        with opened(tmp_path, mode="r+", comm=comm) as a:
-            d = Distribution((Block(), Cyclic()), grid=(1, 2))
-            for method in ("direct", "two-phase"):
-                agreed.clear()
-                comm.barrier()
-                mine = a.read(d, method=method)
-                a.write(mine, d, method=method)
-                comm.barrier()
-                assert sorted(agreed) == [0, 0, 1, 1]
-                comm.barrier()
-
-    run_ranks(2, work)
-    np.testing.assert_array_equal(np.fromfile(tmp_path / "a.raw", "<i4").reshape(SHAPE), VALUES)
-
-
 def test_what_is_asked_otherwise_on_another_rank_is_told_before_what_is_wrong_with_memory(tmp_path: Path) -> None:
     opened(tmp_path).close()
     rows, columns = Distribution((Block(), Block()), grid=(2, 1)), Distribution((Block(), Block()), grid=(1, 2))
@@ -161,7 +134,7 @@ def test_what_is_asked_otherwise_on_another_rank_is_told_before_what_is_wrong_wi
 
     told = set(run_ranks(2, work))
     assert len(told) == 1
-    assert "distribution=Distribution((Block(), Block()), grid=(2, 1)) selection=[1:12, 9::-2]" in told.pop()
+    assert "distribution=(block, block) over grid (2, 1) selection=[1:12, 9::-2]" in told.pop()
 
 
 def test_boxes_that_are_read_again_are_not_planned_again(tmp_path: Path) -> None:

@@ -240,6 +240,24 @@ TEST_F(ArrayOfRanks, AgreeByOneReductionOfConstantSize) {
   }
 }
 
+// What one rank should not have written cannot be taken back: they agree before it, and after.
+TEST_F(ArrayOfRanks, AgreeTwiceOnAWrite) {
+  Simulation simulation(4, 4, 1);
+  run_ranks(simulation, [&](Comm& comm) {
+    Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
+    const Operation operation = writing(array, 4);
+    Share mine(operation, comm.rank());
+    comm.barrier();
+    const auto before = simulation.traffic().calls;
+    comm.barrier();
+    array.execute(operation, mine.local(), {});
+    comm.barrier();
+    auto calls = calls_between(before, simulation.traffic().calls);
+    calls.erase(Call::Kind::kBarrier);
+    EXPECT_EQ(calls, (std::map<Call::Kind, int64_t>{{Call::Kind::kAllreduce, 2}}));
+  });
+}
+
 TEST_F(ArrayOfRanks, TellEachOtherNewBoxesOnceAndKnowThemFromThenOn) {
   constexpr int kRanks = 3;
   Simulation simulation(kRanks, kRanks, 1);
