@@ -10,7 +10,7 @@
 
 using namespace swath;
 
-void work(std::shared_ptr<Comm> comm, const std::string& path) {
+void work(const std::shared_ptr<Comm>& comm, const std::string& path) {
   const int rank = comm->rank();
   const int ranks = comm->size();
   const Shape shape{1000, 300};
@@ -25,12 +25,13 @@ void work(std::shared_ptr<Comm> comm, const std::string& path) {
                  packed_memory(cyclic, rank, sizeof(double), mine.data()));
 
   // Each rank knows its own boxes only.
-  const auto boxes = Decomposition::own_boxes({{{10 * rank, 0}, {10 * rank + 10, 300}}}, rank, ranks, shape);
-  std::vector<double> box(10 * 300);
+  const int64_t begin = int64_t{10} * rank;
+  const auto boxes = Decomposition::own_boxes({{{begin, 0}, {begin + 10, 300}}}, rank, ranks, shape);
+  std::vector<double> box(3000);
   const Operation read(array->form(), {Direction::kRead, boxes});
   const Execution done = array->execute(read, packed_memory(boxes, rank, sizeof(double), box.data()));
-  for (int row = 0; row < 10; ++row) {
-    if (box[static_cast<size_t>(row) * 300] != (10 * rank + row) % ranks) fail_argument("wrong data");
+  for (size_t i = 0; i < box.size(); ++i) {
+    if (box[i] != static_cast<double>((begin + static_cast<int64_t>(i) / 300) % ranks)) fail_argument("wrong data");
   }
   if (rank == 0) std::printf("%s\n", explain(*done.plan, path).c_str());
 

@@ -87,7 +87,7 @@ class Array::Passage {
   const Gate::Use use_;
 };
 
-Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, Options options)
+Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Options& options)
     : comm_(std::move(comm)),
       alone_(make_solo_comm()),
       file_(std::move(file)),
@@ -113,10 +113,10 @@ std::shared_ptr<const ArrayForm> Array::form() const {
   return form_;
 }
 
-void Array::store_as(std::shared_ptr<const ArrayForm> form, std::shared_ptr<const CodedArray> chunks) {
+void Array::store_as(const Stored& stored) {
   const std::lock_guard guard(mutex_);
-  form_ = std::move(form);
-  chunks_ = std::move(chunks);
+  form_ = stored.form;
+  chunks_ = stored.chunks;
   plans_.clear();
 }
 
@@ -126,8 +126,9 @@ bool Array::goes_by_chunks(Direction direction) const {
 }
 
 Question Array::question(const std::string& doing) const {
-  const std::string words = doing + " " + form()->identity();
-  return {hash_text(words), [words] { return words; }};
+  std::string words = doing + " " + form()->identity();
+  const uint64_t key = hash_text(words);
+  return {key, [words = std::move(words)] { return words; }};
 }
 
 // ---- one operation --------------------------------------------------------------------------------------------------
@@ -164,7 +165,7 @@ Execution Array::execute_current(const Call& call) {
 Future Array::start(const Operation& operation, const LocalMemory& memory, const Companions& companions) {
   beside_.finish();
   const bool needs_library = operation.array().layout() == nullptr && !goes_by_chunks(operation.direction());
-  if (needs_library || companions.allocate) {
+  if (needs_library || companions.relocate) {
     auto now = std::make_shared<Beside::Outcome>();
     now->execution = execute(operation, memory, companions);
     return {beside_, now};
@@ -355,8 +356,8 @@ void Array::measured(const Call& call, const CachedPlan& planned, const Counters
 Operation Array::prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs) {
   operation.decomposition().check_written_once();
   Operation current = operation;
-  if (operation.array().layout()->has_absent_chunks() && call.companions.allocate) {
-    store_as(call.companions.allocate(), nullptr);
+  if (operation.array().layout()->has_absent_chunks() && call.companions.relocate) {
+    store_as(call.companions.relocate());
     current = operation.of(form());
   }
   bool must_fill = false;
@@ -450,6 +451,7 @@ Execution Array::execute_library(const Call& call) {
         if (rank == call.comm.rank()) call.companions.library();
       });
     }
+    if (call.companions.relocate) store_as(call.companions.relocate());
   }
   return {"library", nullptr, {}, false};
 }

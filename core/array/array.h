@@ -60,17 +60,23 @@ class Array {
     std::shared_ptr<AtomicFile> new_file;
   };
 
+  struct Stored {
+    std::shared_ptr<const ArrayForm> form;
+    std::shared_ptr<const CodedArray> chunks;  // null: not coded
+  };
+
   // What goes along with an operation.
   struct Companions {
     Progress* progress = nullptr;  // for whoever watches from another thread
     // Moves this rank's elements by the format's own library, where neither a plan nor Swath's chunks can. Ranks read
     // at once, and write one after another.
     std::function<void()> library;
-    // Collective. Called before a write where chunks have no place in the file yet: the array as it is from then on.
-    std::function<std::shared_ptr<const ArrayForm>()> allocate;
+    // Collective. Called by a write that gives elements other places in the file: before it where chunks have none yet,
+    // after it where the library has written. How the array is stored from then on.
+    std::function<Stored()> relocate;
   };
 
-  Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, Options options);
+  Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Options& options);
   ~Array();
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
@@ -116,8 +122,6 @@ class Array {
   void finish();
   void let_go_of_file();
   bool is_closed() const { return gate_.is_closed(); }
-  // Not collective. The array is stored in another way from now on; null chunks: not coded.
-  void store_as(std::shared_ptr<const ArrayForm> form, std::shared_ptr<const CodedArray> chunks);
 
   // Whether elements go by Swath's own chunks, by the format's library, or neither: then there is a plan.
   bool goes_by_chunks(Direction direction) const;
@@ -129,6 +133,7 @@ class Array {
   struct Attempt;
   class Passage;
 
+  void store_as(const Stored& stored);
   Execution execute_current(const Call& call);
   Execution execute_now(const Call& call);
   Execution execute_planned(const Call& call);

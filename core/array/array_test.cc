@@ -59,7 +59,7 @@ std::shared_ptr<Comm> shared(Comm& comm) {
   return {&comm, [](Comm*) {}};
 }
 
-Array::Options options_of(std::shared_ptr<const Layout> layout, std::vector<std::byte> fill = {}) {
+Array::Options options_of(const std::shared_ptr<const Layout>& layout, std::vector<std::byte> fill = {}) {
   Array::Options options;
   options.name = "a.raw";
   options.form = std::make_shared<const ArrayForm>("a.raw", layout->shape(), layout->element_bytes(), layout);
@@ -264,7 +264,7 @@ TEST_F(ArrayOfRanks, TellEachOtherNewBoxesOnceAndKnowThemFromThenOn) {
   run_ranks(simulation, [&](Comm& comm) {
     Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
     const auto read_boxes_of = [&](int64_t shift) {
-      const int64_t begin = 10 * comm.rank() + shift;
+      const int64_t begin = int64_t{10} * comm.rank() + shift;
       auto own = Decomposition::own_boxes({{{begin}, {begin + 5}}}, comm.rank(), kRanks, {kElements});
       const Operation operation(array.form(), {Direction::kRead, own, Method::kDirect, {}});
       Share mine(operation, comm.rank());
@@ -431,7 +431,8 @@ TEST_F(ArrayOfRanks, HearOfOneWhoseReadFailsBeforeTheyAgree) {
 TEST_F(ArrayOfRanks, HearOfBoxesThatOverlap) {
   const auto errors = on_all_ranks({.ranks = 2}, [&](Comm& comm) {
     Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-    auto own = Decomposition::own_boxes({{{5 * comm.rank()}, {5 * comm.rank() + 6}}}, comm.rank(), 2, {kElements});
+    const int64_t begin = int64_t{5} * comm.rank();
+    auto own = Decomposition::own_boxes({{{begin}, {begin + 6}}}, comm.rank(), 2, {kElements});
     const Operation operation(array.form(), {Direction::kWrite, own, Method::kDirect, {}});
     Share mine(operation, comm.rank());
     array.execute(operation, mine.local(), {});
@@ -548,8 +549,9 @@ TEST(RawArrays, AreMadeAndOpenedByAllRanksTogether) {
   const RawArray raw{.path = folder.path(), .shape = {6, 4}, .element_bytes = 2, .offset = 3, .order = {1, 0}};
   run_ranks(3, [&](Comm& comm) {
     const auto made = create_raw(shared(comm), {.array = raw, .fill = counting_bytes(2, 9)});
+    const int64_t row_of_rank = int64_t{2} * comm.rank();
     const Decomposition first =
-        Decomposition::own_boxes({{{2 * comm.rank(), 0}, {2 * comm.rank() + 1, 4}}}, comm.rank(), 3, raw.shape);
+        Decomposition::own_boxes({{{row_of_rank, 0}, {row_of_rank + 1, 4}}}, comm.rank(), 3, raw.shape);
     ByteVector values = counting_bytes(8, 1 + 8 * comm.rank());
     made->execute({made->form(), {Direction::kWrite, first}}, packed_memory(first, comm.rank(), 2, values.data()));
     EXPECT_FALSE(std::filesystem::exists(raw.path));

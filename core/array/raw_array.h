@@ -18,8 +18,8 @@ struct RawArray {
   std::string path;
   Shape shape;
   int64_t element_bytes = 1;
-  int64_t offset = 0;           // bytes before the first element
-  std::vector<int> order = {};  // dimensions from slowest to fastest; empty: C
+  int64_t offset = 0;      // bytes before the first element
+  std::vector<int> order;  // dimensions from slowest to fastest; empty: C
 };
 
 // Collective. Throws, on all ranks alike: Error{kArgument} for what cannot be an array, Error{kStore} where the system
@@ -29,8 +29,8 @@ std::unique_ptr<Array> open_raw(std::shared_ptr<Comm> comm, const RawArray& raw,
 
 struct NewRawArray {
   RawArray array;
-  std::vector<std::byte> fill = {};  // one element: what those hold that are never written; empty: zero bytes
-  bool overwrite = false;            // the name may be taken from an existing file
+  std::vector<std::byte> fill;  // one element: what those hold that are never written; empty: zero bytes
+  bool overwrite = false;       // the name may be taken from an existing file
 };
 
 // Collective. The file gets its name when the array is closed (Array::close); without that nothing is left of it.

@@ -51,7 +51,7 @@ class Operation {
     Direction direction = Direction::kRead;
     Decomposition decomposition;
     Method method = Method::kAuto;
-    TuningSettings tuning = {};
+    TuningSettings tuning;
   };
 
   // Throws Error{kArgument} where the two do not go together, or the tuning is not known.

@@ -113,7 +113,7 @@ TEST(Operation, TellsWhatIsAskedInWords) {
 
 TEST(Operation, RefusesWhatDoesNotGoTogether) {
   const auto array = std::make_shared<const ArrayForm>("a", Shape{10}, 4, nullptr);
-  const auto of = [&](Selection selection, TuningSettings tuning) {
+  const auto of = [&](const Selection& selection, const TuningSettings& tuning) {
     return [=] { Operation(array, {Direction::kRead, Decomposition::alone(selection), Method::kAuto, tuning}); };
   };
   EXPECT_NO_THROW(of({{0, 1, 10, false}}, {})());

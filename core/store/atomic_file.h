@@ -24,7 +24,7 @@ struct AtomicFileOptions {
   bool is_folder = false;  // what is written is a folder (a Zarr store)
   // Where to write meanwhile; in the same folder. Empty: a new working name. One that is given is found again by
   // whoever goes on with it, so that it is not removed unless remove() is called.
-  std::string working_path = {};
+  std::string working_path;
 };
 
 // Where a new file of the user's is written, and the name that it gets. Makes no file itself: whoever writes it does.

@@ -88,19 +88,22 @@ class Callback {
 };
 
 Execution execute(Array& array, const Operation& operation, const nb::list& arrays, swath::Progress* watched,
-                  const nb::handle& library, const nb::handle& allocate) {
+                  const nb::handle& library, const nb::handle& relocate) {
   const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
                                 operation.array().element_bytes(), arrays);
   Callback by_library(library);
-  Callback allocated(allocate);
+  Callback relocated(relocate);
   Array::Companions companions;
   companions.progress = watched;
   companions.library = [&] { by_library.call([](const nb::object&) {}); };
-  if (allocated.is_given()) {
-    companions.allocate = [&] {
-      std::shared_ptr<const ArrayForm> form;
-      allocated.call([&](const nb::object& made) { form = nb::cast<std::shared_ptr<ArrayForm>>(made); });
-      return form;
+  if (relocated.is_given()) {
+    companions.relocate = [&] {
+      Array::Stored stored;
+      relocated.call([&](const nb::object& made) {
+        auto [form, chunks] = nb::cast<std::pair<std::shared_ptr<ArrayForm>, std::shared_ptr<CodedArray>>>(made);
+        stored = {std::move(form), std::move(chunks)};
+      });
+      return stored;
     };
   }
   const bool alone = is_alone(array, operation);
@@ -110,7 +113,7 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
   } catch (const Error&) {
     if (alone) {
       by_library.raise();
-      allocated.raise();
+      relocated.raise();
     }
     throw;
   }
@@ -230,7 +233,7 @@ void bind_open_array(nb::module_& m) {
           },
           "comm"_a, "file"_a, "form"_a, "fill"_a, "options"_a)
       .def("execute", &execute, "operation"_a, "arrays"_a, "watched"_a.none() = nb::none(),
-           "library"_a.none() = nb::none(), "allocate"_a.none() = nb::none(),
+           "library"_a.none() = nb::none(), "relocate"_a.none() = nb::none(),
            "Collective, but for operations of one rank. `arrays`: this rank's memory, an ndarray a part.")
       .def(
           "refuse",
@@ -260,12 +263,6 @@ void bind_open_array(nb::module_& m) {
           "is_alone"_a, "Waits until nobody uses it. False: it was closed before. `is_alone`: no rank waits.")
       .def("let_go_of_file", &Array::let_go_of_file, nb::call_guard<nb::gil_scoped_release>(), "Once it is shut.")
       .def_prop_ro("is_closed", &Array::is_closed)
-      .def(
-          "store_as",
-          [](Array& array, std::shared_ptr<ArrayForm> form, std::shared_ptr<CodedArray> chunks) {
-            array.store_as(std::move(form), std::move(chunks));
-          },
-          "form"_a, "chunks"_a.none())
       .def_prop_ro("has_plans", &Array::has_plans)
       .def_prop_ro("plans_made", &Array::plans_made)
       .def(

@@ -25,6 +25,7 @@ from swath.ranks import Ranks
 from swath.space import Boxes, Distribution, normalise_selection, selected_shape, selection_text
 from swath.stream_settings import Streams
 
+Stored = tuple[_core.ArrayForm, _core.CodedArray | None]
 OPERATIONS_KEPT = 64
 """Of an array: checked, for whoever asks for the same again, as programs do at every time step."""
 
@@ -515,17 +516,16 @@ class Array:
             parts = parts_of(operation)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             self._refuse(operation, error, alone=alone)
-        library = allocate = None
+        library = None
         if not self._core.has_plans:
             library = functools.partial(library_access.move, self._description, request, self._ranks.rank, parts)
-        elif request.direction == "write" and layouts.has_absent_chunks(self._description):
-            allocate = self._allocate
+        relocate = self._relocation() if request.direction == "write" else None
         try:
             if progress.are_shown():
                 with progress.watching(f"{request.direction} {self.path}", self._ranks.rank) as watched:
-                    self._done = self._core.execute(operation, parts, watched, library, allocate)
+                    self._done = self._core.execute(operation, parts, watched, library, relocate)
             else:
-                self._done = self._core.execute(operation, parts, None, library, allocate)
+                self._done = self._core.execute(operation, parts, None, library, relocate)
         except Error as error:
             if not alone:
                 self._ranks.have_agreed(error)
@@ -575,15 +575,6 @@ class Array:
     def _write(self, request: Request, values: Any) -> None:
         """Collective."""
         self._execute(request, functools.partial(self._memory_to_write, request, values))
-        if self._done is not None and self._done.method == "library":
-            self._describe_again()
-
-    def _describe_again(self) -> None:
-        """Collective. Coded chunks that the library has written in another size are elsewhere."""
-        there = self._description
-        if isinstance(there.layout, CodedLayout):
-            words = f"describe {self._identity_of_ranks}"
-            self._set_description(self._ranks.on_first(words, lambda: formats.describe_again(there)))
 
     def _memory_to_write(self, request: Request, values: Any, operation: _core.Operation) -> list[Part]:
         if self.mode != "r+":
@@ -591,17 +582,25 @@ class Array:
         shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
         return checked_values(values, shapes, self.dtype, boxes=isinstance(request.distribution, Boxes))
 
-    def _allocate(self) -> _core.ArrayForm:
-        """Collective. Storage that the format has not allocated yet, by the format's own library."""
-        there, words = self._description, f"allocate {self._identity_of_ranks}"
-        self._set_description(self._ranks.on_first(words, lambda: formats.allocate(there)))
-        return self._form
+    def _relocation(self) -> Callable[[], Stored] | None:
+        """Return what a write must call where it gives elements other places in the file, else None.
 
-    def _set_description(self, description: Description) -> None:
-        self._description = description
-        self._form = layouts.array_form(description, self._identity_of_ranks)
-        self._core.store_as(self._form, layouts.coded_chunks(description))
+        Before the write chunks get storage that the format has not allocated yet. After it coded chunks that the
+        library has written in another size are elsewhere.
+        """
+        if layouts.has_absent_chunks(self._description):
+            return functools.partial(self._relocate, "allocate", formats.allocate)
+        if isinstance(self._description.layout, CodedLayout) and not self._core.goes_by_chunks("write"):
+            return functools.partial(self._relocate, "describe", formats.describe_again)
+        return None
+
+    def _relocate(self, doing: str, described: Callable[[Description], Description]) -> Stored:
+        """Collective. The core calls it inside a write, which has the array alone."""
+        there = self._description
+        self._description = self._ranks.on_first(f"{doing} {self._identity_of_ranks}", lambda: described(there))
+        self._form = layouts.array_form(self._description, self._identity_of_ranks)
         self._operations.cache_clear()
+        return self._form, layouts.coded_chunks(self._description)
 
     def _analyze(self, request: Request) -> Plan:
         """Collective. Carries the operation out, and sets what was measured beside its plan."""
