@@ -22,8 +22,8 @@ import pytest
 
 import swath
 from fault_cases import FATAL, SCENES, SURVIVED, Break, Scene, attempts, breaks, check, outcome
-from swath.atomic_file import AtomicFile
 from swath.simulated import run_ranks
+from swath.store.atomic_file import AtomicFile
 
 pytestmark = pytest.mark.timeout(300, method="thread")
 
@@ -381,7 +381,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_on_all(tmp_path: Path) -> N
 KILLED = """
 import os, signal, sys, threading
 import numpy as np, swath
-from swath.atomic_file import AtomicFile
+from swath.store.atomic_file import AtomicFile
 path, step = sys.argv[1:]
 engine = None
 with swath.create(path, (8, 6), "<i4", overwrite=True) as a:

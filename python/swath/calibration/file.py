@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from swath import _core, page_cache, profile
+from swath import _core
 from swath.bench.standalone import page_cache as kernel
+from swath.store import page_cache, profile
 
 WINDOW = 512 << 10
 WINDOWS_A_SYNC = 4

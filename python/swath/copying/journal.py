@@ -25,8 +25,8 @@ import os
 import shutil
 from typing import Any
 
-from swath.atomic_file import open_own
 from swath.errors import Error, ExistsError, FormatError, StoreError, store_error
+from swath.store.atomic_file import open_own
 
 VERSION = 1
 LOCK_ATTEMPTS = 1000

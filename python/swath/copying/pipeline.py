@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath import _core
-from swath.array import Array
+from swath.array.open_array import Array
 from swath.copying.ahead import ReadAhead
 from swath.copying.one_pass import SLABS_WRITTEN_BEHIND, TILES_IN_PLACE, TILES_READ_AHEAD, Pass
 from swath.copying.sides import Extents, Side

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from swath.copying.plan import CopyPlan
 from swath.errors import ArgumentError
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 ANOTHER_PAYS = 0.9
 """More workers need shorter runs for the same memory, and must make a copy this much faster."""

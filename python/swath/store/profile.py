@@ -17,8 +17,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from swath import _core, own_files
+from swath import _core
 from swath.errors import ArgumentError, Error, StoreError
+from swath.store import own_files
 
 FORMAT_VERSION = 1
 VARIABLE = "SWATH_PROFILE"

@@ -15,9 +15,12 @@ import os
 import time
 from typing import Any, NamedTuple
 
-from swath import _core, learned_streams, mpi, profile
+from swath import _core
 from swath.errors import ArgumentError, StoreError
-from swath.stream_settings import BURST_BYTES, Settings, Streams, settings_for
+from swath.ranks import mpi
+from swath.store import profile
+from swath.throttle import learned_streams
+from swath.throttle.settings import BURST_BYTES, Settings, Streams, settings_for
 
 MODEL = "model:"
 """How the engines of modelled disks, and their targets, are called."""

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from swath import _core
-from swath.counters import IoAmounts
+from swath.array.counters import IoAmounts
 
 
 @dataclasses.dataclass(frozen=True)

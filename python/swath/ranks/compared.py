@@ -1,6 +1,6 @@
 """What a call asks for, in words that ranks compare: the same text on all of them where they ask for the same.
 
-    asked.words("open", path, locals(), own=("comm",))
+    compared.words("open", path, locals(), own=("comm",))
 
 The words are made from all arguments there are. One that ranks need not have in common (their memory, their
 communicator) is left out on purpose, by name, so that a new argument is compared unless somebody says otherwise. The
@@ -31,8 +31,8 @@ from swath.formats.description import (
     TiledLayout,
 )
 from swath.space import Boxes
-from swath.stream_settings import AUTO, settings_for
-from swath.waits import lock_seconds
+from swath.store.lock_timeout import lock_seconds
+from swath.throttle.settings import AUTO, settings_for
 
 TEXT_MAX = 4096
 """Characters of an argument that are compared as they are; of a longer one its begin, and a digest of all of it."""

@@ -14,16 +14,21 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from swath import _core, asked, formats, layouts, library_access, profile, progress, throttle, waits
-from swath.atomic_file import AtomicFile
-from swath.counters import Counters
+from swath import _core, formats
+from swath.array import layouts, library_access, progress
+from swath.array.counters import Counters
+from swath.array.memory import Part, checked_out, checked_values, new_part
+from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.errors import ArgumentError, Error, to_core
 from swath.formats import CodedLayout, Description, LibraryLayout
-from swath.local_memory import Part, checked_out, checked_values, new_part
-from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
-from swath.ranks import Ranks
+from swath.ranks import compared
+from swath.ranks.ranks import Ranks
 from swath.space import Boxes, Distribution, normalise_selection, selected_shape, selection_text
-from swath.stream_settings import Streams
+from swath.store import profile
+from swath.store.atomic_file import AtomicFile
+from swath.store.lock_timeout import lock_seconds
+from swath.throttle import throttle
+from swath.throttle.settings import Streams
 
 OPERATIONS_KEPT = 64
 """Of an array: checked, for whoever asks for the same again, as programs do at every time step."""
@@ -107,7 +112,9 @@ class Array:
         self.attributes = description.attributes
         self._description = description
         # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
-        self._identity_of_ranks = self.path if ranks.size == 1 else asked.identity(description, self.path, found.number)
+        self._identity_of_ranks = (
+            self.path if ranks.size == 1 else compared.identity(description, self.path, found.number)
+        )
         self._throttle = self._throttle_of(options)
         file = self._open_file(options)
         self.engine: str = file.engine
@@ -119,13 +126,13 @@ class Array:
         self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, self.path, ranks.size))
 
     def _throttle_of(self, options: OpenOptions) -> throttle.Throttle | None:
-        engine = asked.effective_engine(options.engine)
+        engine = compared.effective_engine(options.engine)
         is_on_first_node = self._ranks.comm.node_of(self._ranks.rank) == 0
         coordinator = None if is_on_first_node else options.found.coordinator
         return throttle.throttle_for(self._description.path, engine, options.streams, coordinator)
 
     def _open_file(self, options: OpenOptions) -> _core.File:
-        engine, lock_timeout = asked.effective_engine(options.engine), waits.lock_seconds(options.lock_timeout)
+        engine, lock_timeout = compared.effective_engine(options.engine), lock_seconds(options.lock_timeout)
         if self._throttle is None:
             given = _core.FileOptions(engine, lock_timeout=lock_timeout)
         else:
@@ -426,7 +433,7 @@ class Array:
     @property
     def _identity(self) -> str:
         """Which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
-        return asked.identity(self._description, self.path)
+        return compared.identity(self._description, self.path)
 
     def _title(self) -> str:
         name = self.path if self.variable is None else f"{self.path}:{self.variable}"

@@ -133,6 +133,6 @@ def ranks_of(comm: Any) -> Ranks:
         return Ranks(comm)
     if type(comm).__module__.partition(".")[0] != "mpi4py":
         raise ArgumentError(f"comm: expected None or an mpi4py communicator, not {type(comm).__name__}")
-    from swath import mpi
+    from swath.ranks import mpi
 
     return Ranks(mpi.comm_of(comm))
