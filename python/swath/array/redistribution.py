@@ -75,7 +75,7 @@ def redistribute(
     Raises:
         ArgumentError, DisagreementError: on all ranks, before anything is moved.
     """
-    words = compared.words("redistribute", compared.Told(""), locals(), own=("values", "out", "comm"))
+    words = compared.words("redistribute", compared.InWords(""), locals(), own=("values", "out", "comm"))
     ranks = ranks_of(comm)
     request = _Request(values, source, target, shape, out)
     shares: list[_BoxesOfRank] = []
@@ -122,7 +122,7 @@ class _Request:
 
     @property
     def extents(self) -> list[int]:
-        """The shape of the array. Raises ArgumentError."""
+        """Return the shape of the array. Raise ArgumentError where it is none."""
         return _integers("shape", self.shape)
 
     def checked_values(self, rank: int) -> list[Part]:

@@ -177,10 +177,10 @@ class Pipeline:
         Raises what reading or writing raised: nothing more is written then.
         """
         for _ in range(tiles):
-            told = self._tiles.get()
-            if isinstance(told, BaseException):
-                raise told
-            self._shuffle(*told)
+            tile = self._tiles.get()
+            if isinstance(tile, BaseException):
+                raise tile
+            self._shuffle(*tile)
             self._raise_write_error()
         self._slabs.join()
         self._raise_write_error()

@@ -99,7 +99,7 @@ def verify(
         ArgumentError: elements that cannot be compared, axes or a budget that cannot be.
         NotFoundError, FormatError, StoreError: as `swath.open` and `Array.read` do.
     """
-    words = compared.words("verify", compared.Told(""), locals(), own=("comm",))
+    words = compared.words("verify", compared.InWords(""), locals(), own=("comm",))
     ranks = ranks_of(comm)
 
     def describe() -> tuple[Any, Any, int]:

@@ -365,8 +365,8 @@ def _scope_name(scope: str) -> str:
 def _named(process: int) -> str:
     """Return a process by its number and when it was started, in ticks since boot: numbers are used again."""
     try:
-        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as told:
-            return f"{process} {told.read().rpartition(')')[2].split()[19]}"
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as status:
+            return f"{process} {status.read().rpartition(')')[2].split()[19]}"
     except (OSError, IndexError):
         return f"{process} 0"
 
@@ -390,8 +390,8 @@ def _cached_part(path: str) -> float | None:
 def _moved_by_thread(write: bool) -> int:
     """Return bytes that this thread has read, or written, by system calls so far; 0 where the kernel does not tell."""
     try:
-        with open("/proc/thread-self/io", "rb") as told:
-            counted = dict(line.split(b":") for line in told)
+        with open("/proc/thread-self/io", "rb") as counts:
+            counted = dict(line.split(b":") for line in counts)
         return int(counted[b"wchar" if write else b"rchar"])
     except (OSError, KeyError, ValueError):
         return 0
