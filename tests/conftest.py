@@ -16,7 +16,7 @@ TESTS = itertools.count()
 @pytest.fixture
 def own_tokens(monkeypatch):
     """Tokens of this test alone: what an earlier test left behind, not yet collected, would keep its counts."""
-    from swath import throttle
+    from swath.throttle import throttle
 
     number, name = next(TESTS), throttle._scope_name
     monkeypatch.setattr(

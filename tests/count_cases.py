@@ -19,7 +19,7 @@ import numpy as np
 
 import swath
 from cases import Case, make_case, make_file, share, strided_like, who
-from swath.counters import IoAmounts
+from swath.array.counters import IoAmounts
 from swath.simulated import run_ranks
 
 METHODS = ("direct", "sieve", "list", "two-phase")

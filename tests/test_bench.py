@@ -23,7 +23,7 @@ from swath.bench import interleaved, latency, measure, table1, threads
 from swath.bench.conditions import file_system
 from swath.bench.standalone import page_cache
 from swath.errors import ArgumentError, StoreError
-from swath.ranks import Ranks, ranks_of
+from swath.ranks.ranks import Ranks, ranks_of
 from swath.simulated import run_ranks
 from swath.space import TABLE_1, Distribution
 

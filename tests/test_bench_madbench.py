@@ -22,9 +22,9 @@ from swath.bench.madbench import algebra, files, options, problem, records, seri
 from swath.bench.madbench.options import Options, runs_of, streams_of
 from swath.bench.madbench.problem import PHASES, Problem
 from swath.bench.measure import WrongDataError
-from swath.cli import parser as swath_parser
+from swath.commands.cli import parser as swath_parser
 from swath.errors import ArgumentError
-from swath.ranks import ranks_of
+from swath.ranks.ranks import ranks_of
 from swath.simulated import run_ranks
 
 RAGGED = [(12, 4), (10, 3), (7, 4), (3, 4), (1, 2), (5, 1)]

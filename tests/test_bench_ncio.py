@@ -27,9 +27,9 @@ from swath.bench.ncio.cells import Asked, Outcome, contender_entry
 from swath.bench.ncio.options import Options, cells_of
 from swath.bench.ncio.pattern import GAP_STAMP, UNTOUCHED, Pattern
 from swath.bench.ncio.summary import summarise
-from swath.cli import parser as swath_parser
+from swath.commands.cli import parser as swath_parser
 from swath.errors import ArgumentError
-from swath.ranks import Ranks, ranks_of
+from swath.ranks.ranks import Ranks, ranks_of
 from swath.simulated import run_ranks
 
 CASES = ("c-c", "nc-c", "c-nc", "nc-nc")
@@ -597,7 +597,7 @@ def test_the_command_measures_a_small_grid_beside_mpi_io_and_records_all(tmp_pat
     grid = ["--sweeps", "size", "--sizes", "16", "--cases", "c-c,nc-nc"]
     asked = ["--quick", *grid, "--repetitions", "4", "--peers", "mpi", "--json", record]
     result = subprocess.run(
-        [sys.executable, "-m", "swath.cli", "bench", "ncio", *map(str, asked)],
+        [sys.executable, "-m", "swath.commands.cli", "bench", "ncio", *map(str, asked)],
         cwd=tmp_path,
         capture_output=True,
         text=True,

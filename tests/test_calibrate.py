@@ -19,15 +19,18 @@ import pytest
 
 import swath
 from kernels import HAS_CACHESTAT, needs_cachestat
-from swath import _core, calibration, cli, mpi, page_cache, profile
+from swath import _core, calibration
 from swath.bench.standalone import page_cache as kernel
 from swath.calibration import Effort
 from swath.calibration.file import MeasuredFile
 from swath.calibration.measuring import SIZES
 from swath.calibration.samples import Sample, in_turn
+from swath.commands import cli
 from swath.errors import ArgumentError, StoreError
-from swath.profile import StoredProfile
+from swath.ranks import mpi
 from swath.simulated import run_ranks
+from swath.store import page_cache, profile
+from swath.store.profile import StoredProfile
 
 Capture = pytest.CaptureFixture[str]
 TINY = Effort(seconds=0.2, file_bytes=8 << 20, memory_bytes=1 << 20)
@@ -449,7 +452,7 @@ def test_under_mpiexec_one_process_is_asked_for(
 def test_a_calibration_that_is_told_to_end_removes_its_files(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     folder.mkdir()
-    command = [sys.executable, "-m", "swath.cli", "calibrate", str(folder)]
+    command = [sys.executable, "-m", "swath.commands.cli", "calibrate", str(folder)]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 30

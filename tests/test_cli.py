@@ -15,9 +15,10 @@ import pytest
 
 import swath
 from mpi_runs import mpiexec, needs_mpi
-from swath import cli, formats, mpi
-from swath.commands import arguments, doctor, output
+from swath import formats
+from swath.commands import arguments, cli, doctor, output
 from swath.errors import ArgumentError
+from swath.ranks import mpi
 from swath.space import Block, Cyclic, Whole
 
 Capture = pytest.CaptureFixture[str]
@@ -190,7 +191,7 @@ def test_whatever_is_raised_is_one_line_and_status_2(
 
 def test_text_that_is_no_unicode_is_printed_all_the_same(tmp_path: Path) -> None:
     swath.create(tmp_path / "a.zarr", 3, "<f8", attributes={"name": "\ud800"}).close()
-    asked = [sys.executable, "-m", "swath.cli", "info", str(tmp_path / "a.zarr")]
+    asked = [sys.executable, "-m", "swath.commands.cli", "info", str(tmp_path / "a.zarr")]
     told = subprocess.run(asked, capture_output=True, timeout=60, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
     assert (told.returncode, told.stderr) == (0, b"")
 
@@ -295,7 +296,7 @@ def test_version_is_that_of_the_package(capsys: Capture) -> None:
 
 def swath_process(*argv: str, launcher: tuple[str, ...] = (), **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "HYDRA_LAUNCHER": "fork", **environment}
-    command = [*launcher, sys.executable, "-m", "swath.cli", *argv]
+    command = [*launcher, sys.executable, "-m", "swath.commands.cli", *argv]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=100, check=False)
 
 
@@ -394,7 +395,7 @@ def test_under_its_own_mpiexec_rank_0_alone_prints(npy: str) -> None:
 
 
 def test_a_closed_pipe_is_no_error(npy: str) -> None:
-    shell = f'"{sys.executable}" -m swath.cli explain "{npy}" --dist "block,cyclic" --ranks 99 | true'
+    shell = f'"{sys.executable}" -m swath.commands.cli explain "{npy}" --dist "block,cyclic" --ranks 99 | true'
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", shell], capture_output=True, text=True, timeout=60, check=False
     )

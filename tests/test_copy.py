@@ -19,7 +19,7 @@ import swath
 from swath.bench.standalone import page_cache
 from swath.copying import workers
 from swath.copying.one_pass import CHUNK_BYTES
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 from swath.simulated import run_ranks
 
 FORMATS = ("raw", "npy", "netcdf-classic", "hdf5", "hdf5-chunked", "zarr-chunked", "zarr-sharded", "zarr:v2-chunked")

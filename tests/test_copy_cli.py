@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from mpi_runs import HERE, mpiexec, needs_mpi
-from swath import cli
 from swath.bench import copy, copy_contenders
+from swath.commands import cli
 
 Capture = pytest.CaptureFixture[str]
 
@@ -113,7 +113,7 @@ def test_under_mpiexec_all_ranks_copy_and_one_speaks(folder: Path) -> None:
     needs_mpi()
     environment = {**os.environ, "HYDRA_LAUNCHER": "fork"}
     for command in (["copy", "a.npy", "b.npy", "--axes", "1,0"], ["verify", "a.npy", "b.npy", "--axes", "1,0"]):
-        launched = [str(mpiexec()), "-n", "3", sys.executable, "-m", "swath.cli", *command]
+        launched = [str(mpiexec()), "-n", "3", sys.executable, "-m", "swath.commands.cli", *command]
         done = subprocess.run(launched, capture_output=True, text=True, timeout=60, check=False, env=environment)
         assert done.returncode == 0, done.stderr
         assert done.stdout.count("\n") == 1

@@ -26,7 +26,7 @@ import pytest
 import swath
 from copy_program import force_two_passes
 from mpi_runs import HERE, run_well
-from swath import opening
+from swath.array import opening
 from swath.copying import pipeline, plan, store
 from swath.copying.journal import Journal
 

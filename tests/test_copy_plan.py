@@ -24,7 +24,7 @@ from swath.copying.plan import MIB, CopyPlan, make_plan, overhead_bytes
 from swath.copying.sides import Side, pieces, same_order
 from swath.copying.workers import best_plan, counts_to_weigh
 from swath.errors import ArgumentError
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 from swath.simulated import run_ranks
 
 GOLDEN = Path(__file__).parent / "golden" / "copies"

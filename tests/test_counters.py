@@ -9,7 +9,7 @@ import numpy as np
 
 import swath
 from swath import _core
-from swath.counters import Counters, IoAmounts
+from swath.array.counters import Counters, IoAmounts
 
 
 def test_counters_are_those_of_the_core() -> None:

@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 
 from mpi_runs import needs_mpi
-from swath import cli, demo, opening, page_cache
-from swath.array import Array
+from swath.array import opening
+from swath.array.open_array import Array
+from swath.commands import cli, demo_ranks
 from swath.commands import demo as command
 from swath.errors import InternalError, StoreError
 from swath.simulated import run_ranks
 from swath.space import TABLE_1, Block, Cyclic, Distribution, Whole
+from swath.store import page_cache
 
 pytest.importorskip("h5py")
 pytest.importorskip("iris_sample_data")
@@ -28,14 +30,14 @@ Event = dict[str, Any]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "DIRECT_REQUESTS_MAX", 5000)
-    monkeypatch.setattr(demo, "REPEATS", 1)
+    monkeypatch.setattr(demo_ranks, "DIRECT_REQUESTS_MAX", 5000)
+    monkeypatch.setattr(demo_ranks, "REPEATS", 1)
 
 
 def run_demo(folder: Path, ranks: int, size: int) -> list[Event]:
     """The parts that rank 0 reports, as they are after a journey through JSON."""
     events: list[Event] = []
-    run_ranks(ranks, lambda comm: demo.run(comm, str(folder), size, events.append), seed=ranks)
+    run_ranks(ranks, lambda comm: demo_ranks.run(comm, str(folder), size, events.append), seed=ranks)
     assert all(event["event"] in ("step", "part") for event in events)
     return [json.loads(json.dumps(event)) for event in events if event["event"] == "part"]
 
@@ -74,12 +76,12 @@ def test_the_files_hold_what_numpy_expects(tmp_path: Path) -> None:
     assert made.flags.f_contiguous
     assert (made == np.arange(625.0).reshape(25, 25)).all()
     assert (np.load(tmp_path / "made_transposed.npy") == made.T).all()
-    with opening.open(demo.real_file(), demo.REAL_VARIABLE) as a:
+    with opening.open(demo_ranks.real_file(), demo_ranks.REAL_VARIABLE) as a:
         assert np.load(tmp_path / "transposed.npy").tobytes() == np.ascontiguousarray(a[...].T).tobytes()
 
 
 def test_many_requests_are_timed_on_a_part_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "DIRECT_REQUESTS_MAX", 1000)
+    monkeypatch.setattr(demo_ranks, "DIRECT_REQUESTS_MAX", 1000)
     made = run_demo(tmp_path, 4, 50)[1]
     rows = {row["distribution"]: row for row in made["rows"]}
     assert {name for name, row in rows.items() if row["direct_sample"]} == {
@@ -97,7 +99,7 @@ def test_many_requests_are_timed_on_a_part_and_say_so(tmp_path: Path, monkeypatc
 def test_transposing_a_distribution_transposes_every_share() -> None:
     distribution = Distribution((Whole(), Block(), Cyclic(2)), grid=(1, 2, 3))
     full = np.arange(4 * 5 * 7).reshape(4, 5, 7)
-    turned = demo.transposed(distribution)
+    turned = demo_ranks.transposed(distribution)
     for rank in range(6):
         share = full[np.ix_(*distribution.indices(full.shape, rank))]
         assert (full.T[np.ix_(*turned.indices(full.T.shape, rank))] == share.T).all()
@@ -128,7 +130,7 @@ def test_a_wrong_element_of_a_read_fails_on_all_ranks(
 
     def work(comm: Any) -> None:
         with pytest.raises(InternalError) as error:
-            demo.run(comm, str(tmp_path), 20, lambda event: None)
+            demo_ranks.run(comm, str(tmp_path), 20, lambda event: None)
         errors.append(str(error.value))
 
     run_ranks(4, work)
@@ -138,7 +140,7 @@ def test_a_wrong_element_of_a_read_fails_on_all_ranks(
 
 
 def test_a_wrong_element_after_redistribution_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spoil(monkeypatch, demo, "redistribute", lambda a, o: o["comm"].rank == 2)
+    spoil(monkeypatch, demo_ranks, "redistribute", lambda a, o: o["comm"].rank == 2)
     with pytest.raises(InternalError, match=r"rank 2: column-block redistributed: 1 of "):
         run_demo(tmp_path, 4, 20)
 
@@ -222,7 +224,7 @@ def test_a_folder_that_cannot_be_made_is_refused(capsys: pytest.CaptureFixture[s
 def test_the_tables_show_plan_and_measurement(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(demo, "DIRECT_REQUESTS_MAX", 1000)
+    monkeypatch.setattr(demo_ranks, "DIRECT_REQUESTS_MAX", 1000)
     for part in run_demo(tmp_path, 4, 50):
         command._print_part(part)
     out = capsys.readouterr().out
@@ -239,7 +241,7 @@ def test_table_8_of_the_paper_comes_out_as_ratios() -> None:
         {"distribution": name, "redistribute_seconds": r, "seconds": {"direct": d, "two-phase": 1.5}}
         for name, r, d in (("column-block", None, 2.0), ("column-cyclic", 1.0, 6.0), ("row-cyclic", 2.0, 400.0))
     ]
-    table = demo.table_8(rows)
+    table = demo_ranks.table_8(rows)
     assert table["here"]["row-cyclic"] == {
         "best": 1,
         "redistribute": 1,
@@ -268,7 +270,17 @@ def test_the_page_cache_is_seen_to_hold_what_was_just_written(tmp_path: Path) ->
 @pytest.mark.slow
 def test_the_demo_runs_under_mpi_from_the_command_line(tmp_path: Path) -> None:
     needs_mpi()
-    asked = [sys.executable, "-m", "swath.cli", "demo", "--size", "300", "--keep", str(tmp_path / "kept"), "--json"]
+    asked = [
+        sys.executable,
+        "-m",
+        "swath.commands.cli",
+        "demo",
+        "--size",
+        "300",
+        "--keep",
+        str(tmp_path / "kept"),
+        "--json",
+    ]
     done = subprocess.run(asked, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)

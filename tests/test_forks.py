@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import swath
-from swath import page_cache
 from swath.simulated import run_ranks
+from swath.store import page_cache
 
 VALUES = np.random.default_rng(7).random((4000, 1000))
 SELECTION = np.s_[::40, ::331]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import swath
-from swath import cli
+from swath.commands import cli
 from swath.errors import ArgumentError, Error, FormatError, StoreError, UnsupportedError
 from swath.formats import (
     ChunkedLayout,

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import swath
-from swath import cli, formats
+from swath import formats
+from swath.commands import cli
 from swath.errors import ArgumentError, Error, ExistsError, FormatError, StoreError, UnsupportedError
 from zarr_cases import V2, V3, as_zarr_reads, same, store, values_of
 

@@ -25,7 +25,8 @@ import pytest
 import swath
 from interrupt_program import CASES
 from kernels import needs_cachestat
-from swath import library_access, simulated
+from swath import simulated
+from swath.array import library_access
 from swath.formats import LibraryLayout
 
 PROGRAM = Path(__file__).with_name("interrupt_program.py")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import swath
-from swath import Block, Boxes, Distribution, cli
+from swath import Block, Boxes, Distribution
+from swath.commands import cli
 from swath.copying.pipeline import Pipeline
 from swath.errors import OutOfMemoryError, from_wire, to_wire
 from swath.simulated import run_ranks

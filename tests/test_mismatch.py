@@ -30,7 +30,7 @@ from mismatch_cases import (
     outcome,
     table_case,
 )
-from swath import asked
+from swath.ranks import compared
 from swath.simulated import run_ranks
 
 pytestmark = pytest.mark.timeout(600, method="thread")
@@ -133,13 +133,13 @@ SAME: list[tuple[str, Any, Any]] = [
 def test_what_means_the_same_is_the_same_words(name: str, one: Any, other: Any, monkeypatch: Any) -> None:
     monkeypatch.delenv("SWATH_ENGINE", raising=False)
     monkeypatch.delenv("SWATH_STREAMS", raising=False)
-    texts = {asked.words("open", "x", {"dtype": "f8", name: value}) for value in (one, other)}
+    texts = {compared.words("open", "x", {"dtype": "f8", name: value}) for value in (one, other)}
     assert len(texts) == 1, texts
 
 
 def test_the_environments_engine_and_streams_are_compared(monkeypatch: Any) -> None:
     def told() -> str:
-        return asked.words("open", "x", {"engine": None, "streams": "default"})
+        return compared.words("open", "x", {"engine": None, "streams": "default"})
 
     before = told()
     monkeypatch.setenv("SWATH_ENGINE", "uring")
@@ -147,7 +147,7 @@ def test_the_environments_engine_and_streams_are_compared(monkeypatch: Any) -> N
     monkeypatch.delenv("SWATH_ENGINE")
     monkeypatch.setenv("SWATH_STREAMS", "3")
     assert told() != before
-    assert told() == asked.words("open", "x", {"engine": "auto", "streams": 3})
+    assert told() == compared.words("open", "x", {"engine": "auto", "streams": 3})
 
 
 def test_words_of_anything_raise_nothing_and_hold_no_addresses() -> None:
@@ -171,14 +171,14 @@ def test_words_of_anything_raise_nothing_and_hold_no_addresses() -> None:
         "\ud800",
     ):
         for name in ("path", "shape", "attributes", "streams", "fill", "unknown"):
-            told = asked.words("open", value, {name: value})
+            told = compared.words("open", value, {name: value})
             assert told
             assert "0x" not in told
 
 
 def test_an_iterator_is_not_used_up() -> None:
     lengths = iter((2, 3))
-    asked.words("create", "x", {"shape": lengths, "attributes": lengths, "fill": lengths, "dtype": lengths})
+    compared.words("create", "x", {"shape": lengths, "attributes": lengths, "fill": lengths, "dtype": lengths})
     assert list(lengths) == [2, 3]
 
 

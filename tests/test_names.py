@@ -137,7 +137,7 @@ def test_the_command_line_takes_and_prints_such_names(folder: bytes) -> None:
     np.save(os.fsdecode(path), VALUES)
 
     def run(*arguments: bytes | str) -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-m", "swath.cli", *arguments]
+        command = [sys.executable, "-m", "swath.commands.cli", *arguments]
         return subprocess.run(command, capture_output=True, check=False, env={**os.environ, "COLUMNS": "300"})
 
     told = run("info", path)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import swath
-from swath import cli
+from swath.commands import cli
 from swath.errors import StoreError
 
 SECONDS = 60

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import swath
-from swath import array, counters
+from swath.array import counters, open_array
 from swath.errors import ArgumentError, DisagreementError
-from swath.ranks import Ranks
 from swath.simulated import run_ranks
 from swath.space import Block, Boxes, Cyclic, Distribution
 
@@ -79,10 +78,10 @@ def test_reads_and_writes_of_the_same_are_not_taken_for_each_other(tmp_path: Pat
 
 def test_only_the_latest_operations_are_kept(tmp_path: Path) -> None:
     with opened(tmp_path) as a:
-        for number in range(array.OPERATIONS_KEPT + 10):
+        for number in range(open_array.OPERATIONS_KEPT + 10):
             row = number % 12
             np.testing.assert_array_equal(a[row, : 1 + number // 12], VALUES[row, : 1 + number // 12])
-        assert a._operations.cache_info().currsize == array.OPERATIONS_KEPT
+        assert a._operations.cache_info().currsize == open_array.OPERATIONS_KEPT
 
 
 def test_a_closed_array_answers_nothing_from_memory(tmp_path: Path) -> None:

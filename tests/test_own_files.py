@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import swath
-from swath import learned_streams, own_files, profile
 from swath.errors import ArgumentError
-from swath.stream_settings import settings_for
+from swath.store import own_files, profile
+from swath.throttle import learned_streams
+from swath.throttle.settings import settings_for
 
 pytestmark = pytest.mark.usefixtures("own_tokens")
 

@@ -8,8 +8,9 @@ import pytest
 
 import swath
 from kernels import needs_cachestat
-from swath import array, page_cache
+from swath.array import open_array
 from swath.simulated import run_ranks
+from swath.store import page_cache
 
 SHAPE = (10, 6)
 OLD = np.arange(60, dtype="<i4").reshape(SHAPE)
@@ -34,7 +35,7 @@ def path(tmp_path: Path) -> Path:
 def runs(monkeypatch):
     """Of every operation of a rank: read before the agreement ("at once"), by a plan that was kept, or planned anew."""
     seen, plans = [], []
-    execute = array.Array._execute_in_turn
+    execute = open_array.Array._execute_in_turn
 
     def recorded(self, *arguments, **options):
         parts = execute(self, *arguments, **options)
@@ -46,7 +47,7 @@ def runs(monkeypatch):
         plans.append(plan)
         return parts
 
-    monkeypatch.setattr(array.Array, "_execute_in_turn", recorded)
+    monkeypatch.setattr(open_array.Array, "_execute_in_turn", recorded)
     return seen
 
 

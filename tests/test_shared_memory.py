@@ -17,8 +17,9 @@ import pytest
 
 import swath
 from mpi_runs import run_well
-from swath import _core, throttle
+from swath import _core
 from swath.commands import doctor
+from swath.throttle import throttle
 
 NOBODY = 65534
 STRANGER = 65533
@@ -84,7 +85,7 @@ def in_child(work):
 
 
 def status_command():
-    command = [sys.executable, "-m", "swath.cli", "throttle", "status"]
+    command = [sys.executable, "-m", "swath.commands.cli", "throttle", "status"]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=True)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import swath
-from swath.array import Array
+from swath.array.open_array import Array
 from swath.bench import modelled_disk
 from swath.copying.journal import Journal
 from swath.simulated import run_ranks

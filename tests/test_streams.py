@@ -13,8 +13,10 @@ import pytest
 import swath
 from kernels import needs_cachestat
 from mpi_runs import run_well
-from swath import _core, learned_streams, page_cache, profile, simulated, throttle
-from swath.stream_settings import AUTO, Settings, settings_for
+from swath import _core, simulated
+from swath.store import page_cache, profile
+from swath.throttle import learned_streams, throttle
+from swath.throttle.settings import AUTO, Settings, settings_for
 
 ELEMENTS = 1 << 20  # 8 MiB of doubles
 
@@ -344,7 +346,7 @@ def test_nothing_is_remembered_where_profiles_are_off(file, monkeypatch, tmp_pat
 
 
 def test_the_command_shows_what_is_throttled_now(file):
-    command = [sys.executable, "-m", "swath.cli", "throttle", "status"]
+    command = [sys.executable, "-m", "swath.commands.cli", "throttle", "status"]
     with opened(file, streams=3) as a:
         a._throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
         target, scope = a.streams.target, a.streams.scope

@@ -1,13 +1,21 @@
-"""No folder of the core includes one that includes it, and no module of the package imports one that imports it."""
+"""How the core and the package are made: who includes and imports whom, and what one read passes through."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
+import numpy as np
 import pytest
+
+import swath
+from swath.array import open_array
+from swath.simulated import run_ranks
 
 ROOT = Path(__file__).parent.parent
 CORE = ROOT / "core"
@@ -105,6 +113,15 @@ def test_what_is_pure_knows_of_a_store_no_more_than_data() -> None:
 # ---- The package -----------------------------------------------------------------------------------------------------
 
 
+TOP_ENTRIES_MAX = 12
+NO_ENTRIES = {"__init__.py", "__pycache__", "_core.pyi", "_mpi.pyi", "py.typed"}
+
+
+def test_the_top_of_the_package_has_at_most_a_dozen_entries() -> None:
+    entries = sorted({path.name for path in PACKAGE.iterdir()} - NO_ENTRIES)
+    assert len(entries) <= TOP_ENTRIES_MAX, entries
+
+
 def module_name(path: Path) -> str:
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -163,7 +180,7 @@ def test_no_module_imports_one_that_imports_it() -> None:
     [
         ("import swath.errors as e", ["swath.errors"]),
         ("def f():\n    from swath.errors import Error", ["swath.errors.Error"]),
-        ("if TYPE_CHECKING:\n    from swath import array\nelse:\n    from swath import plan", ["swath.plan"]),
+        ("if TYPE_CHECKING:\n    from swath import array\nelse:\n    from swath import space", ["swath.space"]),
         ("from . import plan\nfrom .formats import npy", ["swath.a.plan", "swath.a.formats.npy"]),
         ("from .. import plan\nfrom ..formats import npy", ["swath.plan", "swath.formats.npy"]),
         ("try:\n    from swath import mpi\nexcept ImportError:\n    pass", ["swath.mpi"]),
@@ -171,6 +188,71 @@ def test_no_module_imports_one_that_imports_it() -> None:
 )
 def test_imports_are_found_wherever_they_are(text: str, expected: list[str]) -> None:
     assert list(imports_of([ast.parse(text)], "swath.a")) == expected
+
+
+# ---- One read --------------------------------------------------------------------------------------------------------
+
+MODULES_OF_A_READ_MAX = 3
+
+
+class Trail:
+    """The modules of the package that a call passes through."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+
+    def of(self, call: Callable[[], Any]) -> Any:
+        sys.setprofile(self._see)  # of this thread alone
+        try:
+            return call()
+        finally:
+            sys.setprofile(None)
+
+    def _see(self, frame: FrameType, event: str, _argument: Any) -> None:
+        module = frame.f_globals.get("__name__", "")
+        if event == "call" and module.startswith("swath."):
+            self.modules.add(module)
+
+
+@pytest.fixture
+def counted_requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Whatever makes a request, by its class or from another request, adds its direction."""
+    made: list[str] = []
+    request = open_array.Request
+
+    class Counted(request):  # type: ignore[misc, valid-type]
+        def __new__(cls, *arguments: Any, **named: Any) -> Any:
+            made.append(arguments[0])
+            return super().__new__(cls, *arguments, **named)
+
+        @classmethod
+        def _make(cls, fields: Iterable[Any]) -> Any:
+            return cls(*fields)
+
+    monkeypatch.setattr(open_array, "Request", Counted)
+    return made
+
+
+def test_a_collective_read_passes_through_three_modules_and_one_record(
+    tmp_path: Path, counted_requests: list[str]
+) -> None:
+    values = np.arange(120, dtype="<i4").reshape(12, 10)
+    values.tofile(tmp_path / "a.raw")
+    rows = swath.Distribution((swath.Block(), swath.Whole()), grid=(2, 1))
+
+    def work(comm: Any) -> list[set[str]]:
+        with swath.open(tmp_path / "a.raw", shape=(12, 10), dtype="<i4", comm=comm) as a:
+            trails = [Trail(), Trail()]
+            for trail in trails:
+                part = trail.of(lambda: a.read(rows))
+                np.testing.assert_array_equal(part, values[6 * comm.rank : 6 * comm.rank + 6])
+            return [trail.modules for trail in trails]
+
+    for first, second in run_ranks(2, work):
+        for modules in (first, second):
+            assert "swath.array.open_array" in modules
+            assert len(modules) <= MODULES_OF_A_READ_MAX, modules
+    assert counted_requests == ["read"] * 4  # two reads of two ranks
 
 
 # ---- One place that touches the user's files -------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import swath
-from swath import library_access
-from swath.ranks import ranks_of
+from swath.array import library_access
+from swath.ranks.ranks import ranks_of
 from swath.simulated import run_ranks
 
 ROWS, COLUMNS = 2000, 250

@@ -333,7 +333,7 @@ double sync_after(const Profile& profile, const Work& work, double seconds) {
 }
 
 // How often the ranks agree: on what is asked, and on how it went. A short read where they do not meet on the way has
-// one agreement on both (python/swath/prepared.py), and of a long one agreements are no matter.
+// one agreement on both (array/array.cc), and of a long one agreements are no matter.
 double agreements(bool reading, Method method) { return reading && method != Method::kTwoPhase ? 1 : 2; }
 
 }  // namespace

@@ -75,7 +75,7 @@ Interruptible::Interruptible(bool is_alone) {
 
 bool raise_from_signal() {
   if (!raised) return false;
-  // Who collects errors of all ranks lets it pass (swath/ranks.py).
+  // Who collects errors of all ranks lets it pass (swath/ranks/ranks.py).
   if (PyObject_SetAttrString(raised->value().ptr(), "is_from_signal", Py_True) != 0) PyErr_Clear();
   raised->restore();
   raised.reset();

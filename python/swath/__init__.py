@@ -8,9 +8,12 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
         x = a[10:20, ::4, 7]
 """
 
-from swath.array import Array
+from swath.array.counters import Counters
+from swath.array.open_array import Array
+from swath.array.opening import create, open  # noqa: A004
+from swath.array.plan import Plan
+from swath.array.redistribution import redistribute
 from swath.copying import Comparison, Copied, CopyPlan, copy, explain_copy, verify
-from swath.counters import Counters
 from swath.errors import (
     ArgumentError,
     DisagreementError,
@@ -24,11 +27,8 @@ from swath.errors import (
     StoreError,
     UnsupportedError,
 )
-from swath.opening import create, open  # noqa: A004
-from swath.plan import Plan
-from swath.redistribution import redistribute
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
-from swath.throttle import stream
+from swath.throttle.throttle import stream
 
 __version__ = "0.1.0"
 

@@ -240,19 +240,6 @@ def normalise_selection(selection: Any, shape: Shape) -> Selection:
     return tuple(normal)
 
 
-def is_plain_selection(selection: Any) -> bool:
-    """Whether it is made of Python's own integers, slices of them, and Ellipsis: what never changes, and compares."""
-    items = selection if type(selection) is tuple else (selection,)
-    for item in items:
-        if type(item) is slice:
-            for bound in (item.start, item.stop, item.step):
-                if bound is not None and type(bound) is not int:
-                    return False
-        elif type(item) is not int and item is not Ellipsis:
-            return False
-    return True
-
-
 def _completed(items: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
     """Return an item for every dimension: whole ones in place of the Ellipsis, or at the end."""
     ellipses = [place for place, item in enumerate(items) if item is Ellipsis]

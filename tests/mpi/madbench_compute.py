@@ -8,7 +8,7 @@ from mpi4py import MPI
 
 from swath.bench.madbench import Options, algebra, run
 from swath.bench.measure import WrongDataError
-from swath.ranks import ranks_of
+from swath.ranks.ranks import ranks_of
 
 CASES = [
     {"pixels": 24, "bins": 4, "block": 4},

@@ -13,7 +13,7 @@ import numpy as np
 from mpi4py import MPI
 
 import swath
-from swath import page_cache
+from swath.store import page_cache
 
 WORLD = MPI.COMM_WORLD
 

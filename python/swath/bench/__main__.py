@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from swath.atomic_file import AtomicFile
 from swath.bench import copy, interleaved, latency, launch, madbench, ncio, page, redistribute, table1, threads, zarr
 from swath.bench.conditions import conditions, in_words, memory_bytes
 from swath.bench.madbench import report as madbench_report
@@ -24,6 +23,7 @@ from swath.bench.ncio import report as ncio_report
 from swath.bench.zarr import options as zarr_options
 from swath.commands import output
 from swath.errors import ArgumentError, Error, StoreError, store_error
+from swath.store.atomic_file import AtomicFile
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import swath
-from swath import mpi
 from swath.commands import output
+from swath.ranks import mpi
 
 
 def conditions(folder: str) -> dict[str, Any]:

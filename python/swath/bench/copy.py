@@ -27,7 +27,7 @@ from swath.bench import copy_peers, launch
 from swath.bench.copy_contenders import FLOOR, PANELS, SWATH, execute
 from swath.commands import output
 from swath.errors import ArgumentError
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 MIB = 1 << 20
 VALUE_BYTES = 8

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import swath
 from swath.bench.measure import WrongDataError, say
 from swath.bench.standalone import memory_watch, page_cache
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 Shape = tuple[int, int]
 Floats = npt.NDArray[np.float64]

@@ -31,7 +31,7 @@ from swath.bench.measure import (
 )
 from swath.commands import output
 from swath.errors import ArgumentError
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 from swath.space import Block, Cyclic, Distribution
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from swath.bench import launch
 from swath.bench.measure import VALUE_BYTES, VALUE_DTYPE, Values, check_equal, say, shuffled
 from swath.commands import output
 from swath.errors import ArgumentError
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 from swath.space import Block, Cyclic, Distribution
 
 ELEMENTS = 1 << 20

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from swath import mpi
 from swath.errors import Error, UnsupportedError
+from swath.ranks import mpi
 
 SECONDS_TO_END = 5.0
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.bench.standalone import page_cache
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 T = TypeVar("T")
 Values = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ def main() -> None:
     """Measures; rank 0 leaves the result as JSON where it was told to."""
     from mpi4py import MPI
 
-    from swath.ranks import ranks_of
+    from swath.ranks.ranks import ranks_of
 
     benchmark, options, folder, result_path = sys.argv[1:]
     module = importlib.import_module(f"swath.bench.{benchmark}")

@@ -22,7 +22,7 @@ import swath
 from swath.bench.measure import VALUE_BYTES, Values, check_equal, counted, say, shuffled, summary, timed
 from swath.commands import output
 from swath.errors import InternalError
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 from swath.space import Distribution, table_1
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from swath.bench.measure import (
     timed,
 )
 from swath.commands import output
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 from swath.space import TABLE_1, Distribution, table_1
 
 CACHES = ("cold", "warm")

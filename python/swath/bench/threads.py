@@ -22,7 +22,7 @@ from rich.text import Text
 import swath
 from swath.bench.measure import VALUE_BYTES, VALUE_DTYPE, WrongDataError, counted, say, shuffled, summary
 from swath.commands import output
-from swath.ranks import ranks_of
+from swath.ranks.ranks import ranks_of
 
 SHARED, OWN, ALONE = "one array", "an array a thread", "one thread"
 CHUNKS, COLUMNS = "chunks", "columns"

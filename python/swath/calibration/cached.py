@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from swath import _core, opening
-from swath.array import Array
+from swath import _core
+from swath.array import opening
+from swath.array.open_array import Array
 from swath.calibration.file import WINDOW, NotReachedError, Requests
 from swath.calibration.measuring import Measuring
 from swath.calibration.samples import BRIEF_SECONDS, Sample, seconds_of

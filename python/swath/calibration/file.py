@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from swath import _core, page_cache, profile
+from swath import _core
 from swath.bench.standalone import page_cache as kernel
+from swath.store import page_cache, profile
 
 WINDOW = 512 << 10
 WINDOWS_A_SYNC = 4
@@ -164,10 +165,10 @@ class MeasuredFile:
     @property
     def how_warm_is_known(self) -> str:
         """How it is known that the page cache was as stated, in words, for the profile."""
-        told = "no device read meanwhile (/proc/self/io)"
+        device_reads = "no device read meanwhile (/proc/self/io)"
         if kernel.device_bytes_read() is None:
-            told = "the kernel does not tell whether a device was read meanwhile"
-        return f"the whole file was in the page cache before each repetition (cachestat), and {told}"
+            device_reads = "the kernel does not tell whether a device was read meanwhile"
+        return f"the whole file was in the page cache before each repetition (cachestat), and {device_reads}"
 
     @property
     def how_cold_is_known(self) -> str:

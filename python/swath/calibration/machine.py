@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from swath import _core, opening
+from swath import _core
+from swath.array import opening
 from swath.calibration.file import WINDOW
 from swath.calibration.measuring import Measuring
 from swath.calibration.samples import Sample, seconds_of, slowdowns

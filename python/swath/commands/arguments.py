@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from swath import mpi, opening
-from swath.array import Array
+from swath.array import opening
+from swath.array.open_array import Array
 from swath.errors import ArgumentError
+from swath.ranks import mpi
 from swath.space import Block, Cyclic, Rule, Shape, Whole
 
 T = TypeVar("T")

@@ -17,10 +17,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from swath import calibration, mpi, profile, progress
+from swath import calibration
+from swath.array import progress
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError, store_error
-from swath.profile import StoredProfile
+from swath.ranks import mpi
+from swath.store import profile
+from swath.store.profile import StoredProfile
 
 DESCRIPTION = """\
 Measure the store that holds a folder, in half a minute: what requests, jumps,

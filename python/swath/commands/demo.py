@@ -1,4 +1,4 @@
-"""`swath demo`: start ranks of our own, and print what they found. The ranks' work is in `swath.demo`."""
+"""`swath demo`: start ranks of our own, and print what they found. The ranks' work is in demo_ranks.py."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from swath import mpi
 from swath.commands import arguments, output
-from swath.demo import ONE_DIMENSIONAL, real_file
+from swath.commands.demo_ranks import ONE_DIMENSIONAL, real_file
 from swath.errors import ArgumentError, UnsupportedError, store_error
+from swath.ranks import mpi
 from swath.space import Block, Cyclic, Whole, balanced_grid
 
 DESCRIPTION = """\
@@ -133,7 +133,7 @@ def _folder(keep: str | None) -> Iterator[str]:
 
 def _command(ranks: int, folder: str, size: int) -> list[str]:
     # `-m mpi4py` ends all ranks when one fails.
-    rank = [sys.executable, "-m", "mpi4py", "-m", "swath.demo", "--folder", folder, "--size", str(size)]
+    rank = [sys.executable, "-m", "mpi4py", "-m", "swath.commands.demo_ranks", "--folder", folder, "--size", str(size)]
     return [str(mpi.own_mpiexec()), "-n", str(ranks), *rank]
 
 

@@ -22,9 +22,11 @@ from typing import Any, Literal
 from rich.text import Text
 
 import swath
-from swath import _core, mpi, profile
+from swath import _core
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError
+from swath.ranks import mpi
+from swath.store import profile
 
 DESCRIPTION = """\
 Check this installation: versions, io_uring, shared memory, MPI, and whether the

@@ -6,11 +6,11 @@ import argparse
 import math
 from typing import Any
 
-from swath import mpi
-from swath.array import Array, Request
+from swath.array.open_array import Array, Request
+from swath.array.plan import Plan
 from swath.commands import arguments, output
 from swath.errors import ArgumentError
-from swath.plan import Plan
+from swath.ranks import mpi
 from swath.space import Distribution, balanced_grid
 
 DESCRIPTION = """\

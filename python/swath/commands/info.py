@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from swath import formats, opening
+from swath import formats
+from swath.array import opening
 from swath.commands import arguments, output
 from swath.formats import Summary
 from swath.formats.description import plain

@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import Any
 
-from swath import throttle
 from swath.commands import output
-from swath.throttle import LaneStatus, PatternStatus, TargetStatus
+from swath.throttle import throttle
+from swath.throttle.throttle import LaneStatus, PatternStatus, TargetStatus
 
 DESCRIPTION = """\
 Streams of your programs on this node that have files open: how many each target

@@ -7,8 +7,9 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from swath import _core, progress
-from swath.array import Array, OpenOptions
+from swath import _core
+from swath.array import progress
+from swath.array.open_array import Array, OpenOptions
 from swath.copying.ahead import ReadAhead
 from swath.copying.journal import Journal
 from swath.copying.one_pass import Pass
@@ -18,7 +19,7 @@ from swath.copying.sides import Side
 from swath.copying.store import Identity, SpanOf, WriteBack
 from swath.errors import Error, StoreError, from_wire, to_wire
 from swath.formats import Description, StridedLayout
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 BANDS_BEHIND_OTHERS = 4
 """Another worker of the node may be so many bands behind this one: pages dropped too early are read again."""

@@ -25,8 +25,8 @@ import os
 import shutil
 from typing import Any
 
-from swath.atomic_file import open_own
 from swath.errors import Error, ExistsError, FormatError, StoreError, store_error
+from swath.store.atomic_file import open_own
 
 VERSION = 1
 LOCK_ATTEMPTS = 1000
@@ -65,8 +65,8 @@ class Journal:
         try:
             descriptor = _locked(path)
         except BlockingIOError as error:
-            told = f"copy to {target}: another copy to it is under way: {error.strerror} holds {path}"
-            raise ExistsError(f"{told}; wait for it, or choose another target", errno.EEXIST) from None
+            what = f"copy to {target}: another copy to it is under way: {error.strerror} holds {path}"
+            raise ExistsError(f"{what}; wait for it, or choose another target", errno.EEXIST) from None
         except OSError as error:
             if isinstance(error, Error):
                 raise
@@ -179,8 +179,8 @@ def _holder(status: os.stat_result) -> str:
     """Which process holds a lock of a file, in words, as far as /proc tells: not of other machines and containers."""
     place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     with contextlib.suppress(OSError):
-        with open("/proc/locks", encoding="ascii") as told:
-            held = [line.split() for line in told]
+        with open("/proc/locks", encoding="ascii") as locks:
+            held = [line.split() for line in locks]
         for _, kind, _, _, process, where, *_ in (words for words in held if "->" not in words):
             if kind == "FLOCK" and where == place and int(process) > 0:
                 with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as name:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath import _core
-from swath.array import Array
+from swath.array.open_array import Array
 from swath.copying.ahead import ReadAhead
 from swath.copying.one_pass import SLABS_WRITTEN_BEHIND, TILES_IN_PLACE, TILES_READ_AHEAD, Pass
 from swath.copying.sides import Extents, Side
@@ -177,10 +177,10 @@ class Pipeline:
         Raises what reading or writing raised: nothing more is written then.
         """
         for _ in range(tiles):
-            told = self._tiles.get()
-            if isinstance(told, BaseException):
-                raise told
-            self._shuffle(*told)
+            tile = self._tiles.get()
+            if isinstance(tile, BaseException):
+                raise tile
+            self._shuffle(*tile)
             self._raise_write_error()
         self._slabs.join()
         self._raise_write_error()

@@ -6,8 +6,7 @@ import dataclasses
 import os
 from typing import Any
 
-from swath import _core, formats, profile
-from swath.atomic_file import AtomicFile, refuse_planted
+from swath import _core, formats
 from swath.copying.costs import Costs
 from swath.copying.journal import Journal, remove, working_path
 from swath.copying.one_pass import Pass
@@ -18,7 +17,9 @@ from swath.copying.store import Identity, available_bytes, check_room, remove_un
 from swath.copying.workers import Workers, best_plan, counts_to_weigh
 from swath.errors import ArgumentError, Error, ExistsError, StoreError
 from swath.formats import Description, TiledLayout
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
+from swath.store import profile
+from swath.store.atomic_file import AtomicFile, refuse_planted
 
 DROP_PART = 2
 """Pages are dropped behind a copy whose two files are larger than the available memory divided by this."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from swath import asked, formats
-from swath.array import Array
+from swath import formats
+from swath.array.open_array import Array
 from swath.copying import explain
 from swath.copying.execute import State, bytes_before, execute
 from swath.copying.journal import Journal
@@ -21,7 +21,8 @@ from swath.copying.workers import Workers
 from swath.errors import ArgumentError
 from swath.formats import Description
 from swath.formats.description import Order
-from swath.ranks import in_turn, ranks_of
+from swath.ranks import compared
+from swath.ranks.ranks import in_turn, ranks_of
 
 CHECKPOINT_BYTES = 1 << 30
 """After so many bytes what was written is synced, beside the work that goes on, and entered in the journal."""
@@ -117,7 +118,7 @@ def copy(
         StoreError: the disk is too small, the system refuses, or the source has changed under way. There is no half
             result under the target's name; an old file there is as it was.
     """
-    words = asked.words("copy to", target, locals(), own=("target", "comm"))
+    words = compared.words("copy to", target, locals(), own=("target", "comm"))
     begin = time.perf_counter()
     ranks = ranks_of(comm)
     journal: list[Journal] = []
@@ -180,7 +181,7 @@ def explain_copy(
     Raises:
         ArgumentError, NotFoundError, FormatError, StoreError: as `copy` does before it begins.
     """
-    words = asked.words("explain copy to", target, {**locals(), **how}, own=("target", "comm", "how"))
+    words = compared.words("explain copy to", target, {**locals(), **how}, own=("target", "comm", "how"))
     ranks = ranks_of(comm)
 
     def work() -> explain.Explained:

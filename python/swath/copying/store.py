@@ -204,8 +204,8 @@ class WriteBack:
 def available_bytes() -> int | None:
     """Memory that programs can get without swapping, page cache that can be given up included; None if not known."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as told:
-            for line in told:
+        with open("/proc/meminfo", encoding="ascii") as memory:
+            for line in memory:
                 if line.startswith("MemAvailable:"):
                     return int(line.split()[1]) * 1024
     except OSError:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core, asked, formats, progress
-from swath.array import Array, OpenOptions
+from swath import _core, formats
+from swath.array import progress
+from swath.array.open_array import Array, OpenOptions
 from swath.copying.costs import Costs
 from swath.copying.one_pass import Pass
 from swath.copying.pipeline import Elements, Progress, Tiles
@@ -20,7 +21,8 @@ from swath.copying.plan import make_plan
 from swath.copying.request import checked_axes, memory_bytes
 from swath.copying.sides import Side
 from swath.errors import ArgumentError
-from swath.ranks import Ranks, in_turn, ranks_of
+from swath.ranks import compared
+from swath.ranks.ranks import Ranks, in_turn, ranks_of
 
 NUMBERS = "biufc"
 WITHOUT_VALUE = "fcmM"
@@ -97,7 +99,7 @@ def verify(
         ArgumentError: elements that cannot be compared, axes or a budget that cannot be.
         NotFoundError, FormatError, StoreError: as `swath.open` and `Array.read` do.
     """
-    words = asked.words("verify", asked.Told(""), locals(), own=("comm",))
+    words = compared.words("verify", compared.InWords(""), locals(), own=("comm",))
     ranks = ranks_of(comm)
 
     def describe() -> tuple[Any, Any, int]:

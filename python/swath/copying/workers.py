@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from swath.copying.plan import CopyPlan
 from swath.errors import ArgumentError
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 ANOTHER_PAYS = 0.9
 """More workers need shorter runs for the same memory, and must make a copy this much faster."""
@@ -47,15 +47,15 @@ class Workers:
         return range(begin + (self.ranks.index(rank) - begin) % size, end, size)
 
 
-def counts_to_weigh(ranks: Ranks, asked: int | None) -> tuple[int, ...]:
+def counts_to_weigh(ranks: Ranks, workers: int | None) -> tuple[int, ...]:
     """Return how many ranks of a node may work, fewest first: powers of two up to its ranks, and to its cores.
 
-    Raises ArgumentError unless `asked`, which leaves nothing to weigh, is at least 1.
+    Raises ArgumentError unless `workers`, which leaves nothing to weigh, is at least 1.
     """
-    if asked is not None:
-        if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:
-            raise ArgumentError(f"workers: expected how many ranks of a node work, at least 1, not {asked!r}")
-        return (min(asked, ranks.most_on_a_node),)
+    if workers is not None:
+        if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+            raise ArgumentError(f"workers: expected how many ranks of a node work, at least 1, not {workers!r}")
+        return (min(workers, ranks.most_on_a_node),)
     most = min(ranks.most_on_a_node, cores_of_node())
     return (*(2**k for k in range(most.bit_length()) if 2**k < most), most)
 

@@ -23,7 +23,7 @@ from swath.bench.madbench.running import run, title_of
 from swath.bench.madbench.series import must_show
 from swath.bench.madbench.summary import summarise
 from swath.bench.madbench.tables import show
-from swath.ranks import ranks_of
+from swath.ranks.ranks import ranks_of
 
 __all__ = ["Options", "measure", "needs", "peer_names", "quick_options", "run", "show", "summarise", "title_of"]
 

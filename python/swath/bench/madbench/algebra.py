@@ -18,7 +18,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from swath.bench.madbench.problem import Values
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 MULTIPOLES = 2
 """Of a bin."""

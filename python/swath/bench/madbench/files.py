@@ -8,13 +8,13 @@ import os
 from typing import Any
 
 import swath
-from swath.array import Array
+from swath.array.open_array import Array
 from swath.bench.madbench.options import Options, streams_of
 from swath.bench.madbench.problem import VALUE_BYTES, Values
 from swath.bench.standalone import page_cache
-from swath.ranks import Ranks
-from swath.stream_settings import Streams
-from swath.throttle import Decision
+from swath.ranks.ranks import Ranks
+from swath.throttle.settings import Streams
+from swath.throttle.throttle import Decision
 
 DTYPE = "<f8"
 READ_BYTES = 8 << 20

@@ -14,7 +14,7 @@ from swath.bench.madbench.running import Watch
 from swath.bench.madbench.summary import PASSES, SWATH_AUTO
 from swath.bench.measure import WrongDataError, say
 from swath.bench.standalone import page_cache
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 __all__ = ["Options", "run"]
 

@@ -20,7 +20,7 @@ from swath.bench.madbench.records import run_record
 from swath.bench.madbench.work import Computing, Sleeping, Work
 from swath.bench.measure import WrongDataError, say
 from swath.bench.standalone import page_cache
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:

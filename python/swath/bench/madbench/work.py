@@ -14,7 +14,7 @@ from swath.bench.madbench import algebra
 from swath.bench.madbench.options import Options
 from swath.bench.madbench.problem import Values
 from swath.bench.measure import WrongDataError
-from swath.ranks import Ranks, ranks_of
+from swath.ranks.ranks import Ranks, ranks_of
 from swath.space import Distribution
 
 RELATIVE_MAX = 1e-8

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import swath
+from swath.array.plan import Plan
 from swath.bench.measure import VALUE_BYTES, VALUE_DTYPE
 from swath.bench.ncio.pattern import Pattern, Values
-from swath.plan import Plan
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 from swath.space import Block, Cyclic, Distribution, Whole
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class MpiContender:
 
 def mpi_family() -> str:
     """Whose MPI is installed: "mpich" or "openmpi"."""
-    from swath import mpi
+    from swath.ranks import mpi
 
     return "openmpi" if "Open MPI" in mpi.library_version() else "mpich"
 

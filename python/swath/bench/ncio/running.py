@@ -32,7 +32,7 @@ from swath.bench.ncio.options import MEBIBYTE, MPI_PEER, Cell, Options, cells_of
 from swath.bench.ncio.pattern import GAP_STAMP, UNTOUCHED, Pattern, Values
 from swath.bench.standalone import page_cache
 from swath.errors import Error
-from swath.ranks import Ranks
+from swath.ranks.ranks import Ranks
 
 INNER_SECONDS = 5e-3
 """Shorter operations are repeated within one repetition, where that changes nothing of what they meet, until they last

@@ -1,6 +1,6 @@
-"""What a call asks for, in words that ranks compare: the same text on all of them where they ask for the same.
+"""What ranks compare of a call, in words: the same text on all of them where their calls are the same.
 
-    asked.words("open", path, locals(), own=("comm",))
+    compared.words("open", path, locals(), own=("comm",))
 
 The words are made from all arguments there are. One that ranks need not have in common (their memory, their
 communicator) is left out on purpose, by name, so that a new argument is compared unless somebody says otherwise. The
@@ -31,8 +31,8 @@ from swath.formats.description import (
     TiledLayout,
 )
 from swath.space import Boxes
-from swath.stream_settings import AUTO, settings_for
-from swath.waits import lock_seconds
+from swath.store.lock_timeout import lock_seconds
+from swath.throttle.settings import AUTO, settings_for
 
 TEXT_MAX = 4096
 """Characters of an argument that are compared as they are; of a longer one its begin, and a digest of all of it."""
@@ -41,14 +41,14 @@ ENGINE_VARIABLE = "SWATH_ENGINE"
 _FAULT = "fault"
 
 
-class Told(str):
+class InWords(str):
     """An argument that is in words already."""
 
     __slots__ = ()
 
 
 def words(doing: str, what: Any, arguments: Mapping[str, Any], *, own: Collection[str] = ()) -> str:
-    """`arguments` in words, but for those whose names are in `own`. Never raises: what is wrong is told elsewhere.
+    """Return `arguments` in words, but for those whose names are in `own`. It never raises: others say what is wrong.
 
     Arguments of these names are taken for what they mean: `dtype`, `shape`, `engine`, … (`MEANINGS`).
     """
@@ -62,7 +62,7 @@ def words(doing: str, what: Any, arguments: Mapping[str, Any], *, own: Collectio
 
 
 def path_text(path: Any) -> str:
-    """A path, for messages: also of what is none. File names that are not UTF-8 have surrogates for their bytes."""
+    """Return a path for messages, also of what is none. Names that are not UTF-8 have surrogates for their bytes."""
     if isinstance(path, (str, bytes, os.PathLike)):
         try:
             return os.fsdecode(path)
@@ -72,7 +72,7 @@ def path_text(path: Any) -> str:
 
 
 def effective_engine(engine: str | None) -> str:
-    """Return the engine that is asked for, where nothing is said by the environment's, else "auto"."""
+    """Return the engine that is given; where none is, the one that the environment names, else "auto"."""
     return engine or os.environ.get(ENGINE_VARIABLE) or "auto"
 
 
@@ -128,11 +128,11 @@ def in_words(value: Any) -> str:
 
 
 def short(text: str, characters_max: int = TEXT_MAX) -> str:
-    """`text`, where it is long its begin and a digest of all of it."""
+    """Return `text`; where it is long, its begin and a digest of all of it."""
     if len(text) <= characters_max:
         return text
-    told = text[:characters_max]
-    return f"{told}... ({len(text)} characters, digest {digest(text.encode('utf-8', 'surrogatepass'))})"
+    begin = text[:characters_max]
+    return f"{begin}... ({len(text)} characters, digest {digest(text.encode('utf-8', 'surrogatepass'))})"
 
 
 def digest(data: bytes | memoryview) -> str:
@@ -161,7 +161,7 @@ def _line(text: str) -> str:
 
 
 def _in_words(value: Any) -> str:
-    if isinstance(value, Told):
+    if isinstance(value, InWords):
         return str(value)
     if isinstance(value, np.generic) and value.dtype.names is None:
         value = value.item()
@@ -194,8 +194,8 @@ def _array_words(array: npt.NDArray[Any]) -> str:
     kind = f"array of {dtype_words(array.dtype)} {array.shape}"
     if array.dtype.hasobject:
         return f"{kind} {_in_words(array.tolist())}"
-    told = np.array2string(array.ravel()[:8], separator=", ", threshold=8) if array.dtype.names is None else ""
-    return f"{kind} {told} digest {digest(np.ascontiguousarray(array).tobytes())}"
+    begin = np.array2string(array.ravel()[:8], separator=", ", threshold=8) if array.dtype.names is None else ""
+    return f"{kind} {begin} digest {digest(np.ascontiguousarray(array).tobytes())}"
 
 
 def _meaning(name: str, value: Any, arguments: Mapping[str, Any]) -> Any:
@@ -213,7 +213,7 @@ def _path(path: Any, arguments: Mapping[str, Any]) -> Any:
     """Return the words of a path, or of an open array."""
     del arguments
     array = getattr(path, "_identity", None)
-    return Told(array) if isinstance(array, str) else os.fsdecode(path)
+    return InWords(array) if isinstance(array, str) else os.fsdecode(path)
 
 
 def _truth(value: Any, arguments: Mapping[str, Any]) -> bool:
@@ -239,7 +239,7 @@ def _order(order: Any, arguments: Mapping[str, Any]) -> Any:
 
 def _dtype(dtype: Any, arguments: Mapping[str, Any]) -> Any:
     del arguments
-    return None if dtype is None else Told(dtype_words(np.dtype(dtype)))
+    return None if dtype is None else InWords(dtype_words(np.dtype(dtype)))
 
 
 def _fill(fill: Any, arguments: Mapping[str, Any]) -> Any:
@@ -247,7 +247,7 @@ def _fill(fill: Any, arguments: Mapping[str, Any]) -> Any:
     if fill is None:
         return None
     stored = np.array(fill, np.dtype(arguments["dtype"]))
-    return fill if stored.shape != () else Told(f"{in_words(stored[()])} ({digest(stored.tobytes())})")
+    return fill if stored.shape != () else InWords(f"{in_words(stored[()])} ({digest(stored.tobytes())})")
 
 
 def _attributes(attributes: Any, arguments: Mapping[str, Any]) -> Any:
@@ -276,7 +276,7 @@ def _attribute(value: Any) -> Any:
     if isinstance(value, (str, bytes)):
         return value
     array = np.asarray(value)
-    return value if array.dtype.hasobject else Told(f"{in_words(array.tolist())} as {dtype_words(array.dtype)}")
+    return value if array.dtype.hasobject else InWords(f"{in_words(array.tolist())} as {dtype_words(array.dtype)}")
 
 
 def _engine(engine: Any, arguments: Mapping[str, Any]) -> Any:
@@ -322,4 +322,4 @@ MEANINGS: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     "lock_timeout": _lock_timeout,
     "streams": _streams,
 }
-"""What arguments of these names mean. It may raise, or not know: then an argument is told as it is."""
+"""What arguments of these names mean. It may raise, or not know: then an argument is compared as it is."""

@@ -14,29 +14,37 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from swath import _core, asked, formats, layouts, library_access, profile, progress, throttle, waits
-from swath.atomic_file import AtomicFile
-from swath.counters import Counters
+from swath import _core, formats
+from swath.array import layouts, library_access, progress
+from swath.array.counters import Counters
+from swath.array.memory import Part, checked_out, checked_values, new_part
+from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.errors import ArgumentError, Error, to_core
 from swath.formats import CodedLayout, Description, LibraryLayout
-from swath.local_memory import Part, checked_out, checked_values, new_part
-from swath.plan import ChunkPlan, LibraryPlan, Measured, Plan
-from swath.ranks import Ranks
-from swath.space import Boxes, Distribution, normalise_selection, selected_shape, selection_text
-from swath.stream_settings import Streams
+from swath.ranks import compared
+from swath.ranks.ranks import Ranks
+from swath.space import Boxes, Distribution, Selection, normalise_selection, selected_shape, selection_text
+from swath.store import profile
+from swath.store.atomic_file import AtomicFile
+from swath.store.lock_timeout import lock_seconds
+from swath.throttle import throttle
+from swath.throttle.settings import Streams
 
 Stored = tuple[_core.ArrayForm, _core.CodedArray | None]
 OPERATIONS_KEPT = 64
-"""Of an array: checked, for whoever asks for the same again, as programs do at every time step."""
+"""The operations that an array keeps, for whoever requests the same again, as programs do at every time step."""
+
+Share = tuple[Distribution | None, Selection, int | None]
+"""Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
 
 
 class FoundOfStore(NamedTuple):
-    """What rank 0 has found out about the store, for all ranks: its profile, and who serves its targets' tokens."""
+    """What rank 0 found out about the store, for all ranks: its profile, and who serves its targets' tokens."""
 
     profile: profile.StoredProfile | None = None
     coordinator: throttle.Coordinator | None = None
     number: int = 0
-    """Of the array, among those that rank 0 has opened."""
+    """The number of the array among those that rank 0 has opened."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +116,9 @@ class Array:
         self.attributes = description.attributes
         self._description = description
         # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
-        self._identity_of_ranks = self.path if ranks.size == 1 else asked.identity(description, self.path, found.number)
+        self._identity_of_ranks = (
+            self.path if ranks.size == 1 else compared.identity(description, self.path, found.number)
+        )
         self._throttle = self._throttle_of(options)
         file = self._open_file(options)
         self.engine: str = file.engine
@@ -116,17 +126,17 @@ class Array:
         self._stored_profile = found.profile
         self._form = layouts.array_form(description, self._identity_of_ranks)
         self._core = self._open_array(file, options)
-        # Pure: what was asked before has the same answer. It does not hold the array, which would hold itself.
-        self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, self.path, ranks.size))
+        # It is pure, and does not hold the array, which would hold itself.
+        self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, ranks.size))
 
     def _throttle_of(self, options: OpenOptions) -> throttle.Throttle | None:
-        engine = asked.effective_engine(options.engine)
+        engine = compared.effective_engine(options.engine)
         is_on_first_node = self._ranks.comm.node_of(self._ranks.rank) == 0
         coordinator = None if is_on_first_node else options.found.coordinator
         return throttle.throttle_for(self._description.path, engine, options.streams, coordinator)
 
     def _open_file(self, options: OpenOptions) -> _core.File:
-        engine, lock_timeout = asked.effective_engine(options.engine), waits.lock_seconds(options.lock_timeout)
+        engine, lock_timeout = compared.effective_engine(options.engine), lock_seconds(options.lock_timeout)
         if self._throttle is None:
             given = _core.FileOptions(engine, lock_timeout=lock_timeout)
         else:
@@ -154,51 +164,51 @@ class Array:
 
     @property
     def counters(self) -> Counters:
-        """What the last operation did on this rank; of several threads' operations, the one that ended last."""
+        """Return what the last operation did on this rank; of several threads' operations, the one that ended last."""
         return Counters() if self._done is None else Counters.of(self._done.method, self._done.counters)
 
     @property
     def streams(self) -> throttle.TargetStatus | None:
-        """The target that the file lies on: its limits, who waits, and what was decided; None without throttling."""
+        """Return the status of the file's target: limits, waits, and what was decided; None without throttling."""
         return None if self._throttle is None else self._throttle.status
 
     @property
     def last_plan(self) -> Plan | None:
-        """What the last read or write was carried out by, as planned for the memory and the page cache it met.
+        """Return the plan of the last read or write, as made for the memory and the page cache that it met.
 
-        None before the first operation, and after one of coded chunks, or by the format's own library.
+        It is None before the first operation, and after one of coded chunks, or by the format's own library.
         """
         plan = None if self._done is None else self._done.plan
         return None if plan is None else Plan(plan, self._title())
 
     @property
     def ndim(self) -> int:
-        """Number of dimensions."""
+        """Return the number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Return the number of elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """Return the bytes of all elements."""
         return self.size * self.dtype.itemsize
 
     @property
     def fill_value(self) -> Any:
-        """What an element reads as that was never stored."""
+        """Return what an element reads as that was never stored."""
         return np.frombuffer(self._description.fill, dtype=self.dtype)[0] if self._description.fill else None
 
     @property
     def format(self) -> str:
-        """One of "raw", "npy", "netcdf-classic", "hdf5" and "zarr"."""
+        """Return the format: "raw", "npy", "netcdf-classic", "hdf5" or "zarr"."""
         return self._description.format
 
     @property
     def layout(self) -> str:
-        """Where the bytes are, in words: "C order at offset 128"."""
+        """Return where the bytes are, in words: "C order at offset 128"."""
         return layouts.text(self._description)
 
     def read(
@@ -279,7 +289,7 @@ class Array:
         cached: float | None = None,
         analyze: bool = False,
     ) -> Plan:
-        """What `read` (or `write`) of the same arguments would do. Local for a distribution, collective for boxes.
+        """Plan what `read` (or `write`) of the same arguments would do. Local for a distribution, collective for boxes.
 
         Args:
             distribution: see `read`. Without a communicator it may be for any number of ranks.
@@ -312,15 +322,15 @@ class Array:
                 return self._plan(self._core.with_all_boxes(operation, f"explained with cached={cached}"), cached)
 
     def __getitem__(self, selection: Any) -> Any:
-        """The selected elements, as NumPy's basic slicing returns them (a scalar where every dimension is dropped).
+        """Read the selected elements, as NumPy's basic slicing returns them: a scalar where every dimension is dropped.
 
-        Local: this rank alone reads.
+        This is local: this rank alone reads.
         """
         part = self._read(Request("read", None, selection), None, alone=True)[0]
         return part[()] if part.ndim == 0 else part
 
     def __setitem__(self, selection: Any, values: Any) -> None:
-        """Write the selected elements; `values` may broadcast, as in NumPy. Local: this rank alone writes."""
+        """Write the selected elements; `values` may broadcast, as in NumPy. This is local: this rank alone writes."""
         if self._ranks.size > 1:
             raise ArgumentError(f"{self.path}: a[...] = values is for one process; with a communicator use write()")
         chosen = normalise_selection(selection, self.shape)
@@ -338,7 +348,7 @@ class Array:
         self.write(part, selection=selection)
 
     def sync(self) -> None:
-        """Collective. When it returns, what was written is on the medium.
+        """Bring what was written to the medium before it returns. Collective.
 
         One rank of each node syncs the file, after all ranks have finished writing. What is written from then on is
         taken to be synced too, and on its way to the device as soon as it is written.
@@ -347,14 +357,14 @@ class Array:
             self._core.sync()
 
     def expect_close(self) -> None:
-        """Of a created array: from now on, who lets go of it without closing it is told (ResourceWarning)."""
+        """Warn (ResourceWarning) whoever lets go of a created array, from now on, without closing it."""
         if self._atomic_file is not None:
             self._never_closed = weakref.finalize(
                 self, self._atomic_file.never_closed, os.getpid(), is_first=self._ranks.rank == 0
             )
 
     def close(self) -> None:
-        """Collective. A created file becomes complete under its name; nothing can be read or written afterwards.
+        """Close the array; a created file becomes complete under its name. Collective.
 
         Waits for what other threads do with the array. In a process that was forked from the one that opened it, it
         lets go of the file and does nothing else: what the parent creates is the parent's to complete.
@@ -391,7 +401,7 @@ class Array:
                 self._close_together(error)
 
     def _close_together(self, error: BaseException | None) -> None:
-        """Collective. Nobody uses the array any more."""
+        """Complete a created file, keep what was learned, and let go of the file. Collective."""
         ranks = self._ranks
         try:
             if error is not None and ranks.all_raise(error):
@@ -426,8 +436,8 @@ class Array:
 
     @property
     def _identity(self) -> str:
-        """Which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
-        return asked.identity(self._description, self.path)
+        """Return which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
+        return compared.identity(self._description, self.path)
 
     def _title(self) -> str:
         name = self.path if self.variable is None else f"{self.path}:{self.variable}"
@@ -436,7 +446,7 @@ class Array:
     # ---- one operation -----------------------------------------------------------------------------------------------
 
     def _operation(self, request: Request, *, alone: bool = False) -> _core.Operation:
-        """The operation, checked; the same one again where the same is asked again."""
+        """Return the operation that is requested. Raise ArgumentError where there can be none."""
         direction, distribution, selection, method, rank, tuning = request
         sizes = checked_tuning(tuning)
         chosen = normalise_selection(selection, self.shape)
@@ -462,7 +472,17 @@ class Array:
                 f"{direction} {self.path}: expected a swath.Distribution or swath.Boxes, not "
                 f"{type(distribution).__name__}"
             )
-        return self._operations(self._form, Request(direction, distribution, chosen, method, rank, sizes))
+        if distribution is None and rank is not None:
+            raise ArgumentError(
+                f"{direction} {self.path}: rank={rank} is whose share of a distribution; give the "
+                "swath.Distribution too"
+            )
+        if distribution is not None and rank is None and ranks.size == 1 and distribution.size > 1:
+            raise ArgumentError(
+                f"{direction} {self.path}: {distribution!r} is for {distribution.size} ranks, and this process is "
+                "alone: say whose share with rank=, or open the array with comm="
+            )
+        return self._operations(self._form, direction, (distribution, chosen, rank), method, sizes)
 
     def _operation_of_boxes(self, request: Request, boxes: Boxes, sizes: Any) -> _core.Operation:
         where = f"{request.direction} {self.path}"
@@ -474,11 +494,11 @@ class Array:
         return _core.Operation(self._form, request.direction, own, request.method, sizes)
 
     def explain_for(self, request: Request, ranks: int) -> Plan:
-        """What so many ranks would do, of whom none is needed. Local; `request` is of a distribution."""
+        """Return the plan of so many ranks, of whom none is needed. Local; `request` is of a distribution."""
         return self._plan(self._operation_of_ranks(request, ranks), None)
 
     def _explained_operation(self, request: Request) -> _core.Operation:
-        """Without a communicator it is an operation of as many ranks as the distribution is for."""
+        """Return the operation to explain: without a communicator, one of as many ranks as the distribution is for."""
         distribution = request.distribution
         if self._ranks.size > 1 or request.rank is not None or not isinstance(distribution, Distribution):
             return self._operation(request)
@@ -497,7 +517,7 @@ class Array:
     def _execute(
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
     ) -> list[Part]:
-        """Collective, unless `alone`. Carries out what this rank's part is of, in the memory that is returned."""
+        """Carry out what is requested, and return the memory of this rank's parts. Collective, unless `alone`."""
         if alone or self._ranks.size == 1:
             return self._execute_in_turn(request, parts_of, alone=alone)
         comm = self._ranks.comm
@@ -521,7 +541,7 @@ class Array:
             library = functools.partial(library_access.move, self._description, request, self._ranks.rank, parts)
         relocate = self._relocation() if request.direction == "write" else None
         try:
-            if progress.are_shown():
+            if progress.shown:
                 with progress.watching(f"{request.direction} {self.path}", self._ranks.rank) as watched:
                     self._done = self._core.execute(operation, parts, watched, library, relocate)
             else:
@@ -533,7 +553,7 @@ class Array:
         return parts
 
     def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:
-        """Collective, unless `alone`. Raises the error, on all ranks."""
+        """Raise the error on all ranks. Collective, unless `alone`."""
         if alone or self._ranks.size == 1:
             raise error
         with self._agreed_errors():
@@ -546,7 +566,7 @@ class Array:
 
     @contextlib.contextmanager
     def _agreed_errors(self) -> Iterator[None]:
-        """Errors of the core are raised on all ranks, which is noted on them."""
+        """Note on errors of the core that all ranks raise them."""
         try:
             yield
         except Error as error:
@@ -554,7 +574,7 @@ class Array:
             raise
 
     def _read(self, request: Request, out: Any, *, alone: bool = False) -> list[Part]:
-        """Collective, unless `alone`. This rank's parts, in `out` or in new memory."""
+        """Return this rank's parts, read into `out` or new memory. Collective, unless `alone`."""
         parts = self._execute(request, functools.partial(self._memory_to_read, request, out), alone=alone)
         for part in parts:
             if part.dtype != self.dtype:
@@ -573,7 +593,7 @@ class Array:
         return f"{request.direction} {self._description.name}{selection_text(chosen)}"
 
     def _write(self, request: Request, values: Any) -> None:
-        """Collective."""
+        """Write this rank's parts. Collective."""
         self._execute(request, functools.partial(self._memory_to_write, request, values))
 
     def _memory_to_write(self, request: Request, values: Any, operation: _core.Operation) -> list[Part]:
@@ -603,7 +623,7 @@ class Array:
         return self._form, layouts.coded_chunks(self._description)
 
     def _analyze(self, request: Request) -> Plan:
-        """Collective. Carries the operation out, and sets what was measured beside its plan."""
+        """Carry the operation out, and return its plan with what was measured. Collective."""
         self._ranks.agree(f"explain, with analyze, {request.direction} {self._identity_of_ranks}")
         if request.direction == "read":
             self._read(request, None)
@@ -631,32 +651,26 @@ class Array:
         return LibraryPlan(self._title(), direction, ranks, reason)
 
 
-def _operation(path: str, ranks: int, form: _core.ArrayForm, request: Request) -> _core.Operation:
-    """An operation of a distribution, or of one rank alone. `request`: its selection and tuning are normalised."""
-    direction, distribution, selection, method, rank, sizes = request
-    where = f"{direction} {path}"
-    assert not isinstance(distribution, Boxes)
+def _operation(
+    ranks: int, form: _core.ArrayForm, direction: str, share: Share, method: str, sizes: tuple[tuple[str, int], ...]
+) -> _core.Operation:
+    """Return an operation of a distribution, or of one rank alone, from checked arguments."""
+    return _core.Operation(form, direction, _decomposition(ranks, *share), method, sizes)
+
+
+def _decomposition(
+    ranks: int, distribution: Distribution | None, selection: Selection, rank: int | None
+) -> _core.Decomposition:
     if distribution is None:
-        if rank is not None:
-            raise ArgumentError(
-                f"{where}: rank={rank} is whose share of a distribution; give the swath.Distribution too"
-            )
-        decomposition = _core.Decomposition.alone(selection)
-    elif rank is not None:
-        distribution.local_shape(selected_shape(selection), rank)
-        decomposition = _core.Decomposition.share_of(distribution._core, selection, rank)
-    elif ranks == 1 and distribution.size > 1:
-        raise ArgumentError(
-            f"{where}: {distribution!r} is for {distribution.size} ranks, and this process is alone: say whose "
-            "share with rank=, or open the array with comm="
-        )
-    else:
-        decomposition = _core.Decomposition.distributed(distribution._core, selection, ranks)
-    return _core.Operation(form, direction, decomposition, method, sizes)
+        return _core.Decomposition.alone(selection)
+    if rank is None:
+        return _core.Decomposition.distributed(distribution._core, selection, ranks)
+    distribution.local_shape(selected_shape(selection), rank)  # raises where there is no such rank
+    return _core.Decomposition.share_of(distribution._core, selection, rank)
 
 
 def checked_tuning(tuning: Any) -> tuple[tuple[str, int], ...]:
-    """`tuning` sorted by name; ArgumentError where it is none."""
+    """Return `tuning` sorted by name. Raise ArgumentError where it is none."""
     if tuning is None:
         return ()
     if not isinstance(tuning, Mapping):

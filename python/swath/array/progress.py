@@ -11,19 +11,15 @@ from typing import Protocol
 from swath import _core
 
 SHOWN_AFTER_SECONDS = 2.0
-_enabled = False
+shown = False
+"""Whether bars are wanted. Read by every operation, and set by `show_bars`."""
 _is_watching = False
 
 
-def are_shown() -> bool:
-    """Whether bars are wanted."""
-    return _enabled
-
-
 def show_bars(enabled: bool = True) -> None:
-    """Whether long operations show a bar on standard error. Command-line programs ask for it, libraries do not."""
-    global _enabled  # noqa: PLW0603 - one terminal a process
-    _enabled = enabled
+    """Show bars of long operations on standard error, or none. Command-line programs want them, libraries do not."""
+    global shown  # noqa: PLW0603 - one terminal a process
+    shown = enabled
 
 
 class Watched(Protocol):
@@ -31,21 +27,21 @@ class Watched(Protocol):
 
     @property
     def bytes_done(self) -> int:
-        """So far."""
+        """Return the bytes moved so far."""
 
     @property
     def bytes_total(self) -> int:
-        """Bytes that will have been moved in the end."""
+        """Return the bytes that will have been moved in the end."""
 
 
 def watching(
     label: str, rank: int, watched: Watched | None = None
 ) -> contextlib.AbstractContextManager[_core.Progress | None]:
-    """Where bars are wanted, on rank 0: what an operation is to be watched by while the block runs, else None.
+    """Give the block what an operation is to be watched by, where bars are wanted and on rank 0, else None.
 
     Given `watched`, the bar looks at that, and the operations inside the block have none of their own.
     """
-    return _watching(label, watched) if _enabled and rank == 0 and not _is_watching else _UNWATCHED
+    return _watching(label, watched) if shown and rank == 0 and not _is_watching else _UNWATCHED
 
 
 _UNWATCHED: contextlib.nullcontext[None] = contextlib.nullcontext()
@@ -53,7 +49,7 @@ _UNWATCHED: contextlib.nullcontext[None] = contextlib.nullcontext()
 
 @contextlib.contextmanager
 def _watching(label: str, watched: Watched | None) -> Iterator[_core.Progress]:
-    """From the third second on there is a bar."""
+    """Show a bar from the third second on, while the block runs."""
     global _is_watching  # noqa: PLW0603 - one terminal a process
     own = _core.Progress()
     done = threading.Event()

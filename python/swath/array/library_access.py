@@ -16,7 +16,7 @@ from swath.formats import CodedLayout, Description, LibraryLayout
 from swath.space import Boxes, Shape, normalise_selection, selected_shape
 
 if TYPE_CHECKING:
-    from swath.array import Request
+    from swath.array.open_array import Request
 
 SLAB_BYTES = 16 << 20
 """Are moved by a call, which cannot be interrupted."""
@@ -34,7 +34,7 @@ def move(description: Description, request: Request, rank: int, parts: list[Part
 
 
 def _local_indices(shape: Shape, request: Request, rank: int) -> list[list[npt.NDArray[np.int64]]]:
-    """The array's indices that each part holds, one ascending or descending list a dimension of the ARRAY."""
+    """Return the indices of each part, one ascending or descending list a dimension of the ARRAY."""
     distribution = request.distribution
     if isinstance(distribution, Boxes):
         return [[np.arange(b, e) for b, e in zip(low, high, strict=True)] for low, high in distribution.boxes]

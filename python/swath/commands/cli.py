@@ -1,7 +1,7 @@
 """The command `swath`: what is in a file, how a request would be carried out, a demo, and a doctor.
 
-This module parses, and turns errors into one line and an exit status; what a subcommand does is in `commands/`, one
-module each: `add_parser` says how it is asked for, `run` carries it out and returns the exit status.
+This module parses, and turns errors into one line and an exit status; what a subcommand does is in a
+module of its own beside it: `add_parser` says how it is asked for, `run` carries it out and returns the exit status.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import swath
-from swath import mpi, progress
+from swath.array import progress
 from swath.commands import bench, calibrate, copy, demo, doctor, explain, info, throttle, verify
 from swath.errors import Error, InternalError, from_wire, to_wire
+from swath.ranks import mpi
 
 
 class Command(Protocol):

@@ -27,7 +27,7 @@ class Ranks:
 
     @contextlib.contextmanager
     def in_turn(self, doing: str) -> Iterator[None]:
-        """Collective calls inside the block are of this thread alone.
+        """Make collective calls inside the block this thread's alone.
 
         Raises ArgumentError where another thread has the turn, and in a process that was forked from a rank.
         """
@@ -42,25 +42,26 @@ class Ranks:
 
     @functools.cached_property
     def most_on_a_node(self) -> int:
-        """How many ranks the fullest node has."""
+        """Return how many ranks the fullest node has."""
         counts = Counter(self.comm.node_of(rank) for rank in range(self.size))
         return max(counts.values())
 
     @functools.cached_property
     def is_first_of_node(self) -> bool:
-        """Whether no lower rank is on the same node."""
+        """Return whether no lower rank is on the same node."""
         return all(self.comm.node_of(rank) != self.comm.node_of(self.rank) for rank in range(self.rank))
 
-    def agree(self, asked: str, error: BaseException | None = None) -> None:
-        """Collective. Raises the same error on every rank if any brings one, or if they ask for different things.
+    def agree(self, call: str, error: BaseException | None = None) -> None:
+        """Raise the same error on every rank if any brings one, or if their calls differ. Collective.
 
-        An error without words goes first, then different words, then an error with words.
+        `call` says in words what this rank does. An error without words goes first, then different words, then an error
+        with words.
         """
         if error is None and self.size == 1:
             return
         kind, message, os_error = (0, "", 0) if error is None else to_core(error)
         try:
-            self.comm.agree_same(asked, kind, message, os_error)
+            self.comm.agree_same(call, kind, message, os_error)
         except Error as agreed:
             self.have_agreed(agreed)
             if error is not None:
@@ -74,12 +75,12 @@ class Ranks:
     def all_raise(self, error: BaseException | None) -> bool:
         """Return whether every one of these ranks knows of this error, so that none waits for this one.
 
-        An error that fewer ranks agreed on (of another communicator, or alone in `a[...]`) must be told yet.
+        An error that fewer ranks agreed on (of another communicator, or alone in `a[...]`) is not known to all yet.
         """
         return any(comm is self.comm for comm in getattr(error, "agreed_by", []))
 
-    def run_collectively(self, asked: str, work: Callable[[], T]) -> T:
-        """Collective. Carries out each rank's own `work`, then lets all agree that it went well."""
+    def run_collectively(self, call: str, work: Callable[[], T]) -> T:
+        """Carry out each rank's own `work`, then let all agree that it went well. Collective."""
         result: Any = None
         error: Exception | None = None
         try:
@@ -88,18 +89,18 @@ class Ranks:
             if self.size == 1 and getattr(raised, "is_from_signal", False):
                 raise  # of the program's own signal handler: no error of ours
             error = raised  # whatever it is, the other ranks must hear of it
-        self.agree("" if error else asked, error)
+        self.agree("" if error else call, error)
         return result  # type: ignore[no-any-return]
 
-    def on_first(self, asked: str, work: Callable[[], T]) -> T:
-        """Collective. Rank 0 does `work`; all get its (pickled) result, or its error."""
-        result = self.run_collectively(asked, work if self.rank == 0 else lambda: None)
+    def on_first(self, call: str, work: Callable[[], T]) -> T:
+        """Do `work` on rank 0, and return its (pickled) result, or raise its error, on all. Collective."""
+        result = self.run_collectively(call, work if self.rank == 0 else lambda: None)
         if self.size == 1:
             return result  # type: ignore[return-value]
         return pickle.loads(self.comm.broadcast(pickle.dumps(result) if self.rank == 0 else b"", 0))  # type: ignore[no-any-return]
 
     def gather_objects(self, mine: Any) -> list[Any]:
-        """Collective. Every rank's object, on every rank, in the order of the ranks."""
+        """Return every rank's object, on every rank, in the order of the ranks. Collective."""
         return [pickle.loads(part) for part in self.comm.allgather(pickle.dumps(mine))]
 
 
@@ -133,6 +134,6 @@ def ranks_of(comm: Any) -> Ranks:
         return Ranks(comm)
     if type(comm).__module__.partition(".")[0] != "mpi4py":
         raise ArgumentError(f"comm: expected None or an mpi4py communicator, not {type(comm).__name__}")
-    from swath import mpi
+    from swath.ranks import mpi
 
     return Ranks(mpi.comm_of(comm))

@@ -17,8 +17,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from swath import _core, own_files
+from swath import _core
 from swath.errors import ArgumentError, Error, StoreError
+from swath.store import own_files
 
 FORMAT_VERSION = 1
 VARIABLE = "SWATH_PROFILE"
@@ -289,8 +290,11 @@ def _changes(what: str, then: Any, now: Any) -> list[str]:
 def _mount_of(path: str) -> tuple[str, str, str]:
     """Mount point, source and type of the file system that holds `path`, an absolute path without links."""
     found = ("/", "unknown", "unknown")
-    with contextlib.suppress(OSError), open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as told:
-        for line in told:
+    with (
+        contextlib.suppress(OSError),
+        open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts,
+    ):
+        for line in mounts:
             mount, _, kind = line.partition(" - ")
             point = _unescaped(mount.split()[4])
             inside = path == point or path.startswith(point.rstrip("/") + "/")
@@ -306,8 +310,8 @@ def _unescaped(field: str) -> str:
 
 
 def _matched_in(path: str, pattern: str) -> str | None:
-    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as told:
-        found = re.search(pattern, told.read(), re.MULTILINE)
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+        found = re.search(pattern, file.read(), re.MULTILINE)
         return found[1] if found else None
     return None
 

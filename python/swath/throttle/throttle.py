@@ -15,9 +15,12 @@ import os
 import time
 from typing import Any, NamedTuple
 
-from swath import _core, learned_streams, mpi, profile
+from swath import _core
 from swath.errors import ArgumentError, StoreError
-from swath.stream_settings import BURST_BYTES, Settings, Streams, settings_for
+from swath.ranks import mpi
+from swath.store import profile
+from swath.throttle import learned_streams
+from swath.throttle.settings import BURST_BYTES, Settings, Streams, settings_for
 
 MODEL = "model:"
 """How the engines of modelled disks, and their targets, are called."""
@@ -362,8 +365,8 @@ def _scope_name(scope: str) -> str:
 def _named(process: int) -> str:
     """Return a process by its number and when it was started, in ticks since boot: numbers are used again."""
     try:
-        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as told:
-            return f"{process} {told.read().rpartition(')')[2].split()[19]}"
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as status:
+            return f"{process} {status.read().rpartition(')')[2].split()[19]}"
     except (OSError, IndexError):
         return f"{process} 0"
 
@@ -387,8 +390,8 @@ def _cached_part(path: str) -> float | None:
 def _moved_by_thread(write: bool) -> int:
     """Return bytes that this thread has read, or written, by system calls so far; 0 where the kernel does not tell."""
     try:
-        with open("/proc/thread-self/io", "rb") as told:
-            counted = dict(line.split(b":") for line in told)
+        with open("/proc/thread-self/io", "rb") as counts:
+            counted = dict(line.split(b":") for line in counts)
         return int(counted[b"wchar" if write else b"rchar"])
     except (OSError, KeyError, ValueError):
         return 0

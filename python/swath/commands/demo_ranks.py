@@ -1,7 +1,7 @@
 """What each rank of `swath demo` does: read in every distribution, check every element, and time it.
 
-`swath demo` starts the ranks (`python -m swath.demo` under mpiexec) and prints what rank 0 reports: one JSON object a
-line. The work is a function of the communicator, so tests run it on simulated ranks.
+`swath demo` starts the ranks (`python -m swath.commands.demo_ranks` under mpiexec) and prints what rank 0 reports: one
+JSON object a line. The work is a function of the communicator, so tests run it on simulated ranks.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from swath import opening, page_cache
-from swath.array import Array
+from swath.array import opening
+from swath.array.open_array import Array
+from swath.array.redistribution import redistribute
 from swath.errors import Error, InternalError, UnsupportedError, to_wire
-from swath.ranks import Ranks, ranks_of
-from swath.redistribution import redistribute
+from swath.ranks.ranks import Ranks, ranks_of
 from swath.space import TABLE_1, Distribution, Shape, Whole, table_1
+from swath.store import page_cache
 
 T = TypeVar("T")
 Part = npt.NDArray[Any]
@@ -391,7 +392,9 @@ def _rule_text(rule: Any) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """One rank, started by `swath demo` under mpiexec; rank 0 prints what it reports, one JSON object a line."""
-    parser = argparse.ArgumentParser(prog="python -m swath.demo", description="One rank of `swath demo`; use that.")
+    parser = argparse.ArgumentParser(
+        prog="python -m swath.commands.demo_ranks", description="One rank of `swath demo`; use that."
+    )
     parser.add_argument("--folder", required=True)
     parser.add_argument("--size", type=int, required=True)
     options = parser.parse_args(arguments)

@@ -11,13 +11,13 @@ from swath.errors import ArgumentError
 ENVIRONMENT = "SWATH_LOCK_TIMEOUT"
 
 
-def lock_seconds(asked: Any) -> float | None:
-    """Return seconds that a lock is waited for, as asked, or by default as $SWATH_LOCK_TIMEOUT says; None: for ever.
+def lock_seconds(lock_timeout: Any) -> float | None:
+    """Return seconds that a lock is waited for, as given, or by default as $SWATH_LOCK_TIMEOUT says; None: for ever.
 
     Raises ArgumentError where that is no positive number.
     """
-    where, given = "lock_timeout", asked
-    if asked is None:
+    where, given = "lock_timeout", lock_timeout
+    if lock_timeout is None:
         where, given = f"${ENVIRONMENT}", os.environ.get(ENVIRONMENT)
         if not given:
             return None

@@ -55,14 +55,14 @@ def replace(file: str, text: str) -> None:
     A link is replaced, not followed.
     """
     os.makedirs(os.path.dirname(file), exist_ok=True)
-    handle, aside = tempfile.mkstemp(dir=os.path.dirname(file), prefix=".", suffix=".tmp")
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(file), prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as written:
             written.write(text)
-        os.replace(aside, file)
+        os.replace(temporary, file)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(aside)
+            os.unlink(temporary)
         raise
 
 

@@ -11,7 +11,7 @@ from swath.formats.description import ChunkFiles, ChunkTable, Codec
 
 
 def array_form(description: Description, identity: str) -> _core.ArrayForm:
-    """What an operation must know of the array; `identity`: which array it is, the same text on all ranks.
+    """Return what an operation must know of the array; `identity` says which it is, alike on all ranks.
 
     Raises FormatError where its layout cannot be.
     """
@@ -19,24 +19,24 @@ def array_form(description: Description, identity: str) -> _core.ArrayForm:
 
 
 def coded_chunks(description: Description) -> _core.CodedArray | None:
-    """The array's chunks where they are coded, else None. Raises FormatError where they cannot be."""
+    """Return the array's chunks where they are coded, else None. Raise FormatError where they cannot be."""
     return _coded_array(description.layout, description) if isinstance(description.layout, CodedLayout) else None
 
 
 def is_folder(description: Description) -> bool:
-    """Whether the array is a folder of chunks, not one file."""
+    """Return whether the array is a folder of chunks, not one file."""
     layout = description.layout
     return isinstance(layout, CodedLayout) and not isinstance(layout.places, ChunkTable)
 
 
 def has_absent_chunks(description: Description) -> bool:
-    """Whether some chunks that no codec touches have no place in the file yet."""
+    """Return whether some chunks that no codec touches have no place in the file yet."""
     layout = description.layout
     return isinstance(layout, ChunkedLayout) and bool((layout.offsets < 0).any())
 
 
 def text(description: Description) -> str:
-    """Where the bytes are, for people: "C order at offset 128"."""
+    """Return where the bytes are, for people: "C order at offset 128"."""
     layout = _layout(description)
     if layout is not None:
         return str(layout)
@@ -45,7 +45,7 @@ def text(description: Description) -> str:
 
 
 def _layout(description: Description) -> _core.Layout | None:
-    """None where no plan moves the bytes: coded chunks, and what only the format's library reaches."""
+    """Return None where no plan moves the bytes: coded chunks, and what only the format's library reaches."""
     try:
         return _checked_layout(description)
     except FormatError as error:

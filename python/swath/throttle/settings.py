@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from swath import own_files
 from swath.errors import ArgumentError
+from swath.store import own_files
 
 Streams = int | str | Mapping[str, "int | str | None"] | None
 """What `streams=` takes: "auto", None (no limit), a number, or one of these for "read" and for "write"."""

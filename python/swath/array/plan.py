@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from swath import _core
-from swath.counters import IoAmounts
+from swath.array.counters import IoAmounts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,27 +45,27 @@ class Plan:
 
     @property
     def method(self) -> str:
-        """The method that will be used: "direct", "sieve", "list" or "two-phase"."""
+        """Return the method that will be used: "direct", "sieve", "list" or "two-phase"."""
         return str(self._core.method)
 
     @property
     def reason(self) -> str:
-        """Why this method."""
+        """Return why it is this method."""
         return str(self._core.reason)
 
     @property
     def ranks(self) -> int:
-        """How many ranks take part."""
+        """Return how many ranks take part."""
         return int(self._core.ranks)
 
     @property
     def seconds(self) -> float | None:
-        """How long the operation is predicted to take, of the rank that has most to do, by the method chosen."""
+        """Return how long the rank that has most to do is predicted to take, by the method chosen."""
         return float(self._core.price["seconds"])
 
     @property
     def tuning(self) -> dict[str, int]:
-        """The sizes that were chosen, in bytes (list_pieces and aggregators are numbers); see docs/methods.md."""
+        """Return the sizes chosen, in bytes (list_pieces and aggregators are numbers); see docs/methods.md."""
         return dict(self._core.tuning)
 
     def cost(self, method: str, rank: int) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Plan:
         return dict(self._core.cost(method, rank))
 
     def requests_with_stripes(self, stripe_bytes: int) -> int:
-        """R_trans of equation 1: requests of direct access when the file is striped in units of `stripe_bytes`."""
+        """Return R_trans of equation 1: direct requests to a file that is striped in units of `stripe_bytes`."""
         return int(self._core.requests_with_stripes(stripe_bytes))
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class Plan:
         return str(self._core.text(self._title)) + self._measured_text()
 
     def _measured_text(self) -> str:
-        """Predicted and measured side by side."""
+        """Return what was predicted and measured, side by side."""
         if self.measured is None:
             return ""
         measured = dataclasses.asdict(self.measured)
@@ -153,35 +153,35 @@ class LibraryPlan(Plan):
 
     @property
     def method(self) -> str:
-        """Always the same: "library"."""
+        """Return the name of what moves the bytes: "library", or "chunks"."""
         return self._method
 
     @property
     def reason(self) -> str:
-        """Why Swath's engines cannot move the bytes."""
+        """Return why Swath's engines cannot move the bytes."""
         return self._reason
 
     @property
     def ranks(self) -> int:
-        """How many ranks take part."""
+        """Return how many ranks take part."""
         return self._ranks
 
     def cost(self, method: str, rank: int) -> dict[str, Any]:
-        """Unknown: the library decides. Empty."""
+        """Return nothing: the library decides."""
         return {}
 
     @property
     def seconds(self) -> float | None:
-        """Unknown: None."""
+        """Return None: nothing is predicted."""
         return None
 
     @property
     def tuning(self) -> dict[str, int]:
-        """None."""
+        """Return no sizes: there are none to choose."""
         return {}
 
     def requests_with_stripes(self, stripe_bytes: int) -> int:
-        """Unknown: 0."""
+        """Return 0: nothing is predicted."""
         return 0
 
     def to_dict(self) -> dict[str, Any]:

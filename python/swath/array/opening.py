@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy.typing as npt
 
-from swath import asked, formats, profile, throttle, waits
-from swath.array import Array, FoundOfStore, OpenOptions
-from swath.atomic_file import AtomicFile
+from swath import formats
+from swath.array.open_array import Array, FoundOfStore, OpenOptions
 from swath.errors import ArgumentError
 from swath.formats import Description
-from swath.ranks import Ranks, in_turn, ranks_of
-from swath.stream_settings import Streams
+from swath.ranks import compared
+from swath.ranks.ranks import Ranks, in_turn, ranks_of
+from swath.store import profile
+from swath.store.atomic_file import AtomicFile
+from swath.store.lock_timeout import lock_seconds
+from swath.throttle import throttle
+from swath.throttle.settings import Streams
 
 
 @in_turn
@@ -62,14 +66,14 @@ def open(  # noqa: A001 - the name that scripts use
         ArgumentError: a missing variable (the message lists those there are), or arguments that do not go together.
         UnsupportedError: elements that are not plain bytes.
     """
-    words = asked.words("open", path, locals(), own=("path", "comm"))
-    name = asked.path_text(path)
+    words = compared.words("open", path, locals(), own=("path", "comm"))
+    name = compared.path_text(path)
     ranks = ranks_of(comm)
 
     def describe() -> Description:
         if mode not in ("r", "r+"):
             raise ArgumentError(f'open {name}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
-        waits.lock_seconds(lock_timeout)
+        lock_seconds(lock_timeout)
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
     description, found = ranks.on_first(words, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
@@ -132,12 +136,12 @@ def create(
         ArgumentError: a shape, dtype or order that the format cannot store.
         StoreError: the system refuses.
     """
-    words = asked.words("create", path, locals(), own=("path", "comm"))
-    name = asked.path_text(path)
+    words = compared.words("create", path, locals(), own=("path", "comm"))
+    name = compared.path_text(path)
     ranks = ranks_of(comm)
 
     def prepare() -> AtomicFile:
-        waits.lock_seconds(lock_timeout)
+        lock_seconds(lock_timeout)
         is_folder = formats.is_folder(formats.format_for(path, format))
         return AtomicFile(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
 

@@ -11,10 +11,11 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from swath import _core, own_files, profile
+from swath import _core
+from swath.store import own_files, profile
 
 if TYPE_CHECKING:
-    from swath.throttle import TargetStatus
+    from swath.throttle.throttle import TargetStatus
 
 FORMAT_VERSION = 1
 LIMIT_MAX = 64

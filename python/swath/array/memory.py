@@ -18,7 +18,7 @@ Part = npt.NDArray[Any]
 
 
 def new_part(shape: Shape, dtype: np.dtype[Any], what: Callable[[], str], *, zeroed: bool = False) -> Part:
-    """New memory, C-ordered; OutOfMemoryError, which says `what` for, where there is not so much."""
+    """Return new memory, C-ordered. Raise OutOfMemoryError, which says `what` for, where there is not so much."""
     try:
         return (np.zeros if zeroed else np.empty)(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: where its bytes are no number of 64 bits

@@ -55,7 +55,7 @@ def _let_go(communicator: Any) -> None:
 
 
 def library_version() -> str:
-    """The MPI library that mpi4py uses, in its own words, e.g. "MPICH Version: 5.0.2"; MPI is not started for it.
+    """Return the MPI library that mpi4py uses, as it names itself: "MPICH Version: 5.0.2". MPI is not started for it.
 
     Raises UnsupportedError where mpi4py is not installed or cannot be loaded.
     """
@@ -129,7 +129,7 @@ def own_mpiexec() -> str | None:
 
 
 def _family(library: str) -> str | None:
-    """Whose mpiexec the library goes with; None for one that is not known."""
+    """Return whose mpiexec the library goes with; None for one that is not known."""
     if "Open MPI" in library:
         return "Open MPI"
     return "MPICH" if any(name in library for name in ("MPICH", "Intel(R) MPI", "MVAPICH")) else None

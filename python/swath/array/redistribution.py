@@ -8,10 +8,12 @@ from typing import Any, overload
 
 import numpy as np
 
-from swath import _core, asked, progress
+from swath import _core
+from swath.array import progress
+from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.errors import ArgumentError, Error
-from swath.local_memory import Part, checked_out, checked_values, new_part
-from swath.ranks import Ranks, in_turn, ranks_of
+from swath.ranks import compared
+from swath.ranks.ranks import Ranks, in_turn, ranks_of
 from swath.space import Boxes, Distribution, Shape, _integers
 
 
@@ -73,7 +75,7 @@ def redistribute(
     Raises:
         ArgumentError, DisagreementError: on all ranks, before anything is moved.
     """
-    words = asked.words("redistribute", asked.Told(""), locals(), own=("values", "out", "comm"))
+    words = compared.words("redistribute", compared.InWords(""), locals(), own=("values", "out", "comm"))
     ranks = ranks_of(comm)
     request = _Request(values, source, target, shape, out)
     shares: list[_BoxesOfRank] = []
@@ -86,7 +88,7 @@ def redistribute(
         exchange = _prepare(ranks, request, shares)
     except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
         error = raised
-    ranks.agree("" if exchange is None else f"{words}\ndtype={asked.dtype_words(exchange.dtype)}", error)
+    ranks.agree("" if exchange is None else f"{words}\ndtype={compared.dtype_words(exchange.dtype)}", error)
     assert exchange is not None
     mine, new = exchange.mine, exchange.new
     if exchange.dtype.itemsize > 0:
@@ -120,7 +122,7 @@ class _Request:
 
     @property
     def extents(self) -> list[int]:
-        """The shape of the array. Raises ArgumentError."""
+        """Return the shape of the array. Raise ArgumentError where it is none."""
         return _integers("shape", self.shape)
 
     def checked_values(self, rank: int) -> list[Part]:

@@ -1,0 +1,1 @@
+"""Open arrays: opening and creating them, reading, writing, explaining and redistributing."""
