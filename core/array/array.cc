@@ -277,7 +277,7 @@ std::optional<Array::Attempt> Array::read_before_agreement(const Call& call, con
   const auto conditions = expected_conditions(call, own);
   if (!conditions) return std::nullopt;
   Attempt attempt{conditions->key(), plans_.plan(operation, plan_inputs(call, *conditions, 0)), {}, std::nullopt};
-  if (attempt.planned.plan->method == Method::kTwoPhase || attempt.planned.estimate->seconds() >= kShortSeconds)
+  if (attempt.planned.plan->method == Method::kTwoPhase || attempt.planned.estimate->get().seconds() >= kShortSeconds)
     return std::nullopt;
   try {
     const auto lease = file_->engine().lease();

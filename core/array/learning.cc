@@ -51,7 +51,7 @@ bool Learning::has_learned() const {
   return has_learned_;
 }
 
-void Learning::measured(std::shared_ptr<const CostEstimate> estimate, int64_t nanoseconds) {
+void Learning::measured(std::shared_ptr<const Estimate> estimate, int64_t nanoseconds) {
   const std::lock_guard guard(mutex_);
   untold_ = std::move(estimate);
   untold_nanoseconds_ = nanoseconds;
@@ -80,7 +80,7 @@ void Learning::learn() {
   const auto nanoseconds = std::exchange(group_, {});
   group_nanoseconds_ = 0;
   if (frozen_) return;
-  if (auto corrected = taught(*profile_, *group_of_, nanoseconds)) {
+  if (auto corrected = taught(*profile_, group_of_->get(), nanoseconds)) {
     profile_ = std::move(corrected);
     has_learned_ = true;
   }

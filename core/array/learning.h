@@ -10,13 +10,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "plan/cost_estimate.h"
 
 namespace swath {
+
+// What an operation is predicted to take: computed when it is first asked for, which of most operations nobody does.
+class Estimate {
+ public:
+  explicit Estimate(std::function<CostEstimate()> make) : make_(std::move(make)) {}
+  const CostEstimate& get() const {
+    std::call_once(made_, [this] { estimate_ = make_(); });
+    return estimate_;
+  }
+
+ private:
+  const std::function<CostEstimate()> make_;
+  mutable std::once_flag made_;
+  mutable CostEstimate estimate_;
+};
 
 class Learning {
  public:
@@ -34,7 +51,7 @@ class Learning {
   bool has_learned() const;
 
   // This rank's own time of an operation that all ranks carried out by the plan that was estimated so.
-  void measured(std::shared_ptr<const CostEstimate> estimate, int64_t nanoseconds);
+  void measured(std::shared_ptr<const Estimate> estimate, int64_t nanoseconds);
   // What this rank has measured and the others have not heard of; 0 for nothing.
   int64_t untold_nanoseconds() const;
   // All ranks have told what they measured of the operation before: the slowest of them so much.
@@ -47,10 +64,10 @@ class Learning {
   std::shared_ptr<const Profile> profile_;
   bool frozen_;
   bool has_learned_ = false;
-  std::shared_ptr<const CostEstimate>
+  std::shared_ptr<const Estimate>
       untold_;                      // null: nothing; a rank without a share may have measured nothing, and hears of
   int64_t untold_nanoseconds_ = 0;  // the others' time all the same
-  std::shared_ptr<const CostEstimate> group_of_;
+  std::shared_ptr<const Estimate> group_of_;
   std::vector<int64_t> group_;  // nanoseconds, by that plan
   int64_t group_nanoseconds_ = 0;
 };

@@ -20,16 +20,16 @@ size_t place() { return correction_place(Method::kList, Direction::kRead, 1, Sca
 class LearningTest : public ::testing::Test {
  protected:
   // An operation of so many seconds of work, as the profile has it now, and what is fixed.
-  std::shared_ptr<const CostEstimate> estimate(double work, double fixed = 0) const {
+  std::shared_ptr<const Estimate> estimate(double work, double fixed = 0) const {
     CostEstimate estimate;
     estimate.transfer = work;
     estimate.fixed = fixed;
     estimate.place = place();
     estimate.correction = learning_.profile()->corrections.factor(place());
-    return std::make_shared<const CostEstimate>(estimate);
+    return std::make_shared<const Estimate>([estimate] { return estimate; });
   }
   // And the agreement after it, where this rank is the slowest.
-  void execute(const std::shared_ptr<const CostEstimate>& estimate, double seconds) {
+  void execute(const std::shared_ptr<const Estimate>& estimate, double seconds) {
     learning_.measured(estimate, std::llround(seconds * 1e9));
     learning_.told(learning_.untold_nanoseconds());
   }
@@ -69,7 +69,7 @@ TEST_F(LearningTest, ShortOperationsTeachByTheMedianOfAGroup) {
     execute(now, kShort / 5);
     if (observations() != before) now = estimate(kShort / 10);
   }
-  EXPECT_NEAR(now->correction, 2, 0.2);
+  EXPECT_NEAR(now->get().correction, 2, 0.2);
 }
 
 TEST_F(LearningTest, AGroupIsOfOnePlan) {

@@ -73,7 +73,7 @@ CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs)
   }
   ++made_;
   auto made = std::make_shared<const Plan>(make_plan(request_of(operation, inputs)));
-  CachedPlan cached{made, std::make_shared<const CostEstimate>(made->price())};
+  CachedPlan cached{made, std::make_shared<const Estimate>([made] { return made->price(); })};
   const std::lock_guard guard(mutex_);
   auto& plans = entry_of(operation).plans;
   if (plans.size() == kPlansOfOperation) plans.erase(plans.begin());

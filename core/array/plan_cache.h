@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "array/conditions.h"
+#include "array/learning.h"
 #include "plan/make_plan.h"
 #include "plan/operation.h"
 
@@ -41,7 +42,7 @@ struct PlanInputs {
 
 struct CachedPlan {
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<const CostEstimate> estimate;
+  std::shared_ptr<const Estimate> estimate;
 };
 
 class PlanCache {
