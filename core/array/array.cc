@@ -65,6 +65,13 @@ struct Array::Attempt {
   uint64_t conditions = 0;
   CachedPlan planned;
   Counters counters;
+};
+
+// What a rank brings to the agreement.
+struct Array::Beginning {
+  std::optional<SharedEngine::Lease> engine;
+  RankHints own;
+  std::optional<Attempt> attempt;
   std::optional<Error> failure;
 };
 
@@ -231,19 +238,19 @@ Operation Array::with_all_boxes(const Operation& operation, const std::string& a
 
 // ---- by a plan ------------------------------------------------------------------------------------------------------
 
-int64_t Array::cached_steps(const FileRange& range) {
+int64_t Array::cached_steps(const FileRange& range, const Engine& engine) const {
   if (new_file_ != nullptr) return kCachedSteps;
-  const auto part = file_->engine().lease()->cached_part(range.begin, range.bytes);
+  const auto part = engine.cached_part(range.begin, range.bytes);
   return part ? std::lround(*part * static_cast<double>(kCachedSteps)) : kCachedUnknown;
 }
 
-RankHints Array::own_hints(const Call& call) {
+RankHints Array::own_hints(const Call& call, const Engine& engine) {
   RankHints own;
   const MemoryPlacement placement = placement_of(*call.operation.array().layout(), call.memory, call.memory.is_packed);
   own.memory_block_bytes = placement.block_bytes;
   own.memory_span_bytes = placement.span_bytes;
   if (call.comm.rank() == 0) {
-    own.cached_steps = cached_steps(plans_.touched(call.operation));
+    own.cached_steps = cached_steps(plans_.touched(call.operation), engine);
     own.shows_cache = capabilities_.shows_cache ? 1 : 0;
   }
   if (call.is_of_all_ranks) own.nanoseconds = learning_.untold_nanoseconds();
@@ -269,23 +276,32 @@ std::optional<Conditions> Array::expected_conditions(const Call& call, const Ran
   return is_likely ? agreed : std::nullopt;
 }
 
-std::optional<Array::Attempt> Array::read_before_agreement(const Call& call, const RankHints& own) {
+std::optional<Array::Attempt> Array::read_before_agreement(const Call& call, const RankHints& own, Engine& engine) {
   const Operation& operation = call.operation;
   if (call.comm.size() == 1 || operation.direction() == Direction::kWrite || operation.decomposition().is_boxes()) {
     return std::nullopt;
   }
   const auto conditions = expected_conditions(call, own);
   if (!conditions) return std::nullopt;
-  Attempt attempt{conditions->key(), plans_.plan(operation, plan_inputs(call, *conditions, 0)), {}, std::nullopt};
-  if (attempt.planned.plan->method == Method::kTwoPhase || attempt.planned.estimate->get().seconds() >= kShortSeconds)
+  Attempt attempt{conditions->key(), plans_.plan(operation, plan_inputs(call, *conditions, 0)), {}};
+  const Plan& plan = *attempt.planned.plan;
+  if (plan.method == Method::kTwoPhase || attempt.planned.estimate->get().seconds() >= kShortSeconds) {
     return std::nullopt;
-  try {
-    const auto lease = file_->engine().lease();
-    attempt.counters = run_own_part(*attempt.planned.plan, call.comm, *lease, call.memory, call.progress);
-  } catch (const Error& error) {
-    attempt.failure = error;
   }
+  attempt.counters = run_own_part(plan, call.comm, engine, call.memory, call.progress);
   return attempt;
+}
+
+// Whatever goes wrong with it, the other ranks must hear of it.
+Array::Beginning Array::begin(const Call& call) {
+  Beginning begun;
+  begun.failure = failure_of([&] {
+    begun.engine.emplace(file_->engine().lease());
+    begun.own = own_hints(call, **begun.engine);
+    begun.attempt = read_before_agreement(call, begun.own, **begun.engine);
+    if (begun.attempt) begun.own.read_by_least = begun.own.read_by_most = begun.attempt->conditions;
+  });
+  return begun;
 }
 
 PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, uint64_t boxes) const {
@@ -303,39 +319,32 @@ PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, ui
 }
 
 Execution Array::execute_planned(const Call& call) {
-  RankHints own = own_hints(call);
-  const std::optional<Attempt> attempt = read_before_agreement(call, own);
-  if (attempt) own.read_by_least = own.read_by_most = attempt->conditions;
-  const RankHints all = agree(call, attempt ? attempt->failure : std::nullopt, own);
+  Beginning begun = begin(call);
+  const RankHints all = agree(call, begun.failure, begun.own);
   const Conditions conditions = all.conditions();
   if (call.is_of_all_ranks) {
-    plans_.keep_last(call.operation, {conditions, {own.memory_block_bytes, own.memory_span_bytes}});
+    plans_.keep_last(call.operation, {conditions, {begun.own.memory_block_bytes, begun.own.memory_span_bytes}});
     const std::lock_guard guard(mutex_);
     agreed_last_ = conditions;
   }
-  if (attempt && all.all_have_read()) {
-    fill_absent_chunks(call);
-    measured(call, attempt->planned, attempt->counters);
-    return {to_string(attempt->planned.plan->method), attempt->planned.plan, attempt->counters, true};
+  if (begun.attempt && all.all_have_read()) {
+    return finish_operation(call, begun.attempt->planned, begun.attempt->counters, true);
   }
   Operation operation = with_boxes_of_all(call, all.boxes);
   const PlanInputs inputs = plan_inputs(call, conditions, all.boxes);
   if (operation.direction() == Direction::kWrite) operation = prepare_to_write(call, operation, inputs);
   const CachedPlan planned = plans_.plan(operation, inputs);
-  const Counters counters = run_planned(call.with(operation), planned);
-  return {to_string(planned.plan->method), planned.plan, counters, false};
+  SharedEngine::Lease& engine = *begun.engine;
+  engine->set_write_behind(call.will_sync);
+  const Counters counters = run(*planned.plan, engine.ranks(call.comm), *engine, call.memory, call.progress);
+  return finish_operation(call.with(operation), planned, counters, false);
 }
 
-Counters Array::run_planned(const Call& call, const CachedPlan& planned) {
-  Counters counters;
-  {
-    const auto lease = file_->engine().lease();
-    lease->set_write_behind(call.will_sync);
-    counters = run(*planned.plan, lease.ranks(call.comm), *lease, call.memory, call.progress);
-  }
+Execution Array::finish_operation(const Call& call, const CachedPlan& planned, const Counters& counters,
+                                  bool was_read_before_agreement) {
   fill_absent_chunks(call);
   measured(call, planned, counters);
-  return counters;
+  return {to_string(planned.plan->method), planned.plan, counters, was_read_before_agreement};
 }
 
 void Array::fill_absent_chunks(const Call& call) const {
@@ -380,7 +389,7 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   if (cached) {
     conditions.cached_steps = std::lround(*cached * static_cast<double>(kCachedSteps));
   } else if (comm_->size() == 1) {
-    conditions.cached_steps = cached_steps(plans_.touched(current));
+    conditions.cached_steps = cached_steps(plans_.touched(current), *file_->engine().lease());
   } else if (const auto agreed = agreed_last(); agreed && capabilities_.reports_cached) {
     // Ranks that ask the kernel at different moments may be told different things, and then plan differently.
     conditions.cached_steps = agreed->cached_steps;

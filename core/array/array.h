@@ -131,6 +131,7 @@ class Array {
  private:
   struct Call;
   struct Attempt;
+  struct Beginning;
   class Passage;
 
   void store_as(const Stored& stored);
@@ -140,21 +141,23 @@ class Array {
   Execution execute_chunks(const Call& call);
   Execution execute_library(const Call& call);
 
-  RankHints own_hints(const Call& call);
+  Beginning begin(const Call& call);
+  RankHints own_hints(const Call& call, const Engine& engine);
   std::optional<Conditions> expected_conditions(const Call& call, const RankHints& own);
-  std::optional<Attempt> read_before_agreement(const Call& call, const RankHints& own);
+  std::optional<Attempt> read_before_agreement(const Call& call, const RankHints& own, Engine& engine);
   RankHints agree(const Call& call, const std::optional<Error>& failure, const RankHints& own);
   Operation with_boxes_of_all(const Call& call, uint64_t boxes);
   PlanInputs plan_inputs(const Call& call, const Conditions& conditions, uint64_t boxes) const;
   Operation prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs);
-  Counters run_planned(const Call& call, const CachedPlan& planned);
+  Execution finish_operation(const Call& call, const CachedPlan& planned, const Counters& counters,
+                             bool was_read_before_agreement);
   void fill_absent_chunks(const Call& call) const;
   void measured(const Call& call, const CachedPlan& planned, const Counters& counters);
   static RankHints own_boxes_hint(const Call& call);
   void fill_own_part();
   void sync_file();
   bool will_sync() const;
-  int64_t cached_steps(const FileRange& range);
+  int64_t cached_steps(const FileRange& range, const Engine& engine) const;
   std::optional<Conditions> agreed_last() const;
   Question question(const std::string& doing) const;
 

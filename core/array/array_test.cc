@@ -31,12 +31,13 @@ using namespace swath::testing;
 using ByteVector = std::vector<std::byte>;
 using Kind = DimensionRule::Kind;
 
-// Tells of the page cache what the test says; a negative part: nothing.
+// Tells of the page cache what the test says; a negative part: nothing; more than all: that fails.
 class TellingEngine final : public PosixEngine {
  public:
   TellingEngine(std::shared_ptr<OpenFile> file, const std::atomic<double>& cached)
       : PosixEngine(std::move(file), int64_t{1} << 30), cached_(cached) {}
   std::optional<double> cached_part(int64_t, int64_t) const override {
+    if (cached_ > 1) throw Error(ErrorKind::kStore, "cannot tell what is cached");
     return cached_ < 0 ? std::nullopt : std::optional(cached_.load());
   }
 
@@ -425,6 +426,19 @@ TEST_F(ArrayOfRanks, HearOfOneWhoseReadFailsBeforeTheyAgree) {
       EXPECT_EQ(error.kind(), ErrorKind::kStore);
       EXPECT_TRUE(std::string(error.what()).starts_with("rank " + std::to_string(culprit) + ": read ")) << error.what();
     }
+  }
+}
+
+TEST_F(ArrayOfRanks, HearOfOneThatCannotEvenBegin) {
+  for (const Method method : {Method::kDirect, Method::kTwoPhase}) {
+    cached_ = 2;
+    const auto errors = on_all_ranks({.ranks = 3}, [&](Comm& comm) {
+      Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
+      const Operation operation = reading(array, 3, method);
+      Share mine(operation, comm.rank());
+      array.execute(operation, mine.local(), {});
+    });
+    for (const Error& error : errors) EXPECT_STREQ(error.what(), "rank 0: cannot tell what is cached");
   }
 }
 

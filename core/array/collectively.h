@@ -11,17 +11,23 @@
 
 namespace swath {
 
-// Collective. An error of any rank is thrown on all.
+// What went wrong, if anything.
 template <typename Work>
-void run_collectively(Comm& comm, const Question& question, const Work& work) {
-  std::optional<Error> failure;
+std::optional<Error> failure_of(const Work& work) {
   try {
     work();
   } catch (const Error& error) {
-    failure = error;
+    return error;
   } catch (const std::bad_alloc&) {
-    failure = Error(ErrorKind::kStore, "out of memory", ENOMEM);
+    return Error(ErrorKind::kStore, "out of memory", ENOMEM);
   }
+  return std::nullopt;
+}
+
+// Collective. An error of any rank is thrown on all.
+template <typename Work>
+void run_collectively(Comm& comm, const Question& question, const Work& work) {
+  const std::optional<Error> failure = failure_of(work);
   agree_on(comm, failure ? Question{} : question, failure, {}, [](auto, auto) {});
 }
 
