@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import swath
-from swath.array import open_array
+from swath.array import open_array, progress
 from swath.simulated import run_ranks
 
 ROOT = Path(__file__).parent.parent
@@ -234,8 +234,9 @@ def counted_requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_collective_read_passes_through_three_modules_and_one_record(
-    tmp_path: Path, counted_requests: list[str]
+    tmp_path: Path, counted_requests: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(progress, "shown", False)  # as commands that other tests have called leave it, or not
     values = np.arange(120, dtype="<i4").reshape(12, 10)
     values.tofile(tmp_path / "a.raw")
     rows = swath.Distribution((swath.Block(), swath.Whole()), grid=(2, 1))
