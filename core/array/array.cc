@@ -37,6 +37,12 @@ bool needs_filling(const Array::Options& options) {
   return options.new_file != nullptr && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
 }
 
+// Whether anything is so on any rank.
+struct AnyRank {
+  int64_t any;
+  void combine(const AnyRank& other) { any |= other.any; }
+};
+
 // A step of an operation, for ranks that are to be at the same one.
 Question step_of(const Operation& operation, const std::string& step = "") {
   return {hash_text(step) + operation.key(), [&operation, step] { return operation.words() + step; }};
@@ -106,30 +112,30 @@ Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Optio
       is_first_of_node_(is_first_of_node(*comm_)),
       learning_(options.profile != nullptr ? options.profile : std::make_shared<const Profile>(default_profile()),
                 !options.learns),
-      form_(options.form),
-      chunks_(options.chunks),
       will_sync_(options.new_file != nullptr),
-      is_unfilled_(needs_filling(options)) {
-  if (form_->layout() != nullptr) capabilities_ = file_->engine().lease()->capabilities();
+      is_unfilled_(needs_filling(options)),
+      stored_(std::make_shared<const Stored>(Stored{options.form, options.chunks})) {
+  if (options.form->layout() != nullptr) capabilities_ = file_->engine().lease()->capabilities();
 }
 
 Array::~Array() = default;
 
-std::shared_ptr<const ArrayForm> Array::form() const {
-  const std::lock_guard guard(mutex_);
-  return form_;
+std::shared_ptr<const Array::Stored> Array::stored() const {
+  const std::lock_guard guard(mutex_.get());
+  return stored_;
 }
 
-void Array::store_as(const Stored& stored) {
-  const std::lock_guard guard(mutex_);
-  form_ = stored.form;
-  chunks_ = stored.chunks;
+std::shared_ptr<const ArrayForm> Array::form() const { return stored()->form; }
+
+void Array::store_as(Stored stored) {
+  auto now = std::make_shared<const Stored>(std::move(stored));
+  const std::lock_guard guard(mutex_.get());
+  stored_.swap(now);
   plans_.clear();
 }
 
 bool Array::goes_by_chunks(Direction direction) const {
-  const std::lock_guard guard(mutex_);
-  return chunks_ != nullptr && (direction == Direction::kRead || can_write_chunks_);
+  return stored()->chunks != nullptr && (direction == Direction::kRead || can_write_chunks_);
 }
 
 Question Array::question(const std::string& doing) const {
@@ -140,18 +146,22 @@ Question Array::question(const std::string& doing) const {
 
 // ---- one operation --------------------------------------------------------------------------------------------------
 
-Execution Array::execute(const Operation& operation, const LocalMemory& memory, const Companions& companions) {
+// Whether all ranks take part: else one alone. Throws Error{kArgument} for an operation of some of them.
+bool Array::is_of_ranks(const Operation& operation) const {
   const int ranks = operation.decomposition().ranks();
-  const bool is_of_all_ranks = ranks == comm_->size();
-  if (!is_of_all_ranks && ranks != 1) {
-    throw Error(ErrorKind::kInternal, "an operation of " + std::to_string(ranks) + " ranks, of which there are " +
-                                          std::to_string(comm_->size()));
-  }
+  if (ranks == comm_->size()) return true;
+  if (ranks == 1) return false;
+  fail_argument(to_string(operation.direction()) + " " + name_ + ": an operation of " + std::to_string(ranks) +
+                " ranks, but the array was opened by " + std::to_string(comm_->size()));
+}
+
+Execution Array::execute(const Operation& operation, const LocalMemory& memory, const Companions& companions) {
+  const bool is_of_all_ranks = is_of_ranks(operation);
   beside_.finish_deferred();
   Progress unwatched;
   Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
   Comm& comm = is_of_all_ranks ? *comm_ : *alone_;
-  const Call call{operation, memory, companions, progress, comm, is_of_all_ranks, nullptr, will_sync()};
+  const Call call{operation, memory, companions, progress, comm, is_of_all_ranks, nullptr, will_sync_};
   const bool is_read = operation.direction() == Direction::kRead;
   const Passage passage(*this, is_read ? Gate::Use::kShared : Gate::Use::kAlone, comm,
                         to_string(operation.direction()));
@@ -177,16 +187,15 @@ Future Array::start(const Operation& operation, const LocalMemory& memory, const
     now->execution = execute(operation, memory, companions);
     return {beside_, now};
   }
-  const bool is_of_ranks = comm_->size() > 1 && operation.decomposition().ranks() > 1;
-  const CollectiveTurnScope turn(is_of_ranks ? &comm_->turn() : nullptr, to_string(operation.direction()), name_);
-  if (is_of_ranks && comm_beside_ == nullptr) comm_beside_ = comm_->duplicate();
+  const bool ranks_meet = is_of_ranks(operation) && comm_->size() > 1;
+  const CollectiveTurnScope turn(ranks_meet ? &comm_->turn() : nullptr, to_string(operation.direction()), name_);
+  if (ranks_meet && comm_beside_ == nullptr) comm_beside_ = comm_->duplicate();
   const auto use = operation.direction() == Direction::kRead ? Gate::Use::kShared : Gate::Use::kAlone;
-  auto passage =
-      std::make_shared<Passage>(*this, use, is_of_ranks ? *comm_ : *alone_, to_string(operation.direction()));
-  Comm& comm = is_of_ranks ? *comm_beside_ : *alone_;
+  auto passage = std::make_shared<Passage>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
+  Comm& comm = ranks_meet ? *comm_beside_ : *alone_;
   const auto profile = learning_.profile();
-  const bool by_thread = !is_of_ranks || comm_->may_be_called_beside();
-  const auto job = [=, this, &comm, passage = std::move(passage), sync = will_sync()]() mutable {
+  const bool by_thread = !ranks_meet || comm_->may_be_called_beside();
+  const auto job = [=, this, &comm, passage = std::move(passage), sync = will_sync_.load()]() mutable {
     const auto inside = std::move(passage);  // until the job is done
     Progress unwatched;
     Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
@@ -259,7 +268,7 @@ RankHints Array::own_hints(const Call& call, const Engine& engine) {
 }
 
 std::optional<Conditions> Array::agreed_last() const {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(mutex_.get());
   return agreed_last_;
 }
 
@@ -324,7 +333,7 @@ Execution Array::execute_planned(const Call& call) {
   const Conditions conditions = all.conditions();
   if (call.is_of_all_ranks) {
     plans_.keep_last(call.operation, {conditions, {begun.own.memory_block_bytes, begun.own.memory_span_bytes}});
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard guard(mutex_.get());
     agreed_last_ = conditions;
   }
   if (begun.attempt && all.all_have_read()) {
@@ -337,6 +346,7 @@ Execution Array::execute_planned(const Call& call) {
   SharedEngine::Lease& engine = *begun.engine;
   engine->set_write_behind(call.will_sync);
   const Counters counters = run(*planned.plan, engine.ranks(call.comm), *engine, call.memory, call.progress);
+  if (operation.direction() == Direction::kWrite) is_unfilled_ = false;  // all was filled, or is written now
   return finish_operation(call.with(operation), planned, counters, false);
 }
 
@@ -369,14 +379,7 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
     store_as(call.companions.relocate());
     current = operation.of(form());
   }
-  bool must_fill = false;
-  {
-    const std::lock_guard guard(mutex_);
-    must_fill = std::exchange(is_unfilled_, false);
-  }
-  if (must_fill && plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes()) {
-    run_collectively(call.comm, question("fill"), [this] { fill_own_part(); });
-  }
+  if (is_unfilled_ && plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes()) fill();
   return current;
 }
 
@@ -398,19 +401,16 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   const LocalMemory nothing;
   const Companions none;
   const bool is_alone = comm_->size() == 1 || operation.decomposition().ranks() == 1;
-  const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false, nullptr, will_sync()};
-  return plans_.plan(current, plan_inputs(call, conditions, 0)).plan;
+  const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false, nullptr, will_sync_};
+  const uint64_t boxes = current.decomposition().is_boxes() ? KnownBoxes::key_of_all(current) : 0;
+  return plans_.plan(current, plan_inputs(call, conditions, boxes)).plan;
 }
 
 // ---- otherwise than by a plan ---------------------------------------------------------------------------------------
 
 Execution Array::execute_chunks(const Call& call) {
   const Operation operation = with_boxes_of_all(call, agree(call, std::nullopt, own_boxes_hint(call)).boxes);
-  std::shared_ptr<const CodedArray> chunks;
-  {
-    const std::lock_guard guard(mutex_);
-    chunks = chunks_;
-  }
+  const std::shared_ptr<const CodedArray> chunks = stored()->chunks;
   const ChunkMemory memory{call.memory.parts, call.memory.addresses};
   ChunkOptions options;
   options.buffer_bytes_max = setting_or(operation.tuning(), "chunk_buffer_bytes", options.buffer_bytes_max);
@@ -435,11 +435,9 @@ Execution Array::execute_chunks(const Call& call) {
   run_collectively(call.comm, step_of(operation, ": units"),
                    [&] { units = touched_units(*chunks, operation.decomposition(), rank); });
   write(": chunks of one rank", units.own);
-  RankHints some_are_shared;
-  some_are_shared.nanoseconds = units.shared.empty() ? 0 : 1;
-  const bool any =
-      agree_on(call.comm, step_of(operation, ": shared chunks"), std::nullopt, some_are_shared).nanoseconds > 0;
-  for (int round = 0; any && round < call.comm.size(); ++round) {
+  const AnyRank shares =
+      agree_on(call.comm, step_of(operation, ": shared chunks"), std::nullopt, AnyRank{units.shared.empty() ? 0 : 1});
+  for (int round = 0; shares.any != 0 && round < call.comm.size(); ++round) {
     // Of the ranks that share a chunk, each has it in another round.
     std::vector<int64_t> turn;
     std::ranges::copy_if(units.shared, std::back_inserter(turn),
@@ -473,6 +471,11 @@ RankHints Array::own_boxes_hint(const Call& call) {
 
 // ---- the whole array ------------------------------------------------------------------------------------------------
 
+void Array::fill() {
+  run_collectively(*comm_, question("fill"), [this] { fill_own_part(); });
+  is_unfilled_ = false;
+}
+
 void Array::fill_own_part() {
   const Layout& layout = *form()->layout();
   const int64_t element_bytes = layout.element_bytes();
@@ -484,11 +487,6 @@ void Array::fill_own_part() {
     const int64_t begin = layout.panel(panel).offset;
     fill_range(*lease, begin + first, begin + last, fill_);
   }
-}
-
-bool Array::will_sync() const {
-  const std::lock_guard guard(mutex_);
-  return will_sync_;
 }
 
 void Array::close() {
@@ -525,17 +523,11 @@ void Array::sync_file() {
   run_collectively(*comm_, question("sync"), [this] {
     if (is_first_of_node_) file_->sync();
   });
-  const std::lock_guard guard(mutex_);
   will_sync_ = true;
 }
 
 void Array::finish() {
-  bool must_fill = false;
-  {
-    const std::lock_guard guard(mutex_);
-    must_fill = std::exchange(is_unfilled_, false);
-  }
-  if (must_fill) run_collectively(*comm_, question("fill"), [this] { fill_own_part(); });
+  if (is_unfilled_) fill();
   sync_file();
   run_collectively(*comm_, question("complete"), [this] {
     if (comm_->rank() == 0) new_file_->complete();

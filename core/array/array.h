@@ -5,6 +5,7 @@
 // waits for both (base/gate.h). Collective calls are of one thread at a time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,7 @@
 #include "array/learning.h"
 #include "array/plan_cache.h"
 #include "base/gate.h"
+#include "base/per_process.h"
 #include "chunks/coded_array.h"
 #include "comm/agreement.h"
 #include "comm/comm.h"
@@ -134,7 +136,9 @@ class Array {
   struct Beginning;
   class Passage;
 
-  void store_as(const Stored& stored);
+  std::shared_ptr<const Stored> stored() const;
+  void store_as(Stored stored);
+  bool is_of_ranks(const Operation& operation) const;
   Execution execute_current(const Call& call);
   Execution execute_now(const Call& call);
   Execution execute_planned(const Call& call);
@@ -154,9 +158,9 @@ class Array {
   void fill_absent_chunks(const Call& call) const;
   void measured(const Call& call, const CachedPlan& planned, const Counters& counters);
   static RankHints own_boxes_hint(const Call& call);
+  void fill();
   void fill_own_part();
   void sync_file();
-  bool will_sync() const;
   int64_t cached_steps(const FileRange& range, const Engine& engine) const;
   std::optional<Conditions> agreed_last() const;
   Question question(const std::string& doing) const;
@@ -179,12 +183,11 @@ class Array {
   std::unique_ptr<Comm> comm_beside_;  // once something was started beside ranks
   Beside beside_;
 
-  mutable std::mutex mutex_;  // of what follows
-  std::shared_ptr<const ArrayForm> form_;
-  std::shared_ptr<const CodedArray> chunks_;
+  std::atomic<bool> will_sync_;
+  std::atomic<bool> is_unfilled_;
+  mutable PerProcess<std::mutex> mutex_;  // of what follows; a forked child waits for no thread of its parent
+  std::shared_ptr<const Stored> stored_;
   std::optional<Conditions> agreed_last_;  // of the last operation of all ranks
-  bool will_sync_;
-  bool is_unfilled_;
 };
 
 }  // namespace swath

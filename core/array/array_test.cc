@@ -2,6 +2,8 @@
 #include "array/array.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -637,6 +639,66 @@ TEST(RawArrays, ThatCannotGetTheirNameAreAnErrorOnAllRanks) {
     EXPECT_EQ(error.kind(), ErrorKind::kStore);
     EXPECT_STREQ(error.what(), errors[0].what());
   }
+}
+
+// What a failed write leaves is old or new: the old of a new array is its fill value.
+TEST_F(ArrayOfRanks, FillWhatAFailedWriteLeaves) {
+  file_.write(ByteVector(kElements * 4));
+  Array::Options options = options_of(vector_layout(), counting_bytes(4, 7));
+  options.new_file = std::make_shared<AtomicFile>(
+      AtomicFile::made_elsewhere(file_.path(), {.overwrite = true, .working_path = file_.path()}));
+  Array array(make_solo_comm(), open_by("fault:write@0=EIO", file_.path()), options);
+  const Operation all = writing(array, 1);
+  Share mine(all, 0);
+  EXPECT_THROW(array.execute(all, mine.local()), Error);
+  array.close();
+  ByteVector expected;
+  for (int64_t i = 0; i < kElements; ++i) {
+    const ByteVector element = counting_bytes(4, 7);
+    expected.insert(expected.end(), element.begin(), element.end());
+  }
+  EXPECT_EQ(file_.contents(), expected);
+}
+
+TEST_F(ArrayOfRanks, ExplainTheBoxesThatAreAskedFor) {
+  Array array(make_solo_comm(), open_telling(file_.path(), cached_), options_of(vector_layout()));
+  for (const int64_t end : {5, 30, 5}) {
+    const Operation read(array.form(), {Direction::kRead, Decomposition::own_boxes({{{0}, {end}}}, 0, 1, {kElements})});
+    EXPECT_EQ(array.explain(read, std::nullopt)->runs.bytes, end * 4);
+  }
+}
+
+// Whatever another thread was at when the process was forked: the child waits for no lock of it.
+TEST_F(ArrayOfRanks, AreReadByForkedChildrenWhileThreadsRead) {
+  Array array(make_solo_comm(), open_by("posix", file_.path()), options_of(vector_layout()));
+  std::atomic<bool> ends = false;
+  std::vector<std::thread> threads;
+  for (int64_t number = 0; number < 3; ++number) {
+    threads.emplace_back([&, number] {
+      for (int64_t i = number; !ends; ++i) {
+        const Decomposition one = Decomposition::alone({{i % kElements, 1, 1, false}});
+        ByteVector element(4);
+        array.execute({array.form(), {Direction::kRead, one}}, packed_memory(one, 0, 4, element.data()));
+      }
+    });
+  }
+  int right = 0;
+  for (int fork_number = 0; fork_number < 100; ++fork_number) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      const Operation all = reading(array, 1);
+      Share mine(all, 0);
+      array.execute(all, mine.local());
+      ::_exit(mine.bytes == bytes_ ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    right += status == 0 ? 1 : 0;
+  }
+  ends = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 100);
 }
 
 TEST(FileOfBytes, ReadsFewerAtItsEndAndGrowsWithWhatIsWritten) {

@@ -27,6 +27,12 @@ uint64_t KnownBoxes::key_of(const Operation& operation, int rank) {
   return hash_bytes(own_bytes(operation, rank), static_cast<uint64_t>(rank) + 1);
 }
 
+uint64_t KnownBoxes::key_of_all(const Operation& operation) {
+  uint64_t key = 0;
+  for (int rank = 0; rank < operation.decomposition().ranks(); ++rank) key += key_of(operation, rank);
+  return key;
+}
+
 Operation KnownBoxes::complete(const Operation& operation, uint64_t key_of_all, Comm& comm) {
   if (operation.decomposition().knows_all_ranks()) return operation;
   const auto found =

@@ -17,6 +17,9 @@ class KnownBoxes {
   // What this rank brings to the agreement: a hash of its boxes and its number. The sum of all ranks' tells all boxes.
   static uint64_t key_of(const Operation& operation, int rank);
 
+  // The same of all ranks, where they are known.
+  static uint64_t key_of_all(const Operation& operation);
+
   // Collective where these boxes are new: they then travel to each node once. The operation with the boxes of all
   // ranks. Throws Error{kArgument}, on all ranks alike, for boxes that cannot be.
   Operation complete(const Operation& operation, uint64_t key_of_all, Comm& comm);

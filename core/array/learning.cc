@@ -37,53 +37,47 @@ std::shared_ptr<const Profile> taught(const Profile& profile, const CostEstimate
 }  // namespace
 
 std::shared_ptr<const Profile> Learning::profile() const {
-  const std::lock_guard guard(mutex_);
-  return profile_;
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  return state.learned != nullptr ? state.learned : initial_;
 }
 
-void Learning::freeze() {
-  const std::lock_guard guard(mutex_);
-  frozen_ = true;
-}
-
-bool Learning::has_learned() const {
-  const std::lock_guard guard(mutex_);
-  return has_learned_;
-}
+bool Learning::has_learned() const { return profile() != initial_; }
 
 void Learning::measured(std::shared_ptr<const Estimate> estimate, int64_t nanoseconds) {
-  const std::lock_guard guard(mutex_);
-  untold_ = std::move(estimate);
-  untold_nanoseconds_ = nanoseconds;
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  state.untold = std::move(estimate);
+  state.untold_nanoseconds = nanoseconds;
 }
 
 int64_t Learning::untold_nanoseconds() const {
-  const std::lock_guard guard(mutex_);
-  return untold_ == nullptr ? 0 : untold_nanoseconds_;
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  return state.untold == nullptr ? 0 : state.untold_nanoseconds;
 }
 
 void Learning::told(int64_t slowest_nanoseconds) {
-  const std::lock_guard guard(mutex_);
-  const auto estimate = std::exchange(untold_, nullptr);
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  const auto estimate = std::exchange(state.untold, nullptr);
   if (estimate == nullptr || slowest_nanoseconds == 0) return;
-  if (estimate != group_of_) {
-    group_of_ = estimate;
-    group_.clear();
-    group_nanoseconds_ = 0;
+  if (estimate != state.group_of) {
+    state.group_of = estimate;
+    state.group.clear();
+    state.group_nanoseconds = 0;
   }
-  group_.push_back(slowest_nanoseconds);
-  group_nanoseconds_ += slowest_nanoseconds;
-  if (group_.size() >= kGroupOperations || group_nanoseconds_ >= kGroupNanoseconds) learn();
+  state.group.push_back(slowest_nanoseconds);
+  state.group_nanoseconds += slowest_nanoseconds;
+  if (state.group.size() >= kGroupOperations || state.group_nanoseconds >= kGroupNanoseconds) learn(state);
 }
 
-void Learning::learn() {
-  const auto nanoseconds = std::exchange(group_, {});
-  group_nanoseconds_ = 0;
+void Learning::learn(State& state) {
+  const auto nanoseconds = std::exchange(state.group, {});
+  state.group_nanoseconds = 0;
   if (frozen_) return;
-  if (auto corrected = taught(*profile_, group_of_->get(), nanoseconds)) {
-    profile_ = std::move(corrected);
-    has_learned_ = true;
-  }
+  const Profile& now = state.learned != nullptr ? *state.learned : *initial_;
+  if (auto corrected = taught(now, state.group_of->get(), nanoseconds)) state.learned = std::move(corrected);
 }
 
 }  // namespace swath

@@ -8,6 +8,7 @@
 // counts as one long operation, by its median.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/per_process.h"
 #include "plan/cost_estimate.h"
 
 namespace swath {
@@ -41,12 +43,12 @@ class Learning {
   static constexpr int64_t kGroupNanoseconds = 16'000'000;
   static constexpr size_t kGroupOperations = 16;
 
-  // `frozen`: nothing is learned.
-  Learning(std::shared_ptr<const Profile> profile, bool frozen) : profile_(std::move(profile)), frozen_(frozen) {}
+  // `frozen`: nothing is learned. A forked child begins with `profile` anew.
+  Learning(std::shared_ptr<const Profile> profile, bool frozen) : initial_(std::move(profile)), frozen_(frozen) {}
 
   // What prices are made from; the same on all ranks.
   std::shared_ptr<const Profile> profile() const;
-  void freeze();
+  void freeze() { frozen_ = true; }
   // Whether `profile` is another than in the beginning.
   bool has_learned() const;
 
@@ -58,18 +60,22 @@ class Learning {
   void told(int64_t slowest_nanoseconds);
 
  private:
-  void learn();
+  struct State {
+    std::mutex mutex;
+    std::shared_ptr<const Profile> learned;  // null: nothing yet
+    // Null: nothing. A rank without a share may have measured nothing, and hears of the others' time all the same.
+    std::shared_ptr<const Estimate> untold;
+    int64_t untold_nanoseconds = 0;
+    std::shared_ptr<const Estimate> group_of;
+    std::vector<int64_t> group;  // nanoseconds, by that plan
+    int64_t group_nanoseconds = 0;
+  };
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<const Profile> profile_;
-  bool frozen_;
-  bool has_learned_ = false;
-  std::shared_ptr<const Estimate>
-      untold_;                      // null: nothing; a rank without a share may have measured nothing, and hears of
-  int64_t untold_nanoseconds_ = 0;  // the others' time all the same
-  std::shared_ptr<const Estimate> group_of_;
-  std::vector<int64_t> group_;  // nanoseconds, by that plan
-  int64_t group_nanoseconds_ = 0;
+  void learn(State& state);
+
+  const std::shared_ptr<const Profile> initial_;
+  std::atomic<bool> frozen_;
+  mutable PerProcess<State> state_;
 };
 
 }  // namespace swath

@@ -44,26 +44,27 @@ FileRange touched_by(const Operation& operation) {
 
 }  // namespace
 
-PlanCache::Entry& PlanCache::entry_of(const Operation& operation) {
+PlanCache::Entry& PlanCache::State::entry_of(const Operation& operation) {
   const auto is_same = [&](const std::unique_ptr<Entry>& entry) {
     return entry->key == operation.key() && entry->access_bytes == operation.access_bytes();
   };
-  const auto found = std::find_if(entries_.rbegin(), entries_.rend(), is_same);
-  if (found != entries_.rend()) {
-    std::rotate(std::prev(found.base()), found.base(), entries_.end());
-    return *entries_.back();
+  const auto found = std::find_if(entries.rbegin(), entries.rend(), is_same);
+  if (found != entries.rend()) {
+    std::rotate(std::prev(found.base()), found.base(), entries.end());
+    return *entries.back();
   }
-  if (entries_.size() == kOperationsKept) entries_.erase(entries_.begin());
-  entries_.push_back(std::make_unique<Entry>());
-  entries_.back()->key = operation.key();
-  entries_.back()->access_bytes = operation.access_bytes();
-  return *entries_.back();
+  if (entries.size() == kOperationsKept) entries.erase(entries.begin());
+  entries.push_back(std::make_unique<Entry>());
+  entries.back()->key = operation.key();
+  entries.back()->access_bytes = operation.access_bytes();
+  return *entries.back();
 }
 
 CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs) {
+  State& state = state_.get();
   {
-    const std::lock_guard guard(mutex_);
-    auto& plans = entry_of(operation).plans;
+    const std::lock_guard guard(state.mutex);
+    auto& plans = state.entry_of(operation).plans;
     const auto found =
         std::find_if(plans.begin(), plans.end(), [&](const auto& planned) { return planned.inputs == inputs; });
     if (found != plans.end()) {
@@ -74,8 +75,8 @@ CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs)
   ++made_;
   auto made = std::make_shared<const Plan>(make_plan(request_of(operation, inputs)));
   CachedPlan cached{made, std::make_shared<const Estimate>([made] { return made->price(); })};
-  const std::lock_guard guard(mutex_);
-  auto& plans = entry_of(operation).plans;
+  const std::lock_guard guard(state.mutex);
+  auto& plans = state.entry_of(operation).plans;
   if (plans.size() == kPlansOfOperation) plans.erase(plans.begin());
   plans.push_back({inputs, cached});
   return cached;
@@ -83,25 +84,29 @@ CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs)
 
 FileRange PlanCache::touched(const Operation& operation) {
   if (operation.decomposition().is_boxes()) return touched_by(operation);  // the key does not tell them apart
-  const std::lock_guard guard(mutex_);
-  auto& touched = entry_of(operation).touched;
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  auto& touched = state.entry_of(operation).touched;
   if (!touched) touched = touched_by(operation);
   return *touched;
 }
 
 std::optional<PlanCache::Last> PlanCache::last(const Operation& operation) {
-  const std::lock_guard guard(mutex_);
-  return entry_of(operation).last;
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  return state.entry_of(operation).last;
 }
 
 void PlanCache::keep_last(const Operation& operation, const Last& last) {
-  const std::lock_guard guard(mutex_);
-  entry_of(operation).last = last;
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  state.entry_of(operation).last = last;
 }
 
 void PlanCache::clear() {
-  const std::lock_guard guard(mutex_);
-  entries_.clear();
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  state.entries.clear();
 }
 
 }  // namespace swath

@@ -12,6 +12,7 @@
 
 #include "array/conditions.h"
 #include "array/learning.h"
+#include "base/per_process.h"
 #include "plan/make_plan.h"
 #include "plan/operation.h"
 
@@ -78,11 +79,15 @@ class PlanCache {
     std::vector<Planned> plans;  // the latest last
   };
 
-  Entry& entry_of(const Operation& operation);  // the mutex is held; the reference is good until the next call
+  struct State {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Entry>> entries;  // the latest last
+
+    Entry& entry_of(const Operation& operation);  // the mutex is held; the reference is good until the next call
+  };
 
   std::atomic<int64_t> made_ = 0;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Entry>> entries_;  // the latest last
+  PerProcess<State> state_;
 };
 
 }  // namespace swath
