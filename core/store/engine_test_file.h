@@ -65,4 +65,26 @@ Error error_of(Action action) {
   return Error(ErrorKind::kNone, "nothing was thrown");
 }
 
+// Tests over engines by their names: each a faulty one, whose rules may break nothing.
+class FaultyEngineTest : public testing::TestWithParam<std::string> {
+ protected:
+  std::unique_ptr<Engine> open(const std::string& rules = "", OpenMode mode = OpenMode::kReadWrite) {
+    const std::string separator = rules.empty() ? "" : ",";
+    return open_engine(file.path(), mode, {.engine = "fault:" + rules + separator + "engine=" + GetParam()},
+                       &fell_back);
+  }
+  void TearDown() override {
+    if (!fell_back.empty()) GTEST_SKIP() << fell_back;
+  }
+
+  void move(Engine& engine, Direction direction, int64_t offset, Bytes& bytes) {
+    const Transfer batch[] = {transfer_of(offset, bytes)};
+    engine.transfer(direction, batch, counters);
+  }
+
+  EngineTestFile file;
+  Counters counters;
+  std::string fell_back;
+};
+
 }  // namespace swath

@@ -6,24 +6,7 @@
 namespace swath {
 namespace {
 
-class FaultyEngine : public testing::TestWithParam<std::string> {
- protected:
-  std::unique_ptr<Engine> open(const std::string& rules, OpenMode mode = OpenMode::kReadWrite) {
-    return open_engine(file.path(), mode, {.engine = "fault:" + rules + ",engine=" + GetParam()}, &fell_back);
-  }
-  void TearDown() override {
-    if (!fell_back.empty()) GTEST_SKIP() << fell_back;
-  }
-
-  void move(Engine& engine, Direction direction, int64_t offset, Bytes& bytes) {
-    const Transfer batch[] = {transfer_of(offset, bytes)};
-    engine.transfer(direction, batch, counters);
-  }
-
-  EngineTestFile file;
-  Counters counters;
-  std::string fell_back;
-};
+using FaultyEngine = FaultyEngineTest;
 
 INSTANTIATE_TEST_SUITE_P(Over, FaultyEngine, testing::Values("posix", "uring"),
                          [](const testing::TestParamInfo<std::string>& param) { return param.param; });

@@ -16,26 +16,7 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 
-class InterruptedEngine : public testing::TestWithParam<std::string> {
- protected:
-  std::unique_ptr<Engine> open(const std::string& rules = "") {
-    const std::string separator = rules.empty() ? "" : ",";
-    return open_engine(file.path(), OpenMode::kReadWrite,
-                       {.engine = "fault:" + rules + separator + "engine=" + GetParam()}, &fell_back);
-  }
-  void TearDown() override {
-    if (!fell_back.empty()) GTEST_SKIP() << fell_back;
-  }
-
-  void move(Engine& engine, Direction direction, int64_t offset, Bytes& bytes) {
-    const Transfer batch[] = {transfer_of(offset, bytes)};
-    engine.transfer(direction, batch, counters);
-  }
-
-  EngineTestFile file;
-  Counters counters;
-  std::string fell_back;
-};
+using InterruptedEngine = FaultyEngineTest;
 
 INSTANTIATE_TEST_SUITE_P(Over, InterruptedEngine, testing::Values("posix", "uring"),
                          [](const testing::TestParamInfo<std::string>& param) { return param.param; });
