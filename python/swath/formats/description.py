@@ -173,8 +173,10 @@ class Description:
         dtype: as stored, byte order included.
         layout: which byte holds which element.
         fill: `dtype.itemsize` bytes, what an element reads as that was never stored.
-        attributes: names to plain Python values (str, int, float, list, …).
+        attributes: names to values, see swath.formats.contents.
         end: how many bytes long the file must be to hold the layout's bytes; 0 where nothing is stored.
+        dimensions: their names, without groups; () where the file names none.
+        unlimited: for each dimension whether it may grow; () for none of them.
     """
 
     path: str
@@ -186,6 +188,8 @@ class Description:
     fill: bytes
     attributes: dict[str, Any] = field(default_factory=dict)
     end: int = 0
+    dimensions: tuple[str, ...] = ()
+    unlimited: tuple[bool, ...] = ()
 
     @property
     def name(self) -> str:
@@ -224,6 +228,8 @@ class NewArray:
     """Elements of a chunk along each dimension; None for one contiguous array."""
     shards: tuple[int, ...] | None = None
     codecs: Any = None
+    unlimited: tuple[bool, ...] = ()
+    """For each dimension whether it may grow, from length 0; () for none of them."""
 
     @property
     def name(self) -> str:

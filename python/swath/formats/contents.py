@@ -1,0 +1,118 @@
+"""What a whole file holds: dimensions, groups, variables and their attributes, in the words that all formats share.
+
+    found = contents("run.nc")
+    found.variables["ocean/t"].dimensions       # ("time", "y", "x")
+    found.group("ocean").attributes["source"]
+
+Attributes keep their types: text is `str`, one number a NumPy scalar (an int16 stays an int16), several a
+one-dimensional ndarray, several texts a list of `str`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Attributes = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A named length that variables share.
+
+    Attributes:
+        name: without its group.
+        length: in elements.
+        is_unlimited: whether variables may grow along it.
+    """
+
+    name: str
+    length: int
+    is_unlimited: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """A folder of variables.
+
+    Attributes:
+        name: its path, "" for the file itself, "ocean/surface" for a group in a group.
+        attributes: as stored.
+        dimensions: those that are defined in this group, by name. Those of the groups above it are seen from it too.
+    """
+
+    name: str
+    attributes: Attributes = field(default_factory=dict)
+    dimensions: dict[str, Dimension] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An array in a file, also one that Swath cannot read.
+
+    Attributes:
+        name: its path in the file, "ocean/t"; "" where the format holds one array without a name.
+        shape: in elements.
+        dtype: as stored, byte order included; object for text of variable length; None where NumPy has none.
+        dimensions: their names, without groups, as seen from its group; () where the file names none.
+        attributes: as stored, without what a format keeps for its own books.
+        chunks: elements of a chunk along each dimension; None for none.
+        is_coordinate: whether it describes other variables (a coordinate, bounds, a grid mapping) or holds no numbers.
+        unsupported: why Swath cannot read it; "" where it can.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any] | None
+    dimensions: tuple[str, ...] = ()
+    attributes: Attributes = field(default_factory=dict)
+    chunks: tuple[int, ...] | None = None
+    is_coordinate: bool = False
+    unsupported: str = ""
+
+    @property
+    def group(self) -> str:
+        """The path of its group, "" for the file."""
+        return self.name.rpartition("/")[0]
+
+    @property
+    def short_name(self) -> str:
+        """Its name without its group."""
+        return self.name.rpartition("/")[2]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, decoded; 0 where the dtype has no size."""
+        return 0 if self.dtype is None or self.dtype.hasobject else math.prod(self.shape) * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Everything that a file holds but the elements.
+
+    Attributes:
+        format: "raw", "npy", "netcdf-classic", "netcdf4", "hdf5" or "zarr".
+        version: of the format, for people: "CDF-5", "Zarr 3"; "" for none.
+        groups: by path; "" is the file itself, which is always there.
+        variables: by path, in the order of the file.
+    """
+
+    format: str
+    version: str
+    groups: dict[str, Group]
+    variables: dict[str, Variable]
+
+    def group(self, name: str) -> Group:
+        """Return a group by its path; KeyError where there is none."""
+        return self.groups[name.strip("/")]
+
+    def dimension(self, group: str, name: str) -> Dimension | None:
+        """Return the dimension that `name` means as seen from a group: its own, or that of the nearest group above it."""
+        while True:
+            found = self.groups[group].dimensions.get(name) if group in self.groups else None
+            if found is not None or not group:
+                return found
+            group = group.rpartition("/")[0]
