@@ -12,7 +12,7 @@ import swath
 
 PACKAGE = Path(swath.__file__).parent
 PARAMETERS_MAX = 6
-PASSED_ON = {("formats/__init__.py", "describe"), ("formats/__init__.py", "create")}
+PASSED_ON = {("formats/__init__.py", name) for name in ("describe", "create", "new_array")}
 """They take the keyword options of `swath.open` and `swath.create` as these do."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

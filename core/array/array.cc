@@ -31,10 +31,17 @@ bool is_nonzero(std::span<const std::byte> bytes) {
   return std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; });
 }
 
+bool is_new(const Array::Options& options) { return options.is_new || options.new_file != nullptr; }
+
+std::shared_ptr<Learning> learning_of(const Array::Options& options) {
+  if (options.learning != nullptr) return options.learning;
+  return std::make_shared<Learning>(std::make_shared<const Profile>(default_profile()), false);
+}
+
 // Whether a new array's bytes are all in the file from the beginning, zero, which is another value than its fill value.
 bool needs_filling(const Array::Options& options) {
   const Layout* layout = options.form->layout().get();
-  return options.new_file != nullptr && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
+  return is_new(options) && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
 }
 
 // Whether anything is so on any rank.
@@ -103,18 +110,18 @@ class Array::Passage {
 Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Options& options)
     : comm_(std::move(comm)),
       alone_(make_solo_comm()),
-      file_(std::move(file)),
       name_(options.name),
       fill_(options.fill),
       can_write_chunks_(options.chunks != nullptr && !std::holds_alternative<ChunkTable>(options.chunks->places)),
       new_file_(options.new_file),
+      is_new_(is_new(options)),
       most_on_a_node_(most_on_a_node(*comm_)),
       is_first_of_node_(is_first_of_node(*comm_)),
-      learning_(options.profile != nullptr ? options.profile : std::make_shared<const Profile>(default_profile()),
-                !options.learns),
-      will_sync_(options.new_file != nullptr),
+      learning_(learning_of(options)),
+      will_sync_(is_new(options)),
       is_unfilled_(needs_filling(options)),
-      stored_(std::make_shared<const Stored>(Stored{options.form, options.chunks})) {
+      stored_(std::make_shared<const Stored>(Stored{options.form, options.chunks})),
+      file_(std::move(file)) {
   if (options.form->layout() != nullptr) capabilities_ = file_->engine().lease()->capabilities();
 }
 
@@ -125,6 +132,11 @@ std::shared_ptr<const Array::Stored> Array::stored() const {
   return stored_;
 }
 
+std::shared_ptr<File> Array::file() const {
+  const std::lock_guard guard(mutex_.get());
+  return file_;
+}
+
 std::shared_ptr<const ArrayForm> Array::form() const { return stored()->form; }
 
 void Array::store_as(Stored stored) {
@@ -132,6 +144,14 @@ void Array::store_as(Stored stored) {
   const std::lock_guard guard(mutex_.get());
   stored_.swap(now);
   plans_.clear();
+}
+
+void Array::become(Stored stored, std::shared_ptr<File> file) {
+  const Passage passage(*this, Gate::Use::kAlone, *alone_, "change");
+  if (stored.form->layout() != nullptr) capabilities_ = file->engine().lease()->capabilities();
+  store_as(std::move(stored));
+  const std::lock_guard guard(mutex_.get());
+  file_.swap(file);
 }
 
 bool Array::goes_by_chunks(Direction direction) const {
@@ -193,7 +213,7 @@ Future Array::start(const Operation& operation, const LocalMemory& memory, const
   const auto use = operation.direction() == Direction::kRead ? Gate::Use::kShared : Gate::Use::kAlone;
   auto passage = std::make_shared<Passage>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
   Comm& comm = ranks_meet ? *comm_beside_ : *alone_;
-  const auto profile = learning_.profile();
+  const auto profile = learning_->profile();
   const bool by_thread = !ranks_meet || comm_->may_be_called_beside();
   const auto job = [=, this, &comm, passage = std::move(passage), sync = will_sync_.load()]() mutable {
     const auto inside = std::move(passage);  // until the job is done
@@ -224,7 +244,7 @@ void Array::refuse(const Operation* operation, const Error& error) {
 
 RankHints Array::agree(const Call& call, const std::optional<Error>& failure, const RankHints& own) {
   const RankHints all = agree_on(call.comm, step_of(call.operation), failure, own);
-  if (call.is_of_all_ranks) learning_.told(all.nanoseconds);
+  if (call.is_of_all_ranks) learning_->told(all.nanoseconds);
   return all;
 }
 
@@ -248,7 +268,7 @@ Operation Array::with_all_boxes(const Operation& operation, const std::string& a
 // ---- by a plan ------------------------------------------------------------------------------------------------------
 
 int64_t Array::cached_steps(const FileRange& range, const Engine& engine) const {
-  if (new_file_ != nullptr) return kCachedSteps;
+  if (is_new_) return kCachedSteps;
   const auto part = engine.cached_part(range.begin, range.bytes);
   return part ? std::lround(*part * static_cast<double>(kCachedSteps)) : kCachedUnknown;
 }
@@ -262,7 +282,7 @@ RankHints Array::own_hints(const Call& call, const Engine& engine) {
     own.cached_steps = cached_steps(plans_.touched(call.operation), engine);
     own.shows_cache = capabilities_.shows_cache ? 1 : 0;
   }
-  if (call.is_of_all_ranks) own.nanoseconds = learning_.untold_nanoseconds();
+  if (call.is_of_all_ranks) own.nanoseconds = learning_->untold_nanoseconds();
   own.boxes = KnownBoxes::key_of(call.operation, call.comm.rank());
   return own;
 }
@@ -317,7 +337,7 @@ PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, ui
   PlanInputs inputs;
   inputs.conditions = conditions;
   inputs.capabilities = capabilities_;
-  inputs.profile = call.profile != nullptr ? call.profile : learning_.profile();
+  inputs.profile = call.profile != nullptr ? call.profile : learning_->profile();
   inputs.boxes = boxes;
   if (call.comm.size() > 1) {
     inputs.ranks_of_node = std::min(most_on_a_node_, call.comm.size());
@@ -367,7 +387,7 @@ void Array::fill_absent_chunks(const Call& call) const {
 void Array::measured(const Call& call, const CachedPlan& planned, const Counters& counters) {
   // Where it is not known whether it was cached, it is not known either what took so long.
   if (!call.is_of_all_ranks || !planned.plan->request.cached) return;
-  learning_.measured(planned.estimate, std::llround((counters.total_seconds - counters.token_seconds) * 1e9));
+  learning_->measured(planned.estimate, std::llround((counters.total_seconds - counters.token_seconds) * 1e9));
 }
 
 // What must be so before anything is written: each element is written once, chunks have a place in the file, and what
@@ -392,7 +412,8 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   if (cached) {
     conditions.cached_steps = std::lround(*cached * static_cast<double>(kCachedSteps));
   } else if (comm_->size() == 1) {
-    conditions.cached_steps = cached_steps(plans_.touched(current), *file_->engine().lease());
+    const auto open = file();
+    conditions.cached_steps = cached_steps(plans_.touched(current), *open->engine().lease());
   } else if (const auto agreed = agreed_last(); agreed && capabilities_.reports_cached) {
     // Ranks that ask the kernel at different moments may be told different things, and then plan differently.
     conditions.cached_steps = agreed->cached_steps;
@@ -510,7 +531,9 @@ bool Array::shut() {
 
 void Array::let_go_of_file() {
   plans_.clear();
-  file_ = nullptr;
+  std::shared_ptr<File> file;
+  const std::lock_guard guard(mutex_.get());
+  file_.swap(file);
 }
 
 void Array::sync() {
@@ -521,13 +544,17 @@ void Array::sync() {
 void Array::sync_file() {
   // Every write ended with an agreement: nothing that any rank wrote is on its way still.
   run_collectively(*comm_, question("sync"), [this] {
-    if (is_first_of_node_) file_->sync();
+    if (is_first_of_node_) file()->sync();
   });
   will_sync_ = true;
 }
 
-void Array::finish() {
+void Array::fill_unwritten() {
   if (is_unfilled_) fill();
+}
+
+void Array::finish() {
+  fill_unwritten();
   sync_file();
   run_collectively(*comm_, question("complete"), [this] {
     if (comm_->rank() == 0) new_file_->complete();

@@ -54,11 +54,12 @@ class Array {
     std::shared_ptr<const ArrayForm> form;
     std::vector<std::byte> fill;               // one element: what those read as that were never stored
     std::shared_ptr<const CodedArray> chunks;  // where they are coded; else null
-    std::shared_ptr<const Profile> profile;    // null: the stated defaults
-    bool learns = true;                        // false: the profile stays as it is
+    std::shared_ptr<Learning> learning;        // of all arrays of the file; null: the stated defaults, for this one
     std::string name;                          // of the file and the variable, for messages
-    // Of a file that is being made: all of it is in the page cache, elements that are never written are filled, and it
-    // is synced before it gets its name. Null: the file exists.
+    // It is being made: all of it is in the page cache, elements that are never written are filled, and it will be
+    // synced.
+    bool is_new = false;
+    // Of an array that is new and alone in its file: close() gives the file its name. Null: somebody else does.
     std::shared_ptr<AtomicFile> new_file;
   };
 
@@ -85,7 +86,7 @@ class Array {
 
   Comm& comm() const { return *comm_; }
   std::shared_ptr<const ArrayForm> form() const;
-  Learning& learning() { return learning_; }
+  Learning& learning() { return *learning_; }
 
   // Collective, but for an operation of one rank alone (Decomposition::alone, share_of). Moves this rank's share
   // between the file and `memory`. When it throws, every rank throws the same; what is not part of the operation is
@@ -120,9 +121,15 @@ class Array {
   void close();
   // The steps of it. Nobody uses the array any more; false: it was closed before.
   bool shut();
-  // Collective. What was never written of a new array has its fill value, and its file is synced and gets its name.
-  void finish();
+  // Collective. What was never written of a new array gets its fill value.
+  void fill_unwritten();
   void let_go_of_file();
+
+  // Local, on every rank. The array is stored so from now on, in that file: it has grown, or others of its file have
+  // moved it. Waits for what uses it.
+  void become(Stored stored, std::shared_ptr<File> file);
+  // Local. Whoever has the file open has synced it, and will again: see sync().
+  void expect_sync() { will_sync_ = true; }
   bool is_closed() const { return gate_.is_closed(); }
 
   // Whether elements go by Swath's own chunks, by the format's library, or neither: then there is a plan.
@@ -137,6 +144,8 @@ class Array {
   class Passage;
 
   std::shared_ptr<const Stored> stored() const;
+  std::shared_ptr<File> file() const;
+  void finish();
   void store_as(Stored stored);
   bool is_of_ranks(const Operation& operation) const;
   Execution execute_current(const Call& call);
@@ -167,17 +176,17 @@ class Array {
 
   const std::shared_ptr<Comm> comm_;
   const std::unique_ptr<Comm> alone_;
-  std::shared_ptr<File> file_;
   const std::string name_;
   const std::vector<std::byte> fill_;
   const bool can_write_chunks_;
   const std::shared_ptr<AtomicFile> new_file_;
+  const bool is_new_;
   const int most_on_a_node_;
   const bool is_first_of_node_;
   Capabilities capabilities_;
 
   Gate gate_;
-  Learning learning_;
+  const std::shared_ptr<Learning> learning_;
   PlanCache plans_;
   KnownBoxes known_boxes_;
   std::unique_ptr<Comm> comm_beside_;  // once something was started beside ranks
@@ -187,6 +196,7 @@ class Array {
   std::atomic<bool> is_unfilled_;
   mutable PerProcess<std::mutex> mutex_;  // of what follows; a forked child waits for no thread of its parent
   std::shared_ptr<const Stored> stored_;
+  std::shared_ptr<File> file_;
   std::optional<Conditions> agreed_last_;  // of the last operation of all ranks
 };
 

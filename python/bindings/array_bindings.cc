@@ -209,6 +209,17 @@ void bind_file(nb::module_& m) {
 }
 
 void bind_open_array(nb::module_& m) {
+  nb::class_<swath::Learning>(m, "Learning", "The profile of an open file, and what its operations teach.")
+      .def(
+          "__init__",
+          [](swath::Learning* self, std::shared_ptr<Profile> profile, bool frozen) {
+            new (self) swath::Learning(std::move(profile), frozen);
+          },
+          "profile"_a, "frozen"_a)
+      .def_prop_ro(
+          "profile",
+          [](const swath::Learning& learning) { return std::const_pointer_cast<Profile>(learning.profile()); })
+      .def_prop_ro("has_learned", &swath::Learning::has_learned);
   nb::class_<Execution>(m, "Execution", "What was carried out.")
       .def_ro("method", &Execution::method)
       .def_prop_ro("plan", [](const Execution& done) { return std::const_pointer_cast<swath::Plan>(done.plan); })
@@ -223,11 +234,8 @@ void bind_open_array(nb::module_& m) {
             given.form = std::move(form);
             given.fill = vector_of(fill);
             if (options.contains("chunks")) given.chunks = nb::cast<std::shared_ptr<CodedArray>>(options["chunks"]);
-            if (options.contains("profile")) given.profile = nb::cast<std::shared_ptr<Profile>>(options["profile"]);
-            if (options.contains("new_file")) {
-              given.new_file = nb::cast<std::shared_ptr<swath::AtomicFile>>(options["new_file"]);
-            }
-            given.learns = nb::cast<bool>(options["learns"]);
+            given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
+            given.is_new = nb::cast<bool>(options["is_new"]);
             given.name = nb::cast<std::string>(options["name"]);
             new (self) Array(std::move(comm), std::move(file), std::move(given));
           },
@@ -252,8 +260,18 @@ void bind_open_array(nb::module_& m) {
       .def("with_all_boxes", &Array::with_all_boxes, "operation"_a, "also"_a, nb::call_guard<nb::gil_scoped_release>(),
            "Collective. The operation with the boxes of all ranks.")
       .def("sync", &Array::sync, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
-      .def("finish", &Array::finish, nb::call_guard<nb::gil_scoped_release>(),
-           "Collective. Fills what was never written of a new file, syncs it, and gives it its name.")
+      .def("expect_sync", &Array::expect_sync, "Its file was synced, and will be again.")
+      .def("fill_unwritten", &Array::fill_unwritten, nb::call_guard<nb::gil_scoped_release>(),
+           "Collective. What was never written of a new array gets its fill value.")
+      .def(
+          "become",
+          [](Array& array, std::shared_ptr<ArrayForm> form, std::shared_ptr<CodedArray> chunks,
+             std::shared_ptr<File> file, bool is_alone) {
+            const Interruptible interruptible(is_alone);
+            array.become({std::move(form), std::move(chunks)}, std::move(file));
+          },
+          "form"_a, "chunks"_a.none(), "file"_a, "is_alone"_a,
+          "How, and in which file, the array is stored from now on. `is_alone`: no rank waits.")
       .def(
           "shut",
           [](Array& array, bool is_alone) {
@@ -271,8 +289,8 @@ void bind_open_array(nb::module_& m) {
             return array.goes_by_chunks(direction_named(direction));
           },
           "direction"_a)
-      .def_prop_ro("profile", [](Array& array) { return std::const_pointer_cast<Profile>(array.learning().profile()); })
-      .def_prop_ro("has_learned", [](Array& array) { return array.learning().has_learned(); });
+      .def_prop_ro("profile",
+                   [](Array& array) { return std::const_pointer_cast<Profile>(array.learning().profile()); });
 }
 
 }  // namespace

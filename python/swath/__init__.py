@@ -9,8 +9,9 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
 """
 
 from swath.array.counters import Counters
+from swath.array.file import File, FileGroup
 from swath.array.open_array import Array
-from swath.array.opening import create, open  # noqa: A004
+from swath.array.opening import create, create_file, open, open_file  # noqa: A004
 from swath.array.plan import Plan
 from swath.array.redistribution import redistribute
 from swath.copying import Comparison, Copied, CopyPlan, copy, explain_copy, verify
@@ -47,6 +48,8 @@ __all__ = [
     "Distribution",
     "Error",
     "ExistsError",
+    "File",
+    "FileGroup",
     "FormatError",
     "InternalError",
     "LockWarning",
@@ -59,8 +62,10 @@ __all__ = [
     "balanced_grid",
     "copy",
     "create",
+    "create_file",
     "explain_copy",
     "open",
+    "open_file",
     "redistribute",
     "stream",
     "table_1",

@@ -5,10 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import os
-import weakref
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn
 
@@ -16,19 +13,26 @@ import numpy as np
 
 from swath import _core, formats
 from swath.array import layouts, library_access, progress
+from swath.array.attributes import StoredAttributes
 from swath.array.counters import Counters
 from swath.array.memory import Part, checked_out, checked_values, new_part
+from swath.array.opened_file import OpenedFile, OpenOptions
 from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.errors import ArgumentError, Error, to_core
-from swath.formats import CodedLayout, Description, LibraryLayout
+from swath.formats import CodedLayout, Description, LibraryLayout, StridedLayout
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
-from swath.space import Boxes, Distribution, Selection, normalise_selection, selected_shape, selection_text
-from swath.store import profile
-from swath.store.atomic_file import AtomicFile
-from swath.store.lock_timeout import lock_seconds
+from swath.space import (
+    Block,
+    Boxes,
+    Distribution,
+    Selection,
+    Whole,
+    normalise_selection,
+    selected_shape,
+    selection_text,
+)
 from swath.throttle import throttle
-from swath.throttle.settings import Streams
 
 Stored = tuple[_core.ArrayForm, _core.CodedArray | None]
 OPERATIONS_KEPT = 64
@@ -36,38 +40,6 @@ OPERATIONS_KEPT = 64
 
 Share = tuple[Distribution | None, Selection, int | None]
 """Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
-
-
-class FoundOfStore(NamedTuple):
-    """What rank 0 found out about the store, for all ranks: its profile, and who serves its targets' tokens."""
-
-    profile: profile.StoredProfile | None = None
-    coordinator: throttle.Coordinator | None = None
-    number: int = 0
-    """The number of the array among those that rank 0 has opened."""
-
-
-@dataclass(frozen=True)
-class OpenOptions:
-    """How an array is opened: the arguments of `swath.open` and `swath.create`, and what rank 0 found out.
-
-    Attributes:
-        mode: "r" or "r+".
-        engine: what moves the bytes.
-        streams: see `swath.open`.
-        lock_timeout: see `swath.open`.
-        found: what rank 0 found out about the store.
-        atomic_file: a new file; None where the file exists.
-        learns: whether operations teach the profile.
-    """
-
-    mode: str = "r"
-    engine: str | None = None
-    streams: Streams = "default"
-    lock_timeout: float | None = None
-    found: FoundOfStore = field(default_factory=FoundOfStore)
-    atomic_file: AtomicFile | None = None
-    learns: bool = True
 
 
 class Request(NamedTuple):
@@ -101,66 +73,50 @@ class Array:
         engine_reason: why the engine is another than the one asked for, else empty.
     """
 
-    def __init__(self, description: Description, ranks: Ranks, options: OpenOptions = OpenOptions()) -> None:
-        atomic_file, found = options.atomic_file, options.found
-        self.mode = options.mode
-        self._ranks = ranks
+    def __init__(
+        self, description: Description, file: OpenedFile, *, is_new: bool = False, has_file: bool = False
+    ) -> None:
+        self._file = file
+        self._has_file = has_file  # and closes it with itself
+        self._ranks = file.ranks
         self._done: _core.Execution | None = None  # the last operation
-        self._atomic_file = atomic_file
-        self._made_in = _core.fork_generation()
-        self._never_closed: weakref.finalize[..., Any] | None = None
-        self.path: str = atomic_file.final_path if atomic_file else description.path
+        self.mode = file.mode
+        self.path: str = file.final_path
         self.variable = description.variable
-        self.shape = description.shape
         self.dtype: np.dtype[Any] = description.dtype
-        self.attributes = description.attributes
+        self.attributes = StoredAttributes(file, description.variable or "", description.attributes)
         self._description = description
         # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
-        self._identity_of_ranks = (
-            self.path if ranks.size == 1 else compared.identity(description, self.path, found.number)
-        )
-        self._throttle = self._throttle_of(options)
-        file = self._open_file(options)
-        self.engine: str = file.engine
-        self.engine_reason: str = file.engine_reason
-        self._stored_profile = found.profile
+        self._identity_of_ranks = self._identity_for_ranks()
+        self.engine: str = file.core.engine
+        self.engine_reason: str = file.core.engine_reason
         self._form = layouts.array_form(description, self._identity_of_ranks)
-        self._core = self._open_array(file, options)
-        # It is pure, and does not hold the array, which would hold itself.
-        self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, ranks.size))
-
-    def _throttle_of(self, options: OpenOptions) -> throttle.Throttle | None:
-        engine = compared.effective_engine(options.engine)
-        is_on_first_node = self._ranks.comm.node_of(self._ranks.rank) == 0
-        coordinator = None if is_on_first_node else options.found.coordinator
-        return throttle.throttle_for(self._description.path, engine, options.streams, coordinator)
-
-    def _open_file(self, options: OpenOptions) -> _core.File:
-        engine, lock_timeout = compared.effective_engine(options.engine), lock_seconds(options.lock_timeout)
-        if self._throttle is None:
-            given = _core.FileOptions(engine, lock_timeout=lock_timeout)
-        else:
-            given = _core.FileOptions(engine, self._throttle.tokens, self._throttle.limits, lock_timeout)
-        if layouts.is_folder(self._description):
-            return _core.open_folder(self._description.path, given)
-        return _core.open_file(self._description.path, options.mode, given)
-
-    def _open_array(self, file: _core.File, options: OpenOptions) -> _core.Array:
-        description, stored = self._description, options.found.profile
-        # The time of a modelled disk tells nothing of the store under it.
-        frozen = self.engine.startswith("modelled disk") or (stored is not None and stored.frozen)
-        given: dict[str, Any] = {
-            "name": self.path,
-            "learns": options.learns and not frozen and os.environ.get("SWATH_LEARNING") != "0",
-        }
-        if stored is not None:
-            given["profile"] = stored.core
-        if options.atomic_file is not None:
-            given["new_file"] = options.atomic_file.core
+        given: dict[str, Any] = {"name": self.path, "learning": file.learning, "is_new": is_new}
         chunks = layouts.coded_chunks(description)
         if chunks is not None:
             given["chunks"] = chunks
-        return _core.Array(self._ranks.comm, file, self._form, description.fill, given)
+        self._core = _core.Array(self._ranks.comm, file.core, self._form, description.fill, given)
+        # It is pure, and does not hold the array, which would hold itself.
+        self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, self._ranks.size))
+        file.has(self)
+
+    @classmethod
+    def with_own_file(cls, description: Description, ranks: Ranks, options: OpenOptions) -> Array:
+        """Return an array that has its file open for itself, and closes it."""
+        file = OpenedFile(description.path, description.format, ranks, options, cls)
+        return cls(description, file, is_new=options.atomic_file is not None, has_file=True)
+
+    def _identity_for_ranks(self) -> str:
+        if self._ranks.size == 1:
+            return self.path
+        return compared.identity(self._description, self.path, self._file.options.found.number)
+
+    def _become(self, description: Description) -> None:
+        """Be stored so from now on: grown, or moved by a change of the file. Every rank does so."""
+        self._description = description
+        self._form = layouts.array_form(description, self._identity_for_ranks())
+        self._operations.cache_clear()
+        self._core.become(self._form, layouts.coded_chunks(description), self._file.core, self._ranks.size == 1)
 
     @property
     def counters(self) -> Counters:
@@ -170,7 +126,7 @@ class Array:
     @property
     def streams(self) -> throttle.TargetStatus | None:
         """Return the status of the file's target: limits, waits, and what was decided; None without throttling."""
-        return None if self._throttle is None else self._throttle.status
+        return None if self._file.throttle is None else self._file.throttle.status
 
     @property
     def last_plan(self) -> Plan | None:
@@ -180,6 +136,11 @@ class Array:
         """
         plan = None if self._done is None else self._done.plan
         return None if plan is None else Plan(plan, self._title())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the lengths in elements."""
+        return self._description.shape
 
     @property
     def ndim(self) -> int:
@@ -347,24 +308,49 @@ class Array:
             ) from None
         self.write(part, selection=selection)
 
+    def append(
+        self,
+        values: Any,
+        distribution: Distribution | None = None,
+        *,
+        records: int | None = None,
+        method: str = "auto",
+        tuning: Mapping[str, int] | None = None,
+    ) -> None:
+        """Write the next record of all ranks: the array grows along its first dimension. Collective.
+
+        Readers see a record when every variable of the file that grows along the dimension has it (each counts its
+        own), or after `sync` or `close`, which fill what the others have not written.
+
+        Args:
+            values: this rank's share of the record: of the array's shape without its first dimension. Without a
+                communicator it may also have all dimensions: several records.
+            distribution: of one record, or with `records` of so many records together; without a communicator it may
+                be left out.
+            records: how many records are written at once.
+            method: see `read`.
+            tuning: see `read`.
+
+        Raises:
+            ArgumentError: the array does not grow (it was not created with None as its first length).
+            DisagreementError: ranks append to different arrays, or different numbers of records.
+            StoreError: as `write` does. The array has the records that it had before.
+        """
+        with self._ranks.in_turn(f"append to {self.path}"):
+            self._append(values, distribution, records, method, tuning)
+
     def sync(self) -> None:
-        """Bring what was written to the medium before it returns. Collective.
+        """Bring what was written to the medium before it returns. Collective; of all arrays of the file.
 
         One rank of each node syncs the file, after all ranks have finished writing. What is written from then on is
         taken to be synced too, and on its way to the device as soon as it is written.
         """
-        with self._ranks.in_turn(f"sync {self.path}"), self._agreed_errors():
-            self._core.sync()
-
-    def expect_close(self) -> None:
-        """Warn (ResourceWarning) whoever lets go of a created array, from now on, without closing it."""
-        if self._atomic_file is not None:
-            self._never_closed = weakref.finalize(
-                self, self._atomic_file.never_closed, os.getpid(), is_first=self._ranks.rank == 0
-            )
+        self._file.sync()
 
     def close(self) -> None:
         """Close the array; a created file becomes complete under its name. Collective.
+
+        Of a file with several arrays (`swath.open_file`) this one alone is closed, which is local; the file stays open.
 
         Waits for what other threads do with the array. In a process that was forked from the one that opened it, it
         lets go of the file and does nothing else: what the parent creates is the parent's to complete.
@@ -390,49 +376,47 @@ class Array:
         return f"<swath.Array {self._title()}: {state}{self.layout}>"
 
     def _close(self, error: BaseException | None) -> None:
-        if self._core.is_closed:
-            return
-        if self._made_in != _core.fork_generation():
-            self._core.shut(True)
-            self._let_go()
-            return
-        with self._ranks.in_turn(f"close {self.path}"):
-            if self._core.shut(self._ranks.size == 1):
-                self._close_together(error)
-
-    def _close_together(self, error: BaseException | None) -> None:
-        """Complete a created file, keep what was learned, and let go of the file. Collective."""
-        ranks = self._ranks
-        try:
-            if error is not None and ranks.all_raise(error):
-                raise error  # every rank is leaving with it: nobody waits
-            # An error goes before what the other ranks are at: without words.
-            ranks.agree(f"close {self._identity_of_ranks}" if error is None else "", error)
-            if self._atomic_file is not None:
-                with self._agreed_errors():
-                    self._core.finish()
-        except BaseException:
-            if self._atomic_file is not None and ranks.rank == 0:
-                self._atomic_file.remove()
-            raise
-        finally:
-            stored, core = self._stored_profile, self._core
-            if ranks.rank == 0 and stored is not None and core.has_learned:
-                stored.save_corrections(core.profile.corrections)
-            if ranks.rank == 0 and self._throttle is not None:
-                self._throttle.keep()
-            self._let_go()
-
-    def _let_go(self) -> None:
-        """Let go of the file."""
-        if self._never_closed is not None:
-            self._never_closed.detach()
-        self._core.let_go_of_file()
+        if self._has_file:
+            self._file.close(error)
+        elif self._core.shut(self._ranks.size == 1):
+            self._core.let_go_of_file()
 
     def refuse_closed(self, doing: str) -> None:
         """Raise ArgumentError where the array is closed."""
         if self._core.is_closed:
             raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
+
+    def _append(
+        self, values: Any, distribution: Distribution | None, records: int | None, method: str, tuning: Any
+    ) -> None:
+        several = records
+        if distribution is None and records is None and np.ndim(values) == self.ndim:
+            several = len(values)
+        words = f"append {'a record' if several is None else f'{several} records'} to {self._identity_of_ranks}"
+        first = self._file.rows_to_append_to(self, words)
+        last = first + (1 if several is None else several)
+        self._file.extend(self, last, f"{words}: from row {first}")
+        try:
+            selection = first if several is None else slice(first, last)
+            self._write(Request("write", distribution, selection, method, None, tuning), values)
+        except Error as error:
+            if self._ranks.size == 1 or self._ranks.all_raise(error):
+                self._file.extend(self, first, f"{words}: taken back")
+            raise
+        self._file.wrote(self.variable or "", last)
+
+    def _fill_rows(self, first: int, last: int) -> None:
+        """Write the fill value to so many rows, this rank's part of each. Collective."""
+        if not isinstance(self._description.layout, StridedLayout) or not self.size:
+            return  # chunks that are not stored read as the fill value
+        ranks = self._ranks
+        by_rows = Distribution(
+            (Block(), *(Whole() for _ in self.shape[1:])), grid=(ranks.size, *(1 for _ in self.shape[1:]))
+        )
+        share = by_rows.local_shape((last - first, *self.shape[1:]), ranks.rank)
+        element = np.frombuffer(self._description.fill, self.dtype)[0]
+        # It takes no memory: every element is the same one.
+        self._write(Request("write", by_rows, slice(first, last)), np.broadcast_to(element, share))
 
     @property
     def _identity(self) -> str:
@@ -618,7 +602,7 @@ class Array:
         """Collective. The core calls it inside a write, which has the array alone."""
         there = self._description
         self._description = self._ranks.on_first(f"{doing} {self._identity_of_ranks}", lambda: described(there))
-        self._form = layouts.array_form(self._description, self._identity_of_ranks)
+        self._form = layouts.array_form(self._description, self._identity_for_ranks())
         self._operations.cache_clear()
         return self._form, layouts.coded_chunks(self._description)
 

@@ -1,18 +1,23 @@
-"""`swath.open` and `swath.create`: what rank 0 finds out once, and the array that every rank gets."""
+"""`swath.open`, `create`, `open_file` and `create_file`: what rank 0 finds out once, and what every rank gets."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import errno
 import itertools
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
 from swath import formats
-from swath.array.open_array import Array, FoundOfStore, OpenOptions
-from swath.errors import ArgumentError
-from swath.formats import Description
+from swath.array.file import File
+from swath.array.open_array import Array
+from swath.array.opened_file import FoundOfStore, OpenedFile, OpenOptions
+from swath.errors import ArgumentError, ExistsError
+from swath.formats import Contents, Description
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks, in_turn, ranks_of
 from swath.store import profile
@@ -20,6 +25,9 @@ from swath.store.atomic_file import AtomicFile
 from swath.store.lock_timeout import lock_seconds
 from swath.throttle import throttle
 from swath.throttle.settings import Streams
+
+Made = TypeVar("Made")
+Opened = TypeVar("Opened", Array, File)
 
 
 @in_turn
@@ -71,14 +79,114 @@ def open(  # noqa: A001 - the name that scripts use
     ranks = ranks_of(comm)
 
     def describe() -> Description:
-        if mode not in ("r", "r+"):
-            raise ArgumentError(f'open {name}: mode {mode!r}; expected "r" or "r+" (swath.create makes new files)')
+        _check_mode(name, mode)
         lock_seconds(lock_timeout)
         return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
 
     description, found = ranks.on_first(words, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
     options = OpenOptions(mode, engine, streams, lock_timeout, found)
-    return ranks.run_collectively(f"open {name}: engines", lambda: Array(description, ranks, options))
+    return ranks.run_collectively(f"open {name}: engines", lambda: Array.with_own_file(description, ranks, options))
+
+
+def _check_mode(name: str, mode: Any) -> None:
+    if mode not in ("r", "r+"):
+        raise ArgumentError(
+            f'open {name}: mode {mode!r}; expected "r" or "r+" (swath.create and swath.create_file make new files)'
+        )
+
+
+@in_turn
+def open_file(
+    path: Any,
+    *,
+    mode: str = "r",
+    comm: Any = None,
+    engine: str | None = None,
+    streams: Streams = "default",
+    lock_timeout: float | None = None,
+) -> File:
+    """Open a file with all its arrays, groups, dimensions and attributes. Collective over `comm`.
+
+    Args:
+        path: netCDF classic, netCDF-4, HDF5, or the folder of a Zarr store (also .npy, which holds one array).
+        mode: "r" to read; "r+" to write in place, add variables, change attributes, and append records.
+        comm: see `open`.
+        engine: see `open`; one for all arrays.
+        streams: see `open`.
+        lock_timeout: see `open`.
+
+    Raises:
+        NotFoundError, StoreError: the system refuses the file.
+        FormatError: the file is truncated, or its header cannot be true; or of no format that Swath knows.
+    """
+    words = compared.words("open file", path, locals(), own=("path", "comm"))
+    name = compared.path_text(path)
+    ranks = ranks_of(comm)
+
+    def look() -> tuple[str, Contents, FoundOfStore]:
+        _check_mode(name, mode)
+        lock_seconds(lock_timeout)
+        return formats.checked_path(path), formats.contents(path), _found_of_store(path, ranks, engine, streams)
+
+    known, contents, found = ranks.on_first(words, look)
+    options = OpenOptions(mode, engine, streams, lock_timeout, found)
+    return ranks.run_collectively(
+        f"open {name}: engines", lambda: File(OpenedFile(known, contents.format, ranks, options, Array, contents))
+    )
+
+
+@in_turn
+def create_file(
+    path: Any,
+    *,
+    format: str | None = None,  # noqa: A002
+    attributes: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+    atomic: bool = True,
+    comm: Any = None,
+    engine: str | None = None,
+    streams: Streams = "default",
+    lock_timeout: float | None = None,
+) -> File:
+    """Create a file for many arrays: `File.create` makes each. Collective over `comm`; so is closing it.
+
+    It gets its name when it is closed, with everything in it: see `create`. One with a dimension that grows has its
+    name from the first `File.sync` on.
+
+    Args:
+        path: the file. Its suffix says the format (.nc, .nc4, .h5, .hdf5, .zarr) where `format` does not.
+        format: "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "netcdf4", "hdf5", "zarr" or "zarr:v2".
+        attributes: of the file.
+        overwrite: see `create`.
+        atomic: see `create`.
+        comm: see `open`.
+        engine: see `open`; one for all arrays.
+        streams: see `open`.
+        lock_timeout: see `open`.
+
+    Raises:
+        ExistsError: the file exists and `overwrite` is not given.
+        ArgumentError: a format that holds one array only.
+        StoreError: the system refuses.
+    """
+    words = compared.words("create file", path, locals(), own=("path", "comm"))
+    ranks = ranks_of(comm)
+
+    def make(atomic_file: AtomicFile) -> tuple[str, Contents]:
+        formats.start(atomic_file.working_path, formats.format_for(path, format))
+        contents = formats.contents(atomic_file.working_path)
+        return contents.format, contents
+
+    def opened(made: tuple[str, Contents], options: OpenOptions) -> File:
+        assert options.atomic_file is not None
+        return File(OpenedFile(options.atomic_file.working_path, made[0], ranks, options, Array, made[1]))
+
+    new = NewFile(path, format, overwrite, atomic)
+    options = OpenOptions("r+", engine, streams, lock_timeout)
+    created = _created(words, new, ranks, options, (make, opened))
+    if attributes:
+        created.attributes.update(attributes)
+    return created
 
 
 @in_turn
@@ -103,15 +211,19 @@ def create(
     streams: Streams = "default",
     lock_timeout: float | None = None,
 ) -> Array:
-    """Create a file with one array. Collective over `comm`; so is closing it, which makes the file complete.
+    """Create an array, in a file of its own or as another variable of a file that exists. Collective over `comm`.
+
+    So is closing it, which makes the file complete. A netCDF, HDF5 or Zarr file that exists, and has no `variable` of
+    that name, gets it; the others in it stay.
 
     An atomic file is written aside, synced and renamed when it is closed: after a crash at any point there is either
     the old file or the complete new one. An exception inside the `with` block removes what was written aside; so does
     an array that is never closed, with a ResourceWarning.
 
     Args:
-        path: the file. Its suffix says the format (.npy, .nc, .h5, .hdf5, .zarr, else raw) where `format` does not.
-        shape: in elements.
+        path: the file. Its suffix says the format (.npy, .nc, .nc4, .h5, .hdf5, .zarr, else raw) where `format` does
+            not.
+        shape: in elements. None as the first length grows (netCDF, HDF5, Zarr): see `Array.append`.
         dtype: as stored; netCDF classic files are big-endian whatever is asked for.
         order: "C", "F" (raw, .npy), or the dimensions from slowest to fastest (raw); in Zarr that of each chunk.
         fill: what elements read as that were never written; by default the format's own fill value, else 0.
@@ -132,50 +244,126 @@ def create(
         lock_timeout: see `open`.
 
     Raises:
-        ExistsError: the file exists and `overwrite` is not given.
+        ExistsError: the file exists, with that variable or in a format of one array, and `overwrite` is not given.
         ArgumentError: a shape, dtype or order that the format cannot store.
         StoreError: the system refuses.
     """
-    words = compared.words("create", path, locals(), own=("path", "comm"))
-    name = compared.path_text(path)
+    given = {
+        "order": order,
+        "fill": fill,
+        "variable": variable,
+        "dimensions": dimensions,
+        "attributes": attributes,
+        "chunks": chunks,
+        "shards": shards,
+        "codecs": codecs,
+    }
+    words = compared.words("create", path, locals(), own=("path", "comm", "given"))
     ranks = ranks_of(comm)
+    new, options = NewFile(path, format, overwrite, atomic), OpenOptions("r+", engine, streams, lock_timeout)
 
-    def prepare() -> AtomicFile:
-        lock_seconds(lock_timeout)
-        is_folder = formats.is_folder(formats.format_for(path, format))
-        return AtomicFile(path, overwrite=overwrite, atomic=atomic, is_folder=is_folder)
+    def make(atomic_file: AtomicFile) -> Description:
+        kind = formats.format_for(path, format)
+        return formats.create(atomic_file.working_path, shape, dtype, format=kind, **given)
+
+    def opened(description: Description, options: OpenOptions) -> Array:
+        return Array.with_own_file(description, ranks, options)
 
     ranks.agree(words)  # before anything is removed
-    atomic_file, found = ranks.on_first(
-        f"create {name}", lambda: (prepare(), _found_of_store(path, ranks, engine, streams))
-    )
+    kind = ranks.on_first(f"create {compared.path_text(path)}: look", lambda: new.format_to_add_to(variable))
+    if kind is None:
+        return _created(words, new, ranks, options, (make, opened))
+    return _added(words, new, ranks, options, lambda: formats.new_array(path, kind, shape=shape, dtype=dtype, **given))
 
-    def make() -> Description:
-        with atomic_file.removed_on_error():
-            return formats.create(
-                atomic_file.working_path,
-                shape,
-                dtype,
-                format=formats.format_for(path, format),
-                order=order,
-                fill=fill,
-                variable=variable,
-                dimensions=dimensions,
-                attributes=attributes,
-                chunks=chunks,
-                shards=shards,
-                codecs=codecs,
+
+class NewFile(NamedTuple):
+    """Which file is created: arguments of `create` and `create_file`."""
+
+    path: Any
+    format: str | None
+    overwrite: bool
+    atomic: bool
+
+    def format_to_add_to(self, variable: str | None) -> str | None:
+        """Return the format of the file that exists and gets another variable; None where a new one is made.
+
+        Raises ExistsError where it has that variable.
+        """
+        name = formats.checked_path(self.path)
+        if self.overwrite or not os.path.exists(name):
+            return None
+        kind = formats.format_for(name, self.format).partition(":")[0]
+        found = formats.contents_of_many(name)
+        if found is None or found.format != kind:
+            return None
+        if variable is None or variable.strip("/") in found.variables:
+            there = ", ".join(list(found.variables)[:20]) or "nothing yet"
+            raise ExistsError(
+                f"create {name}: the file exists and holds {there}: choose another name with variable=, which is then "
+                'added to it, or change what it has: swath.open(..., mode="r+")',
+                errno.EEXIST,
             )
+        return kind
 
-    description = ranks.on_first(f"create {name}: header", make)
+    def atomic_file(self) -> AtomicFile:
+        """Return where it is written, and the name that it gets."""
+        is_folder = formats.is_folder(formats.format_for(self.path, self.format))
+        return AtomicFile(self.path, overwrite=self.overwrite, atomic=self.atomic, is_folder=is_folder)
+
+
+def _created(
+    words: str,
+    new: NewFile,
+    ranks: Ranks,
+    options: OpenOptions,
+    steps: tuple[Callable[[AtomicFile], Made], Callable[[Made, OpenOptions], Opened]],
+) -> Opened:
+    """Return what `steps` make: on rank 0 the file, from where it is written, then on all ranks what opens it."""
+    make, opened = steps
+    name = compared.path_text(new.path)
+
+    def prepare() -> tuple[AtomicFile, FoundOfStore]:
+        lock_seconds(options.lock_timeout)
+        return new.atomic_file(), _found_of_store(new.path, ranks, options.engine, options.streams)
+
+    ranks.agree(words)  # before anything is removed
+    atomic_file, found = ranks.on_first(f"create {name}", prepare)
+
+    def work() -> Made:
+        with atomic_file.removed_on_error():
+            return make(atomic_file)
+
+    made = ranks.on_first(f"create {name}: header", work)
+    with_file = dataclasses.replace(options, atomic_file=atomic_file, found=found)
     try:
-        options = OpenOptions("r+", engine, streams, lock_timeout, found, atomic_file)
-        array = ranks.run_collectively(f"create {name}: engines", lambda: Array(description, ranks, options))
-        array.expect_close()
-        return array
+        created = ranks.run_collectively(f"create {name}: engines", lambda: opened(made, with_file))
+        created._file.expect_close()
+        return created
     except BaseException:
         if ranks.rank == 0:
             atomic_file.remove()
+        raise
+
+
+def _added(
+    words: str, new: NewFile, ranks: Ranks, options: OpenOptions, new_array: Callable[[], formats.NewArray]
+) -> Array:
+    """Return another variable of a file that exists."""
+    name = compared.path_text(new.path)
+
+    def look() -> tuple[str, str, FoundOfStore]:
+        lock_seconds(options.lock_timeout)
+        path = formats.checked_path(new.path)
+        return path, formats.format_of(path), _found_of_store(path, ranks, options.engine, options.streams)
+
+    path, kind, found = ranks.on_first(f"create in {name}", look)
+    opened = dataclasses.replace(options, found=found)
+    file = ranks.run_collectively(f"create in {name}: engines", lambda: OpenedFile(path, kind, ranks, opened, Array))
+    try:
+        return Array(file.add(words, new_array), file, is_new=True, has_file=True)
+    except BaseException as error:
+        with contextlib.suppress(Exception):
+            file.close(error)
         raise
 
 

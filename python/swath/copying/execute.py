@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from swath import _core
 from swath.array import progress
-from swath.array.open_array import Array, OpenOptions
+from swath.array.open_array import Array
+from swath.array.opened_file import OpenOptions
 from swath.copying.ahead import ReadAhead
 from swath.copying.journal import Journal
 from swath.copying.one_pass import Pass
@@ -186,7 +187,7 @@ class _OnePass:
 @contextlib.contextmanager
 def _opened(description: Description, mode: str, engine: str | None) -> Iterator[Array]:
     """Open the array for this process alone, learning nothing: stages that run at once would teach wrong prices."""
-    array = Array(description, Ranks(_core.solo_comm()), OpenOptions(mode, engine, learns=False))
+    array = Array.with_own_file(description, Ranks(_core.solo_comm()), OpenOptions(mode, engine, learns=False))
     try:
         yield array
     finally:

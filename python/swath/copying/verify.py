@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from swath import _core, formats
 from swath.array import progress
-from swath.array.open_array import Array, OpenOptions
+from swath.array.open_array import Array
+from swath.array.opened_file import OpenOptions
 from swath.copying.costs import Costs
 from swath.copying.one_pass import Pass
 from swath.copying.pipeline import Elements, Progress, Tiles
@@ -126,7 +127,9 @@ def verify(
 
         def work() -> _Found:
             arrays = [
-                stack.enter_context(contextlib.closing(Array(d, Ranks(_core.solo_comm()), OpenOptions("r", engine))))
+                stack.enter_context(
+                    contextlib.closing(Array.with_own_file(d, Ranks(_core.solo_comm()), OpenOptions("r", engine)))
+                )
                 for d in (first, second)
             ]
             room = plan.chunk_buffer_bytes(side_a), plan.chunk_buffer_bytes(side_b)

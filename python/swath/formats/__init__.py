@@ -23,6 +23,8 @@ import numpy.typing as npt
 
 from swath.errors import ArgumentError, FormatError, StoreError, UnsupportedError
 from swath.formats import hdf5, netcdf_classic, npy, raw, zarr, zarr_codecs
+from swath.formats.changes import Changes
+from swath.formats.contents import Attributes, Contents, typed
 from swath.formats.description import (
     DIMENSIONS_MAX,
     ChunkedLayout,
@@ -47,22 +49,35 @@ from swath.formats.files import checked_path, opened
 __all__ = [
     "ChunkedLayout",
     "CodedLayout",
+    "Contents",
     "Description",
     "Layout",
     "LibraryLayout",
+    "NewArray",
     "StridedLayout",
     "Summary",
     "TiledLayout",
+    "add",
     "allocate",
     "check_codecs",
+    "checked_path",
+    "contents",
+    "contents_of_many",
     "create",
     "describe",
     "describe_again",
     "differs_in_byte_order_only",
+    "extend",
     "format_for",
+    "format_of",
     "library_read",
     "library_write",
+    "moves_others",
+    "new_array",
     "new_chunks",
+    "set_attributes",
+    "set_length",
+    "start",
     "variables",
 ]
 
@@ -82,6 +97,28 @@ class Format(Protocol):
     def create(self, path: str, new: NewArray) -> Description:
         """Make a file for `new` in its final size without writing its elements."""
 
+    def contents(self, path: str) -> Contents:
+        """Return everything that the file holds but the elements."""
+
+
+class FormatOfFiles(Format, Protocol):
+    """A format of files with many variables. Changes are made on one rank, while no other uses the file's metadata."""
+
+    def start(self, path: str, flavour: str | None) -> None:
+        """Make a new file without variables."""
+
+    def add(self, changes: Changes, new: NewArray) -> Description:
+        """Add a variable, with its dimensions and groups, without writing its elements."""
+
+    def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
+        """Add or replace attributes of the file (""), a group or a variable; None removes one."""
+
+    def extend(self, changes: Changes, variable: str, rows: int) -> Description:
+        """Give one variable room for so many rows, and return where they are; readers need not see them yet."""
+
+    def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
+        """Let the dimension have so many rows, for every variable along it and every reader."""
+
 
 class FileFormat(Format, Protocol):
     """A format of single files."""
@@ -93,6 +130,9 @@ class FileFormat(Format, Protocol):
 _FILE_FORMATS: dict[str, FileFormat] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
 FORMATS: dict[str, Format] = {**_FILE_FORMATS, "zarr": zarr}
 """The formats that are recognised: files by their magic numbers, folders by what is in them."""
+
+_MANY: dict[str, FormatOfFiles] = {"netcdf-classic": netcdf_classic, "hdf5": hdf5, "netcdf4": hdf5, "zarr": zarr}
+"""Those of files with many variables."""
 
 _FLAVOURS: dict[str, Collection[str]] = {"netcdf-classic": netcdf_classic.FLAVOURS, "zarr": zarr.FLAVOURS}
 _SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".h5": "hdf5", ".hdf5": "hdf5", ".zarr": "zarr"}
@@ -202,35 +242,157 @@ def create(
     Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
     where the system refuses. No file is left behind then.
     """
-    name = checked_path(path)
+    kind = format_for(path, format)
+    given = {
+        "order": order,
+        "fill": fill,
+        "variable": variable,
+        "dimensions": dimensions,
+        "attributes": attributes,
+        "chunks": chunks,
+        "shards": shards,
+        "codecs": codecs,
+    }
+    name, new = checked_path(path), new_array(path, kind, shape=shape, dtype=dtype, **given)
+    module = _kind(kind)
+    made = raw.create(name, new) if module == "raw" else FORMATS[module].create(name, new)
+    try:
+        return _as_asked(made, new)
+    except BaseException:
+        _remove(name)
+        raise
+
+
+def new_array(
+    path: Path,
+    format: str,  # noqa: A002
+    *,
+    shape: Any,
+    dtype: npt.DTypeLike,
+    order: Order = "C",
+    fill: Any = None,
+    variable: str | None = None,
+    dimensions: Sequence[str] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    chunks: Any = None,
+    shards: Any = None,
+    codecs: Any = None,
+) -> NewArray:
+    """Return what `create` and `File.create` are asked to make, checked. Raises ArgumentError."""
+    checked_path(path)
     _check_text(variable=variable, format=format)
-    kind, _, flavour = format_for(name, format).partition(":")
-    lengths, stored = checked_shape(shape), checked_dtype(dtype)
+    _known_format(format)
+    lengths, unlimited = _growing_shape(shape)
+    stored = checked_dtype(dtype)
     names = None if dimensions is None else tuple(dimensions)
-    if names is not None and (len(names) != len(lengths) or len(dict(zip(names, lengths, strict=True))) != len(names)):
+    if names is not None and (len(names) != len(lengths) or len(set(names)) != len(names)):
         raise ArgumentError(f"dimensions {names} must be different names, one for each length of {lengths}")
-    new = NewArray(
+    return NewArray(
         shape=lengths,
         dtype=stored,
         order=checked_order(order, len(lengths)),
         fill=checked_fill(fill, stored),
         variable=variable,
         dimensions=names,
-        attributes=dict(attributes or {}),
-        flavour=flavour or None,
-        chunks=_chunks_of(kind, chunks, lengths),
+        attributes=typed(attributes or {}),
+        flavour=format.partition(":")[2] or None,
+        chunks=_chunks_of(format, chunks, lengths),
         shards=None if shards is None else checked_shape(shards),
         codecs=codecs,
+        unlimited=unlimited,
     )
-    made = raw.create(name, new) if kind == "raw" else FORMATS[kind].create(name, new)
-    if made.dtype != stored and not differs_in_byte_order_only(made.dtype, stored):
-        _remove(name)
+
+
+def _growing_shape(shape: Any) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """Return the lengths, 0 for None, and for each whether it grows."""
+    lengths = (shape,) if shape is None else shape
+    if isinstance(lengths, Sequence) and any(n is None for n in lengths):
+        if any(n is None for n in lengths[1:]):
+            raise ArgumentError(f"shape {tuple(lengths)}: only the first length may be None: an array grows by records")
+        return checked_shape([0, *lengths[1:]]), (True, *(False for _ in lengths[1:]))
+    return checked_shape(shape), ()
+
+
+def _as_asked(made: Description, new: NewArray) -> Description:
+    """Return what was made, with its fill value; ArgumentError where the format has another dtype for it."""
+    if made.dtype != new.dtype and not differs_in_byte_order_only(made.dtype, new.dtype):
         raise ArgumentError(
-            f"{kind} cannot store dtype {stored} as it is, only {made.dtype}: ask for that, or choose another format"
+            f"{made.format} cannot store dtype {new.dtype} as it is, only {made.dtype}: ask for that, or choose "
+            "another format"
         )
     if new.fill is None:
         return made
     return dataclasses.replace(made, fill=new.fill.astype(made.dtype).tobytes())
+
+
+# ---- files with many variables ---------------------------------------------------------------------------------------
+
+
+def contents(path: Path) -> Contents:
+    """Return everything that an existing file holds but the elements. Raises as `describe` does."""
+    name = checked_path(path)
+    return FORMATS[_detected(name)].contents(name)
+
+
+def contents_of_many(path: Path) -> Contents | None:
+    """Return the same where the file's format holds many variables; None where it does not, or is not known."""
+    name = checked_path(path)
+    try:
+        kind = _detected(name)
+    except (FormatError, StoreError):
+        return None
+    return FORMATS[kind].contents(name) if kind in _MANY else None
+
+
+def format_of(path: Path) -> str:
+    """Return the format of an existing file, "netcdf4" apart from "hdf5". Raises as `describe` does."""
+    return contents(path).format
+
+
+def start(path: Path, format: str) -> None:  # noqa: A002
+    """Make a new file without variables, of a format such as "netcdf-classic:cdf2".
+
+    Raises ArgumentError for a format of one array, ExistsError where there is a file already.
+    """
+    _of_files(format).start(checked_path(path), format.partition(":")[2] or None)
+
+
+def add(format: str, changes: Changes, new: NewArray) -> Description:  # noqa: A002
+    """Add a variable to an existing file. Raises ExistsError, ArgumentError; the file is then as it was."""
+    return _as_asked(_of_files(format).add(changes, new), new)
+
+
+def set_attributes(format: str, changes: Changes, holder: str, attributes: Attributes) -> None:  # noqa: A002
+    """Add or replace attributes of the file (""), a group or a variable; None removes one."""
+    _of_files(format).set_attributes(changes, holder, attributes)
+
+
+def extend(format: str, changes: Changes, variable: str, rows: int) -> Description:  # noqa: A002
+    """Give one variable room for so many rows, and return where they are."""
+    return _of_files(format).extend(changes, variable, rows)
+
+
+def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
+    """Let the dimension, "group/time", have so many rows, for every variable along it and every reader."""
+    _of_files(format).set_length(changes, dimension, rows)
+
+
+def moves_others(format: str) -> bool:  # noqa: A002
+    """Return whether a change of what such a file holds may move the elements of its other variables."""
+    return _kind(format) == "netcdf-classic"
+
+
+def _of_files(format: str) -> FormatOfFiles:  # noqa: A002
+    kind = _known_format(format)
+    if kind not in _MANY:
+        raise ArgumentError(
+            f"a {kind} file holds one array without a name, and no attributes; expected one of {', '.join(_MANY)}"
+        )
+    return _MANY[kind]
+
+
+def _kind(format: str) -> str:  # noqa: A002
+    return format.partition(":")[0]
 
 
 def _remove(path: str) -> None:
@@ -274,9 +436,11 @@ def allocate(description: Description) -> Description:
     return hdf5.allocate(description) if description.format == "hdf5" else description
 
 
-def describe_again(description: Description) -> Description:
-    """Return the same array as it is now, after the format's own library has written."""
-    return FORMATS[description.format].describe(description.path, description.variable)
+def describe_again(description: Description, path: str | None = None) -> Description:
+    """Return the same array as it is now, perhaps in a file of another name."""
+    if description.format == "raw":
+        return dataclasses.replace(description, path=path or description.path)
+    return FORMATS[description.format].describe(path or description.path, description.variable)
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:

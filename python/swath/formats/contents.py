@@ -11,12 +11,31 @@ one-dimensional ndarray, several texts a list of `str`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 Attributes = dict[str, Any]
+
+
+def typed(attributes: Mapping[str, Any]) -> Attributes:
+    """Return attributes as a user gives them with the types that they are stored in; None stays."""
+    return {name: _typed(value) for name, value in attributes.items()}
+
+
+def _typed(value: Any) -> Any:
+    if value is None or isinstance(value, (str, np.generic)):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, (list, tuple)) and value and all(isinstance(item, str) for item in value):
+        return list(value)
+    array = np.asarray(value)
+    if array.dtype.hasobject:
+        return value  # the format says what it makes of it
+    return array.reshape(-1)[0] if array.size == 1 else array
 
 
 @dataclass(frozen=True)
@@ -110,7 +129,7 @@ class Contents:
         return self.groups[name.strip("/")]
 
     def dimension(self, group: str, name: str) -> Dimension | None:
-        """Return the dimension that `name` means as seen from a group: its own, or that of the nearest group above it."""
+        """Return the dimension that `name` means as seen from a group: its own, or that of the nearest one above."""
         while True:
             found = self.groups[group].dimensions.get(name) if group in self.groups else None
             if found is not None or not group:

@@ -1,0 +1,57 @@
+"""Attributes of an open file, group or array: a mapping that stores what is put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from swath.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from swath.array.opened_file import OpenedFile
+
+
+class StoredAttributes(MutableMapping[str, Any]):
+    """Attributes as the file has them; what is put in is stored at once. Changing them is collective.
+
+    Raises ArgumentError where the file is open for reading only, or its format stores no such value.
+    """
+
+    def __init__(self, file: OpenedFile, holder: str, values: Mapping[str, Any]) -> None:
+        self._file = file
+        self._holder = holder
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.update({name: value})
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self._values:
+            raise KeyError(name)
+        self._file.set_attributes(self._holder, {name: None})
+        del self._values[name]
+
+    def update(self, *others: Any, **more: Any) -> None:
+        """Store several at once, as `dict.update` takes them."""
+        new = dict(*others, **more)
+        unnamed = [name for name in new if not isinstance(name, str) or not name]
+        missing = [name for name, value in new.items() if value is None]
+        if unnamed or missing:
+            raise ArgumentError(
+                f"attributes of {self._file.final_path}: expected names and values, not {(unnamed or missing)[0]!r}"
+                + (" = None; `del` removes one" if missing else "")
+            )
+        if new:
+            self._values.update(self._file.set_attributes(self._holder, new))
+
+    def __repr__(self) -> str:
+        return repr(self._values)

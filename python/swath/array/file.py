@@ -1,0 +1,197 @@
+"""An open file with many arrays, as `swath.open_file` and `swath.create_file` (opening.py) make it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy.typing as npt
+
+from swath import formats
+from swath.array.attributes import StoredAttributes
+from swath.array.open_array import Array
+from swath.array.opened_file import OpenedFile
+from swath.errors import ArgumentError, Error
+from swath.formats.contents import Dimension
+from swath.formats.description import Order
+from swath.ranks import compared
+
+
+class FileGroup:
+    """A group of an open file.
+
+    Attributes:
+        name: its path, "" for the file itself.
+        attributes: as stored; in mode "r+" what is put in is stored.
+    """
+
+    def __init__(self, file: OpenedFile, name: str) -> None:
+        self._file = file
+        self.name = name
+        self.attributes = StoredAttributes(file, name, _contents(file).groups[name].attributes)
+
+    @property
+    def dimensions(self) -> dict[str, Dimension]:
+        """Return the dimensions that are defined in this group, by name."""
+        return dict(_contents(self._file).groups[self.name].dimensions)
+
+    def __repr__(self) -> str:
+        return f"<swath.FileGroup {self.name!r} of {self._file.final_path}>"
+
+
+class File(Mapping[str, Array]):
+    """An open file: a mapping from names of variables ("group/t") to open arrays.
+
+    Close it, or use it in a `with` block.
+
+    With a communicator every call that may read or change the file is collective: `f[name]` the first time that it is
+    asked for, `create`, changes of attributes, `sync` and `close`.
+
+    Attributes:
+        path: the file.
+        format: "netcdf-classic", "netcdf4", "hdf5", "zarr", …
+        attributes: of the file; in mode "r+" what is put in is stored.
+    """
+
+    def __init__(self, file: OpenedFile) -> None:
+        self._file = file
+        self._arrays: dict[str, Array] = {}
+        self._groups: dict[str, FileGroup] = {}
+        self.path = file.final_path
+        self.format = file.format
+        self.attributes = self._group("").attributes
+
+    @property
+    def version(self) -> str:
+        """Return the version of the format, for people: "CDF-5"."""
+        return _contents(self._file).version
+
+    @property
+    def mode(self) -> str:
+        """Return "r" or "r+"."""
+        return self._file.mode
+
+    @property
+    def dimensions(self) -> dict[str, Dimension]:
+        """Return the dimensions of the file itself, by name; those of groups are in `groups`."""
+        return self._group("").dimensions
+
+    @property
+    def groups(self) -> dict[str, FileGroup]:
+        """Return the groups by their paths."""
+        return {name: self._group(name) for name in _contents(self._file).groups if name}
+
+    def _group(self, name: str) -> FileGroup:
+        if name not in self._groups:
+            self._groups[name] = FileGroup(self._file, name)
+        return self._groups[name]
+
+    @property
+    def contents(self) -> formats.Contents:
+        """Return everything that the file holds but the elements. Local."""
+        return _contents(self._file)
+
+    def __getitem__(self, name: str) -> Array:
+        """Return an array, the same one each time. Collective the first time.
+
+        Raises ArgumentError where there is none of that name, listing what there is, and as `swath.open` does.
+        """
+        key = name.strip("/") if isinstance(name, str) else name
+        if key not in self._arrays:
+            words = f"open {name!r} of {self._file.identity}"
+            description = self._file.ranks.on_first(words, lambda: self._file.describe(name))
+            self._arrays[key] = Array(description, self._file)
+        return self._arrays[key]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.strip("/") in _contents(self._file).variables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_contents(self._file).variables)
+
+    def __len__(self) -> int:
+        return len(_contents(self._file).variables)
+
+    def create(
+        self,
+        name: str,
+        shape: int | Sequence[int | None] | None,
+        dtype: npt.DTypeLike,
+        *,
+        order: Order = "C",
+        fill: Any = None,
+        dimensions: Sequence[str] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        chunks: int | Sequence[int] | None = None,
+        shards: int | Sequence[int] | None = None,
+        codecs: Any = None,
+    ) -> Array:
+        """Create another variable, and return it. Collective.
+
+        Args:
+            name: of the variable; "group/t" is in a group, which is made where it is not there.
+            shape: in elements; None as the first length grows: see `Array.append`.
+            dtype: see `swath.create`.
+            order: see `swath.create`.
+            fill: see `swath.create`.
+            dimensions: names of its dimensions: those that the file has already must be as long.
+            attributes: of the variable.
+            chunks: see `swath.create`.
+            shards: see `swath.create`.
+            codecs: see `swath.create`.
+
+        Raises:
+            ExistsError: there is a variable of that name.
+            ArgumentError: what the format cannot store, a dimension of another length; nothing has changed then.
+            StoreError: the system refuses.
+        """
+        given = {key: value for key, value in locals().items() if key not in ("self", "name")}
+        words = compared.words(f"create {name!r} in", self._file.identity, given)
+        added = self._file.add(words, lambda: formats.new_array(self._file.path, self.format, variable=name, **given))
+        array = Array(added, self._file, is_new=True)
+        self._arrays[added.variable or ""] = array
+        return array
+
+    def sync(self) -> None:
+        """Bring what was written to the medium before it returns. Collective.
+
+        Variables that grow have as many rows as their dimension then: what was not written is filled. A new file with a
+        dimension that grows has its name from the first call on.
+        """
+        self._file.sync()
+
+    def close(self) -> None:
+        """Close the file and its arrays; a created one becomes complete under its name. Collective.
+
+        Raises StoreError where it cannot be completed: the old file, if there was one, is then still there.
+        """
+        self._file.close()
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._file.close(error)
+        except Error:
+            if error is None:
+                raise
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __repr__(self) -> str:
+        state = "closed, " if self._file.is_closed else ""
+        count = len(self)
+        return f"<swath.File {self.path}: {state}{self.format}, {count} variable{'s' if count != 1 else ''}>"
+
+
+def _contents(file: OpenedFile) -> formats.Contents:
+    if file.contents is None:
+        raise ArgumentError(f"{file.final_path}: it was opened for one array; use swath.open_file")
+    return file.contents

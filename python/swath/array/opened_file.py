@@ -1,0 +1,450 @@
+"""One open file of all ranks, and what all its arrays share: who moves its bytes, its prices, its name, its changes."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from swath import _core, formats
+from swath.array.records import Records
+from swath.errors import ArgumentError
+from swath.formats import Contents, Description, NewArray
+from swath.formats.changes import Changes
+from swath.formats.contents import typed
+from swath.ranks import compared
+from swath.ranks.ranks import Ranks
+from swath.store import profile
+from swath.store.atomic_file import AtomicFile
+from swath.store.lock_timeout import lock_seconds
+from swath.throttle import throttle
+from swath.throttle.settings import Streams
+
+if TYPE_CHECKING:
+    from swath.array.open_array import Array
+
+
+class FoundOfStore(NamedTuple):
+    """What rank 0 found out about the store, for all ranks: its profile, and who serves its targets' tokens."""
+
+    profile: profile.StoredProfile | None = None
+    coordinator: throttle.Coordinator | None = None
+    number: int = 0
+    """The number of the file among those that rank 0 has opened."""
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """How a file is opened: the arguments of `swath.open` and `swath.create`, and what rank 0 found out.
+
+    Attributes:
+        mode: "r" or "r+".
+        engine: what moves the bytes.
+        streams: see `swath.open`.
+        lock_timeout: see `swath.open`.
+        found: what rank 0 found out about the store.
+        atomic_file: a new file; None where the file exists.
+        learns: whether operations teach the profile.
+    """
+
+    mode: str = "r"
+    engine: str | None = None
+    streams: Streams = "default"
+    lock_timeout: float | None = None
+    found: FoundOfStore = field(default_factory=FoundOfStore)
+    atomic_file: AtomicFile | None = None
+    learns: bool = True
+
+
+class Placed(NamedTuple):
+    """What rank 0 tells the others after a change of what the file holds."""
+
+    changed: Description | None
+    """The variable that was changed."""
+    others: dict[str, Description]
+    """The open arrays that the change may have moved, by variable."""
+    is_other_file: bool
+    """Whether the name is another file's now: the old one was replaced by one with more in it."""
+    contents: Contents | None
+
+
+class OpenedFile:
+    """A file that these ranks have open. Its arrays hold it; it does not hold them.
+
+    Attributes:
+        path: where it is: under its name, or beside it as long as it is not complete.
+        format: as a Description says it.
+        mode: "r" or "r+".
+        ranks: that opened it together.
+        options: how.
+        core: what moves its bytes.
+        throttle: its target's streams, or None.
+        learning: its profile, and what operations teach.
+        contents: what it holds; None where it was opened for one array.
+        is_closed: whether it was closed.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        format: str,  # noqa: A002
+        ranks: Ranks,
+        options: OpenOptions,
+        make_array: Callable[[Description, OpenedFile], Array],
+        contents: Contents | None = None,
+    ) -> None:
+        self.path = path
+        self.format = format
+        self.mode = options.mode
+        self.ranks = ranks
+        self.options = options
+        self.contents = contents
+        self.is_closed = False
+        self._make_array = make_array
+        self._records: Records | None = None  # once something grows
+        self._has_changed = False  # what it holds, since the last sync
+        self._arrays: weakref.WeakValueDictionary[str, Array] = weakref.WeakValueDictionary()
+        self._made_in = _core.fork_generation()
+        self._changes: Changes | None = None  # on rank 0
+        self._atomic_file = options.atomic_file
+        self._never_closed: weakref.finalize[..., Any] | None = None
+        self.throttle = self._throttle_of_target()
+        self.core = self._open_core()
+        self.learning = self._learning_of_profile()
+
+    @property
+    def final_path(self) -> str:
+        """The name that the file has, or will have when it is complete."""
+        return self.options.atomic_file.final_path if self.options.atomic_file else self.path
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it was created, and has not got its name yet."""
+        return self._atomic_file is not None
+
+    @property
+    def identity(self) -> str:
+        """Which file it is, in words that ranks compare."""
+        return f"{self.final_path} ({self.format}, opened as number {self.options.found.number})"
+
+    def _throttle_of_target(self) -> throttle.Throttle | None:
+        engine = compared.effective_engine(self.options.engine)
+        is_on_first_node = self.ranks.comm.node_of(self.ranks.rank) == 0
+        coordinator = None if is_on_first_node else self.options.found.coordinator
+        return throttle.throttle_for(self.path, engine, self.options.streams, coordinator)
+
+    def _open_core(self) -> _core.File:
+        engine = compared.effective_engine(self.options.engine)
+        lock_timeout = lock_seconds(self.options.lock_timeout)
+        if self.throttle is None:
+            given = _core.FileOptions(engine, lock_timeout=lock_timeout)
+        else:
+            given = _core.FileOptions(engine, self.throttle.tokens, self.throttle.limits, lock_timeout)
+        if formats.is_folder(self.format):
+            return _core.open_folder(self.path, given)
+        return _core.open_file(self.path, self.mode, given)
+
+    def _learning_of_profile(self) -> _core.Learning:
+        stored = self.options.found.profile
+        # The time of a modelled disk tells nothing of the store under it.
+        frozen = self.core.engine.startswith("modelled disk") or (stored is not None and stored.frozen)
+        learns = self.options.learns and not frozen and os.environ.get("SWATH_LEARNING") != "0"
+        return _core.Learning(_core.default_profile() if stored is None else stored.core, not learns)
+
+    def describe(self, variable: str) -> Description:
+        """Return where a variable is now. On rank 0."""
+        return formats.describe(self.path, variable, format=None if self.format == "raw" else self.format)
+
+    def has(self, array: Array) -> None:
+        """Take note of an open array of this file."""
+        self._arrays[array.variable or ""] = array
+
+    def expect_close(self) -> None:
+        """Warn (ResourceWarning) whoever lets go of a created file, from now on, without closing it."""
+        if self._atomic_file is not None:
+            self._never_closed = weakref.finalize(
+                self, self._atomic_file.never_closed, os.getpid(), is_first=self.ranks.rank == 0
+            )
+
+    # ---- changes of what the file holds; collective ------------------------------------------------------------------
+
+    def add(self, words: str, new: Callable[[], NewArray]) -> Description:
+        """Add a variable, and return where it is; arrays that it moves are told. Collective.
+
+        Args:
+            words: what ranks compare of it.
+            new: makes it from arguments that it checks, on rank 0.
+        """
+        added = self._change(words, lambda changes: formats.add(self.format, changes, new()))
+        assert added is not None
+        if added.unlimited[:1] == (True,):
+            self._follow(added)
+        return added
+
+    def set_attributes(self, holder: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """Add or replace attributes of the file (""), a group or a variable, and return them as they are then.
+
+        None removes one. Collective.
+        """
+        words = compared.words("set attributes of", f"{self.identity}:{holder}", {"attributes": attributes})
+
+        def change(changes: Changes) -> None:
+            formats.set_attributes(self.format, changes, holder, typed(attributes))
+
+        self._change(words, change)
+        return typed(attributes)
+
+    def _change(self, words: str, change: Callable[[Changes], Description | None]) -> Description | None:
+        """Change what the file holds, on rank 0; every rank's arrays are then where it says."""
+
+        def work() -> Placed:
+            self.refuse_reading("change")
+            inode = os.stat(self.path).st_ino
+            changed = change(self._changes_of_file())
+            others = self._described_again() if formats.moves_others(self.format) else {}
+            is_other_file = os.stat(self.path).st_ino != inode
+            contents = None if self.contents is None else formats.contents(self.path)
+            return Placed(changed, others, is_other_file, contents)
+
+        placed = self.ranks.on_first(words, work)
+        self._has_changed = True
+        self.contents = placed.contents
+        self._take(placed.others, is_other_file=placed.is_other_file)
+        return placed.changed
+
+    def _changes_of_file(self) -> Changes:
+        """Return what takes changes back. On rank 0."""
+        if self._changes is None:
+            self._changes = Changes(self.path, is_durable=not self.is_new)
+        return self._changes
+
+    def refuse_reading(self, doing: str) -> None:
+        """Raise ArgumentError where the file is closed, or open for reading only."""
+        if self.is_closed:
+            raise ArgumentError(f"{doing} {self.final_path}: it is closed; open it again")
+        if self.mode != "r+":
+            raise ArgumentError(f'{doing} {self.final_path}: opened for reading; open it with mode="r+"')
+
+    def _described_again(self) -> dict[str, Description]:
+        """Return where the open arrays are now; each has as many rows as its own count says. On rank 0."""
+        rows = {} if self._records is None else self._records.rows
+        found = {}
+        for variable, array in list(self._arrays.items()):
+            described = formats.describe_again(array._description, self.path)
+            if variable in rows and rows[variable] != described.shape[0]:
+                described = formats.extend(self.format, self._changes_of_file(), variable, rows[variable])
+            found[variable] = described
+        return found
+
+    def _take(self, places: Mapping[str, Description], *, is_other_file: bool) -> None:
+        if is_other_file:
+            self.core = self.ranks.run_collectively(f"open {self.identity} again", self._open_core)
+        for variable, array in list(self._arrays.items()):
+            if is_other_file or variable in places:
+                array._become(places.get(variable, array._description))
+
+    # ---- records; collective -----------------------------------------------------------------------------------------
+
+    def records(self) -> Records:
+        """Return how far each variable is that grows."""
+        if self._records is None:
+            contents = self.ranks.on_first(f"list {self.identity}", lambda: formats.contents(self.path))
+            self._records = Records.of(contents)
+        return self._records
+
+    def _follow(self, added: Description) -> None:
+        records = self.records()
+        if added.variable not in records.rows:  # it is among those that were listed just now, or else is new
+            raise AssertionError(f"{added.name}: a new variable is not in its file")
+        records.rows[added.variable] = 0
+
+    def rows_to_append_to(self, array: Array, words: str) -> int:
+        """Return how many rows the array has. Raise ArgumentError where it does not grow."""
+
+        def check() -> None:
+            self.refuse_reading("append to")
+            if array._description.unlimited[:1] != (True,):
+                raise ArgumentError(
+                    f"append to {array._description.name}: its shape {array.shape} is fixed; create it with None as its "
+                    "first length, or write into it"
+                )
+
+        self.ranks.run_collectively(words, check)
+        return self.records().rows[array.variable or ""]
+
+    def extend(self, array: Array, rows: int, words: str) -> None:
+        """Give one array room for so many rows, or take room away again."""
+        variable = array.variable or ""
+
+        def work() -> Description:
+            self.refuse_reading("append to")
+            return formats.extend(self.format, self._changes_of_file(), variable, rows)
+
+        array._become(self.ranks.on_first(words, work))
+        self._has_changed = True
+
+    def wrote(self, variable: str, rows: int) -> None:
+        """Take note that all ranks have written so many rows; a dimension grows when all along it have."""
+        records = self.records()
+        length = records.wrote(variable, rows)
+        if length is not None:
+            self._set_length(records.dimension_of[variable], length)
+
+    def _set_length(self, dimension: str, length: int) -> None:
+        def work() -> None:
+            changes = self._changes_of_file()
+            formats.set_length(self.format, changes, dimension, length)
+            changes.commit()
+
+        self.ranks.on_first(f"{dimension} of {self.identity} has {length} rows", work)
+        self.records().length[dimension] = length
+
+    def _complete_records(self) -> None:
+        """Let every dimension have all rows that any variable has; those of the others are filled."""
+        if self._records is None:
+            return
+        for dimension, length in self._records.unfinished():
+            for variable in self._records.behind(dimension, length):
+                self._fill_rows(variable, length)
+            self._set_length(dimension, length)
+
+    def _fill_rows(self, variable: str, rows: int) -> None:
+        array = self._arrays.get(variable)
+        if array is None:
+            found = self.ranks.on_first(f"open {variable} of {self.identity}", lambda: self.describe(variable))
+            array = self._make_array(found, self)
+        first = self.records().rows[variable]
+        self.extend(array, rows, f"fill rows {first} to {rows} of {variable} of {self.identity}")
+        array._fill_rows(first, rows)
+        self.records().rows[variable] = rows
+
+    # ---- sync and close; collective ----------------------------------------------------------------------------------
+
+    def sync(self) -> None:
+        """Bring what was written to the medium, and let changes stay; a new file that grows gets its name."""
+        with self.ranks.in_turn(f"sync {self.final_path}"):
+            self._complete_records()
+            grows = self._records is not None and bool(self._records.rows)
+            if self.is_new and grows:
+                self._fill_unwritten()
+            self._sync_file()
+            if self.is_new and grows:
+                self._give_name()
+            for array in list(self._arrays.values()):
+                array._core.expect_sync()
+
+    def _sync_file(self) -> None:
+        """Every write ended with an agreement: nothing that any rank wrote is on its way still."""
+
+        def work() -> None:
+            if self.is_closed:
+                raise ArgumentError(f"sync {self.final_path}: it is closed; open it again")
+            self._bring_to_medium()
+
+        self.ranks.run_collectively(f"sync {self.identity}", work)
+
+    def _bring_to_medium(self) -> None:
+        if self.ranks.is_first_of_node:
+            self.core.sync()
+        if self._changes is not None:
+            self._changes.commit()
+        self._has_changed = False
+
+    def _fill_unwritten(self) -> None:
+        for array in list(self._arrays.values()):
+            array._core.fill_unwritten()
+
+    def _give_name(self) -> None:
+        atomic_file = self._atomic_file
+        assert atomic_file is not None
+
+        def work() -> dict[str, Description]:
+            atomic_file.complete()
+            self._has_name()
+            return self._described_again()
+
+        places = self.ranks.on_first(f"complete {self.identity}", work)
+        self._has_name()
+        self._take(places, is_other_file=True)
+
+    def _has_name(self) -> None:
+        self.path = self.final_path
+        self._atomic_file = None
+        if self._changes is not None:
+            self._changes.close()  # from now on they are journalled
+            self._changes = None
+        if self._never_closed is not None:
+            self._never_closed.detach()
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Complete a created file, keep what was learned, and let go of the file and its arrays.
+
+        Raises StoreError where it cannot be completed: the old file, if there was one, is then still there.
+        """
+        if self.is_closed:
+            return
+        if self._made_in != _core.fork_generation():
+            self._shut(is_alone=True)
+            self._let_go()
+            return
+        with self.ranks.in_turn(f"close {self.final_path}"):
+            if error is None:
+                try:
+                    self._complete_records()
+                except Exception as failed:  # noqa: BLE001 - whatever it is, the file is closed
+                    error = failed
+            if self._shut(is_alone=self.ranks.size == 1):
+                self._close_together(error)
+
+    def _shut(self, *, is_alone: bool) -> bool:
+        """Wait until nobody uses an array of it. False: it was closed meanwhile."""
+        for array in list(self._arrays.values()):
+            array._core.shut(is_alone)
+        was_closed, self.is_closed = self.is_closed, True
+        return not was_closed
+
+    def _close_together(self, error: BaseException | None) -> None:
+        ranks = self.ranks
+        try:
+            if error is not None and ranks.all_raise(error):
+                raise error  # every rank is leaving with it: nobody waits
+            # An error goes before what the other ranks are at: without words.
+            ranks.agree(f"close {self.identity}" if error is None else "", error)
+            self._complete()
+        except BaseException:
+            self._take_back()
+            raise
+        finally:
+            stored = self.options.found.profile
+            if ranks.rank == 0 and stored is not None and self.learning.has_learned:
+                stored.save_corrections(self.learning.profile.corrections)
+            if ranks.rank == 0 and self.throttle is not None:
+                self.throttle.keep()
+            self._let_go()
+
+    def _complete(self) -> None:
+        if self.is_new or self._has_changed:
+            self._fill_unwritten()
+            self.ranks.run_collectively(f"sync {self.identity}", self._bring_to_medium)
+        if self._atomic_file is not None:
+            self.ranks.on_first(f"complete {self.identity}", self._atomic_file.complete)
+
+    def _take_back(self) -> None:
+        """Remove the file that is not complete, or what was added to one that exists."""
+        if self.ranks.rank != 0:
+            return
+        if self._atomic_file is not None:
+            self._atomic_file.remove()
+        elif self._changes is not None:
+            self._changes.undo()
+
+    def _let_go(self) -> None:
+        if self._never_closed is not None:
+            self._never_closed.detach()
+        if self._changes is not None and self._made_in == _core.fork_generation():
+            self._changes.close()
+        for array in list(self._arrays.values()):
+            array._core.let_go_of_file()
+        self.core = None  # type: ignore[assignment]
