@@ -46,7 +46,12 @@ def check_against_netcdf4(path):
             np.testing.assert_array_equal(placed(description), variable[...])
             assert set(description.attributes) == set(variable.ncattrs())
             for key, value in description.attributes.items():
-                np.testing.assert_array_equal(value, variable.getncattr(key))
+                expected = variable.getncattr(key)
+                np.testing.assert_array_equal(value, expected)
+                assert np.asarray(value).dtype == np.asarray(expected).dtype
+            assert description.dimensions == variable.dimensions
+            unlimited = tuple(dataset.dimensions[name].isunlimited() for name in variable.dimensions)
+            assert description.unlimited == (unlimited if any(unlimited) else ())
     assert [s.name for s in variables(path)] == names
     return len(names)
 
@@ -365,7 +370,12 @@ def test_names_attributes_and_fill_are_created_and_nothing_is_written(tmp_path):
     assert status.st_size == made.end == made.layout.offset + 2**36
     assert status.st_blocks * 512 < 2**20
     assert made.fill == np.array(-1.5, ">f4").tobytes()
-    assert made.attributes == {"_FillValue": -1.5, "units": "K", "range": [1.0, 2.0], "count": 3}
+    assert {key: np.asarray(value).tolist() for key, value in made.attributes.items()} == {
+        "_FillValue": -1.5,
+        "units": "K",
+        "range": [1.0, 2.0],
+        "count": 3,
+    }
     with netCDF4.Dataset(made.path) as dataset:
         assert dataset["sst"].dimensions == ("lat", "lon")
         assert dataset["sst"].units == "K"

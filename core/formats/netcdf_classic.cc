@@ -210,11 +210,13 @@ class HeaderReader {
 
   std::vector<Dimension> read_dimensions() {
     std::vector<Dimension> found;
+    std::set<std::string> names;
     bool has_records = false;
     const uint64_t entries = list_length(kDimensionTag, "dimensions", 2 * count_bytes_ + 4);
     for (uint64_t i = 0; i < entries; ++i) {
       std::string name = read_name("dimension " + std::to_string(i));
       const std::string of = "dimension " + shown(name);
+      if (!names.insert(name).second) fail("there are two dimensions " + shown(name));
       const uint64_t length = number(count_bytes_, "the length of " + of);
       if (length > kOffsetMax) fail(of + " of length " + std::to_string(length) + " is beyond 64-bit offsets");
       if (length == 0 && has_records) fail(of + " has length 0, but there is a record dimension already");

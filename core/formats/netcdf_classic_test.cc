@@ -245,6 +245,7 @@ TEST_P(EveryVersion, LiesAreRefusedWithTheirField) {
   expect_error(start().list(10, 1).dimension("a\xffz", 1).raw(), "the name of dimension 0 is not UTF-8: a\\xffz");
   expect_error(start().list(10, 2).dimension("t", 0).dimension("x", 0).raw(),
                "dimension x has length 0, but there is a record dimension already");
+  expect_error(start().list(10, 2).dimension("x", 3).dimension("x", 4).raw(), "there are two dimensions x");
   const std::string hole = dimensions().list(12, 1).name("a").number(2, 4).count(uint64_t{1} << 30).raw();
   expect_error(hole, "attribute a of the file takes 1073741824 bytes; no header needs more than 67108864",
                int64_t{1} << 40);
@@ -370,8 +371,17 @@ void check(const Header& header, int64_t file_bytes) {
       told_bytes += static_cast<int64_t>(attribute.name.size() + attribute.values.size());
     }
   };
+  int64_t record_dimensions = 0;
+  for (const Dimension& dimension : header.dimensions) {
+    ASSERT_FALSE(dimension.name.empty());
+    ASSERT_GE(dimension.length, 0);
+    if (dimension.length == 0) ++record_dimensions;
+    told_bytes += static_cast<int64_t>(dimension.name.size());
+  }
+  ASSERT_LE(record_dimensions, 1);
   add(header.attributes);
   for (const Variable& variable : header.variables) {
+    told_bytes += static_cast<int64_t>(variable.name.size());
     add(variable.attributes);
     int64_t bytes = type_bytes(variable.type);
     for (const int64_t index : variable.dimensions) {

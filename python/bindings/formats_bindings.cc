@@ -40,41 +40,47 @@ netcdf::Header read_netcdf_header(const std::string& path) {
   });
 }
 
+using DimensionTuple = std::tuple<std::string, int64_t>;
 using AttributeTuple = std::tuple<std::string, int, nb::bytes>;
-using VariableTuple = std::tuple<std::string, std::vector<std::string>, std::vector<int64_t>,
-                                 std::vector<AttributeTuple>, int, int64_t, bool, int64_t>;
+using VariableTuple =
+    std::tuple<std::string, std::vector<int64_t>, std::vector<AttributeTuple>, int, int64_t, bool, int64_t>;
 
-VariableTuple tuple_of(const netcdf::Header& header, const netcdf::Variable& variable) {
-  std::vector<std::string> dimensions;
-  for (const int64_t index : variable.dimensions) {
-    dimensions.push_back(header.dimensions[static_cast<size_t>(index)].name);
+std::vector<DimensionTuple> tuples_of(const std::vector<netcdf::Dimension>& dimensions) {
+  std::vector<DimensionTuple> tuples;
+  for (const auto& [name, length] : dimensions) tuples.emplace_back(name, length);
+  return tuples;
+}
+
+std::vector<AttributeTuple> tuples_of(const std::vector<netcdf::Attribute>& attributes) {
+  std::vector<AttributeTuple> tuples;
+  for (const auto& [name, type, values] : attributes) {
+    tuples.emplace_back(name, static_cast<int>(type), nb::bytes(values.data(), values.size()));
   }
-  std::vector<AttributeTuple> attributes;
-  for (const auto& [name, type, values] : variable.attributes) {
-    attributes.emplace_back(name, static_cast<int>(type), nb::bytes(values.data(), values.size()));
+  return tuples;
+}
+
+std::vector<VariableTuple> tuples_of(const std::vector<netcdf::Variable>& variables) {
+  std::vector<VariableTuple> tuples;
+  for (const netcdf::Variable& variable : variables) {
+    tuples.emplace_back(variable.name, variable.dimensions, tuples_of(variable.attributes),
+                        static_cast<int>(variable.type), variable.begin, variable.is_record, variable.slab_bytes);
   }
-  return {variable.name,
-          std::move(dimensions),
-          header.shape_of(variable),
-          std::move(attributes),
-          static_cast<int>(variable.type),
-          variable.begin,
-          variable.is_record,
-          variable.slab_bytes};
+  return tuples;
 }
 
 }  // namespace
 
 void bind_formats(nb::module_& m) {
   m.def(
-      "netcdf_classic_variables",
+      "netcdf_classic_header",
       [](const std::string& path) {
         const netcdf::Header header = read_netcdf_header(path);
-        std::vector<VariableTuple> variables;
-        for (const netcdf::Variable& variable : header.variables) variables.push_back(tuple_of(header, variable));
-        return std::make_tuple(header.records, header.record_bytes, std::move(variables));
+        return std::make_tuple(header.version, header.records, tuples_of(header.dimensions),
+                               tuples_of(header.attributes), tuples_of(header.variables));
       },
       "path"_a,
-      "(records, bytes from one to the next, variables): each (name, dimensions, shape, attributes, type, begin, "
-      "whether it has records, bytes of a record or of all), each attribute (name, type, stored bytes).");
+      "(version, records, dimensions, attributes, variables): each dimension (name, length or 0 for records), each "
+      "attribute (name, type, stored bytes), each variable (name, dimensions' indices, attributes, type, begin, "
+      "whether "
+      "it has records, bytes of a record or of all).");
 }

@@ -7,10 +7,7 @@ attributes become Python's; and headers of new files are written.
 from __future__ import annotations
 
 import contextlib
-import math
-import re
-import unicodedata
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,7 +15,9 @@ import numpy as np
 from swath import _core
 from swath.errors import ArgumentError
 from swath.formats.choose import choose, describes_others
+from swath.formats.contents import Contents, Dimension, Group, Variable
 from swath.formats.description import (
+    DIMENSIONS_MAX,
     Description,
     NewArray,
     StridedLayout,
@@ -26,26 +25,26 @@ from swath.formats.description import (
     plain,
     refuse_chunks,
     stored_strides,
-    text,
 )
 from swath.formats.files import extend, fresh, whole
+from swath.formats.netcdf_header import (
+    FLAVOURS,
+    Header,
+    HeaderVariable,
+    StoredAttribute,
+    checked_name,
+    padded,
+    slab_bytes_of,
+    stored_attribute,
+    type_code,
+    values_of,
+)
 
-FLAVOURS = {"cdf1": 1, "cdf2": 2, "cdf5": 5}
-"""The versions by the names that `format` gives them."""
+__all__ = ["FLAVOURS", "contents", "create", "describe", "matches", "variables"]
 
 DATA_ALIGN = 4096
 """Where data begin in new files: whole pages are transferred, and there is room for attributes to come."""
 
-NAME_BYTES_MAX = 256
-"""NC_MAX_NAME of netcdf.h."""
-
-_NAME = re.compile(r"[A-Za-z0-9_\x80-\U0010ffff]([^\x00-\x1f/\x7f]*[^\x00-\x20/\x7f])?")
-
-_DIMENSION, _VARIABLE, _ATTRIBUTE = 10, 11, 12
-_TYPES: dict[int, np.dtype[Any]] = {
-    code: np.dtype(name)
-    for code, name in enumerate(("i1", "S1", ">i2", ">i4", ">f4", ">f8", "u1", ">u2", ">u4", ">i8", ">u8"), start=1)
-}
 _FILLS: dict[str, Any] = {
     "i1": -127,
     "i2": -32767,
@@ -62,25 +61,6 @@ _FILLS: dict[str, Any] = {
 """What netCDF fills with when a variable has no _FillValue (netcdf.h, NC_FILL_BYTE and so on)."""
 
 
-@dataclass(frozen=True)
-class _Variable:
-    name: str
-    dimensions: tuple[str, ...]
-    shape: tuple[int, ...]
-    attributes: dict[str, Any]
-    dtype: np.dtype[Any]
-    begin: int
-    is_record: bool
-    slab_bytes: int  # of one record, or of the whole variable; without padding
-
-
-@dataclass(frozen=True)
-class _File:
-    variables: dict[str, _Variable]
-    records: int
-    record_bytes: int
-
-
 def matches(file: BinaryIO, size: int) -> bool:
     """Return whether the file begins as one of the three versions does."""
     del size
@@ -93,25 +73,33 @@ def describe(path: str, variable: str | None = None) -> Description:
     Raises FormatError, with the byte and the field, for a header that cannot be true or a file too short for the
     variable, and ArgumentError, listing what there is, where `variable` names nothing or None is not enough.
     """
-    file = _read(path)
-    chosen = file.variables[choose(path, _summaries(path, file), variable)]
-    layout = _layout(path, file, chosen)
-    stored = file.records if chosen.is_record else 1
-    nbytes = stored * chosen.slab_bytes
-    step = file.record_bytes if chosen.is_record else 0
-    end = chosen.begin + (stored - 1) * step + chosen.slab_bytes if nbytes else 0
-    fill = np.array(_FILLS[chosen.dtype.str[1:]], chosen.dtype).tobytes()
-    own = chosen.attributes.get("_FillValue")
-    if own is not None and not isinstance(own, list):
-        with contextlib.suppress(
-            OverflowError, ValueError
-        ):  # not a value of the variable's type: netCDF ignores it, too
-            fill = np.array(own.encode() if isinstance(own, str) else own, chosen.dtype).tobytes()
-    return whole(
-        Description(
-            path, "netcdf-classic", chosen.name, chosen.shape, chosen.dtype, layout, fill, chosen.attributes, end
+    header = _read(path)
+    name = choose(path, _summaries(path, header), variable)
+    return whole(_described(path, header, next(v for v in header.variables if v.name == name)))
+
+
+def contents(path: str) -> Contents:
+    """Return what the file holds. Raises FormatError, with the byte and the field, for a header that cannot be true."""
+    header = _read(path)
+    attributes = {v.name: values_of(v.attributes) for v in header.variables}
+    named = describes_others(attributes.values())
+    found = {}
+    for v in header.variables:
+        dimensions = header.dimensions_of(v)
+        names = tuple(d.name for d in dimensions)
+        unsupported = "" if len(names) <= DIMENSIONS_MAX else f"it has more than {DIMENSIONS_MAX} dimensions"
+        found[v.name] = Variable(
+            v.name,
+            tuple(d.length for d in dimensions),
+            v.dtype,
+            names,
+            attributes[v.name],
+            is_coordinate=names == (v.name,) or v.name in named or v.dtype.kind == "S",
+            unsupported=unsupported,
         )
-    )
+    dimensions_by_name = {d.name: d for d in map(header.counted, header.dimensions)}
+    groups = {"": Group("", values_of(header.attributes), dimensions_by_name)}
+    return Contents("netcdf-classic", f"CDF-{header.version}", groups, found)
 
 
 def variables(path: str) -> list[Summary]:
@@ -137,65 +125,8 @@ def create(path: str, new: NewArray) -> Description:
     with fresh(path):
         with open(path, "r+b") as file:
             file.write(header)
-        extend(path, len(header) + _padded(new.nbytes))
+        extend(path, len(header) + padded(new.nbytes))
         return describe(path, new.name)
-
-
-class _Writer:
-    """Puts a header together, field by field: what the core takes apart."""
-
-    def __init__(self, version: int) -> None:
-        self.version = version
-        self.count_bytes = _count_bytes(version)
-        self.raw = bytearray(b"CDF" + bytes([version]))
-
-    def number(self, value: int, nbytes: int) -> None:
-        self.raw += value.to_bytes(nbytes, "big")
-
-    def count(self, value: int) -> None:
-        self.number(value, self.count_bytes)
-
-    def padded(self, raw: bytes) -> None:
-        self.raw += raw.ljust(_padded(len(raw)), b"\0")
-
-    def list_length(self, tag: int, entries: int) -> None:
-        self.number(tag if entries else 0, 4)
-        self.count(entries)
-
-    def name(self, name: str) -> None:
-        normal = unicodedata.normalize("NFC", name)
-        raw = normal.encode("utf-8", "replace")
-        if not _NAME.fullmatch(normal) or len(raw) > NAME_BYTES_MAX:
-            raise ArgumentError(
-                f"netCDF allows no name {name!r}: it must begin with a letter, a digit or _, have no / or control "
-                f"characters, no blank at its end, and at most {NAME_BYTES_MAX} bytes"
-            )
-        self.count(len(raw))
-        self.padded(raw)
-
-    def type_of(self, dtype: np.dtype[Any]) -> int:
-        for code, stored in _TYPES.items():
-            if stored == dtype.newbyteorder(">") and code <= _last_type(self.version):
-                return code
-        names = ", ".join(t.name if t.kind != "S" else "S1" for c, t in _TYPES.items() if c <= _last_type(self.version))
-        raise ArgumentError(f"netCDF classic (CDF-{self.version}) cannot store dtype {dtype}; it stores {names}")
-
-    def attribute(self, name: str, value: Any) -> None:
-        self.name(name)
-        if isinstance(value, str | bytes):
-            raw = value.encode("utf-8", "replace") if isinstance(value, str) else value
-            values = np.frombuffer(raw, "S1")
-        else:
-            values = np.atleast_1d(np.asarray(value))
-            narrow = values.astype("i4") if values.dtype.kind in "iu" else values
-            if values.dtype == np.int64 and self.version != 5 and np.array_equal(narrow, values):
-                values = narrow  # Python's integers, in the widest type there is
-        if values.ndim != 1:
-            raise ArgumentError(f"attribute {name} must be text, a number or a list of numbers, not {value!r}")
-        code = self.type_of(values.dtype)
-        self.number(code, 4)
-        self.count(len(values))
-        self.padded(values.astype(_TYPES[code]).tobytes())
 
 
 def _header(new: NewArray, version: int) -> bytes:
@@ -209,77 +140,83 @@ def _header(new: NewArray, version: int) -> bytes:
     if max(new.shape, default=0) > length_max:
         raise ArgumentError(f"shape {new.shape}: a dimension of CDF-{version} has at most {length_max} elements")
     names = new.dimensions or tuple(f"dim{i}" for i in range(len(new.shape)))
-
-    out = _Writer(version)
-    out.count(0)  # records
-    out.list_length(_DIMENSION, len(names))
-    for name, length in zip(names, new.shape, strict=True):
-        out.name(name)
-        out.count(length)
-    out.list_length(_ATTRIBUTE, 0)
-    out.list_length(_VARIABLE, 1)
-    out.name(new.name)
-    out.count(len(names))
-    for i in range(len(names)):
-        out.count(i)
-    out.list_length(_ATTRIBUTE, len(attributes))
-    for name, value in attributes.items():
-        out.attribute(name, value)
-    out.number(out.type_of(new.dtype), 4)
-    slab_bytes = math.prod(n for n in new.shape if n) * new.dtype.itemsize  # length 0 is the record dimension
-    vsize_max = 2**64 - 4 if version == 5 else 2**32 - 1  # which stands for "too large to say"
-    out.count(min(_padded(slab_bytes), vsize_max))
-    begin = -(-(len(out.raw) + _begin_bytes(version)) // DATA_ALIGN) * DATA_ALIGN
-    out.number(begin, _begin_bytes(version))
-    return bytes(out.raw.ljust(begin, b"\0"))
+    is_record = new.shape[:1] == (0,)
+    variable = HeaderVariable(
+        checked_name(new.name),
+        tuple(range(len(names))),
+        tuple(stored_attribute(name, value, version) for name, value in attributes.items()),
+        type_code(new.dtype, version),
+        0,
+        is_record,
+        slab_bytes_of(new.shape, new.dtype, is_record=is_record),
+    )
+    dimensions = tuple(
+        Dimension(checked_name(n), length, length == 0) for n, length in zip(names, new.shape, strict=True)
+    )
+    header = Header(version, 0, dimensions, (), (variable,))
+    begin = -(-len(header.to_bytes()) // DATA_ALIGN) * DATA_ALIGN
+    return replace(header, variables=(replace(variable, begin=begin),)).to_bytes().ljust(begin, b"\0")
 
 
-def _count_bytes(version: int) -> int:
-    return 8 if version == 5 else 4
+def _read(path: str) -> Header:
+    version, records, dimensions, attributes, found = _core.netcdf_classic_header(path)
+    return Header(
+        version,
+        records,
+        tuple(Dimension(name, length, is_unlimited=length == 0) for name, length in dimensions),
+        tuple(StoredAttribute(*one) for one in attributes),
+        tuple(
+            HeaderVariable(
+                name, tuple(indices), tuple(StoredAttribute(*a) for a in own), code, begin, is_record, slab_bytes
+            )
+            for name, indices, own, code, begin, is_record, slab_bytes in found
+        ),
+    )
 
 
-def _begin_bytes(version: int) -> int:
-    return 4 if version == 1 else 8
-
-
-def _last_type(version: int) -> int:
-    return 11 if version == 5 else 6
-
-
-def _padded(nbytes: int) -> int:
-    return -(-nbytes // 4) * 4
-
-
-def _read(path: str) -> _File:
-    records, record_bytes, found = _core.netcdf_classic_variables(path)
-    variables = {}
-    for name, dimensions, shape, stored, code, *place in found:
-        attributes = {key: _value(of_type, raw) for key, of_type, raw in stored}
-        variables[name] = _Variable(name, tuple(dimensions), tuple(shape), attributes, _TYPES[code], *place)
-    return _File(variables, records, record_bytes)
-
-
-def _value(code: int, raw: bytes) -> Any:
-    """Return the value of an attribute, as plain Python."""
-    dtype = _TYPES[code]
-    return text(raw) if dtype.kind == "S" else plain(np.frombuffer(raw, dtype))
-
-
-def _layout(path: str, file: _File, variable: _Variable) -> StridedLayout:
-    shape = variable.shape
+def _described(path: str, header: Header, variable: HeaderVariable) -> Description:
+    """Return the variable with as many records as the header tells."""
+    dimensions = header.dimensions_of(variable)
+    shape = tuple(d.length for d in dimensions)
     strides = stored_strides(f"{path}:{variable.name}", shape, variable.dtype.itemsize, range(len(shape)))
-    if variable.is_record:
-        strides = (file.record_bytes, *strides[1:])
-    return StridedLayout(variable.begin, strides)
+    step = header.record_bytes if variable.is_record else 0
+    stored = header.records if variable.is_record else 1
+    attributes = values_of(variable.attributes)
+    return Description(
+        path=path,
+        format="netcdf-classic",
+        variable=variable.name,
+        shape=shape,
+        dtype=variable.dtype,
+        layout=StridedLayout(variable.begin, (step, *strides[1:]) if variable.is_record else strides),
+        fill=_fill_of(variable.dtype, attributes.get("_FillValue")),
+        attributes=attributes,
+        end=variable.begin + (stored - 1) * step + variable.slab_bytes if stored else 0,
+        dimensions=tuple(d.name for d in dimensions),
+        unlimited=tuple(d.is_unlimited for d in dimensions) if variable.is_record else (),
+    )
 
 
-def _summaries(path: str, file: _File) -> list[Summary]:
-    named = describes_others(v.attributes for v in file.variables.values())
+def _fill_of(dtype: np.dtype[Any], own: Any) -> bytes:
+    """Return the fill value: `own`, the attribute, where it is a value of `dtype` (netCDF ignores others, too)."""
+    fill = np.array(_FILLS[dtype.str[1:]], dtype).tobytes()
+    value = plain(own)
+    if value is not None and not isinstance(value, list):
+        with contextlib.suppress(OverflowError, ValueError):
+            fill = np.array(value.encode() if isinstance(value, str) else value, dtype).tobytes()
+    return fill
+
+
+def _summaries(path: str, header: Header) -> list[Summary]:
+    attributes = {v.name: values_of(v.attributes) for v in header.variables}
+    named = describes_others(attributes.values())
     found = []
-    for v in file.variables.values():
+    for v in header.variables:
         words = f"C order from byte {v.begin}"
         if v.is_record:
-            words = f"records: {v.slab_bytes} bytes every {file.record_bytes} from byte {v.begin}"
-        coordinate = v.dimensions == (v.name,) or v.name in named or v.dtype.kind == "S"
-        found.append(Summary(v.name, v.shape, str(v.dtype), v.dimensions, words, v.attributes, coordinate))
+            words = f"records: {v.slab_bytes} bytes every {header.record_bytes} from byte {v.begin}"
+        dimensions = header.dimensions_of(v)
+        names, shape = tuple(d.name for d in dimensions), tuple(d.length for d in dimensions)
+        coordinate = names == (v.name,) or v.name in named or v.dtype.kind == "S"
+        found.append(Summary(v.name, shape, str(v.dtype), names, words, attributes[v.name], coordinate))
     return found
