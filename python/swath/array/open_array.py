@@ -325,8 +325,8 @@ class Array:
         Args:
             values: this rank's share of the record: of the array's shape without its first dimension. Without a
                 communicator it may also have all dimensions: several records.
-            distribution: of one record, or with `records` of so many records together; without a communicator it may
-                be left out.
+            distribution: of one record, or with `records` of so many records together; without a communicator, and
+                where a record is one element, it may be left out.
             records: how many records are written at once.
             method: see `read`.
             tuning: see `read`.
@@ -392,6 +392,8 @@ class Array:
         several = records
         if distribution is None and records is None and np.ndim(values) == self.ndim:
             several = len(values)
+        if distribution is None and several is None and self.ndim == 1:
+            distribution = Distribution((), grid=())  # one element: that of rank 0
         words = f"append {'a record' if several is None else f'{several} records'} to {self._identity_of_ranks}"
         first = self._file.rows_to_append_to(self, words)
         last = first + (1 if several is None else several)

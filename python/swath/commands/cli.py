@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import swath
 from swath.array import progress
-from swath.commands import bench, calibrate, copy, demo, doctor, explain, info, throttle, verify
+from swath.commands import bench, calibrate, copy, demo, doctor, explain, info, repair, throttle, verify
 from swath.errors import Error, InternalError, from_wire, to_wire
 from swath.ranks import mpi
 
@@ -36,6 +36,7 @@ COMMANDS: dict[str, Command] = {
     "explain": explain,
     "copy": copy,
     "verify": verify,
+    "repair": repair,
     "calibrate": calibrate,
     "demo": demo,
     "doctor": doctor,
@@ -67,6 +68,7 @@ examples:
                                            how four ranks would read it, what it costs, and why so
   swath copy a.npy b.h5 --chunks 512,512   another layout, in bounded memory; --explain says first what it costs
   swath verify a.npy b.h5                  are they the same?
+  swath repair run.h5                      restore a file whose writer was killed
   swath calibrate /scratch/me              measure that store, so that the cheapest method is chosen there
   swath demo                               see it work on real data, with four ranks, in a minute
   swath doctor                             is this installation in order?

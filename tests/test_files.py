@@ -1,0 +1,213 @@
+"""Files with many arrays: what is created is read again, in every format, by any number of ranks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import swath
+from swath.simulated import run_ranks
+
+FORMATS = ("netcdf-classic", "netcdf-classic:cdf1", "netcdf-classic:cdf2", "netcdf4", "hdf5", "zarr", "zarr:v2")
+MAIN = ("netcdf-classic", "netcdf4", "hdf5", "zarr", "zarr:v2")
+DTYPES = ("i2", "i4", "f4", "f8", "i1")
+
+
+def rows(ndim: int, ranks: int) -> swath.Distribution:
+    """Blocks along the last dimension, which no file has together."""
+    return swath.Distribution((*[swath.Whole()] * (ndim - 1), swath.Block()), grid=(*[1] * (ndim - 1), ranks))
+
+
+def share(values: np.ndarray, comm: Any, d: swath.Distribution) -> np.ndarray:
+    return values[np.ix_(*d.indices(values.shape, comm.rank))]
+
+
+class Case:
+    """A random file: dimensions, one of which may grow, and variables along some of them."""
+
+    def __init__(self, seed: int, format: str) -> None:
+        random = np.random.default_rng(seed)
+        self.format = format
+        self.lengths = {f"d{i}": int(random.integers(1, 9)) for i in range(4)}
+        self.records = int(random.integers(0, 5))
+        self.fixed: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
+        self.growing: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
+        for number in range(int(random.integers(1, 7))):
+            group = "" if format.startswith("netcdf-classic") else ("", "g/", "g/h/")[int(random.integers(3))]
+            names = tuple(random.permutation(list(self.lengths))[: int(random.integers(1, 4))])
+            dtype = np.dtype(DTYPES[int(random.integers(len(DTYPES)))])
+            grows = random.random() < 0.4
+            shape = tuple(self.lengths[n] for n in names)
+            full = (self.records, *shape) if grows else shape
+            values = random.integers(-100, 100, full).astype(dtype)
+            (self.growing if grows else self.fixed)[f"{group}v{number}"] = (names, values)
+
+    def create(self, path: Path, comm: Any) -> None:
+        with swath.create_file(path, format=self.format, comm=comm, attributes={"title": "a case"}) as f:
+            for name, (dimensions, values) in self.fixed.items():
+                a = f.create(name, values.shape, values.dtype, dimensions=dimensions, attributes={"units": "K"}, fill=7)
+                d = rows(values.ndim, comm.size)
+                a.write(share(values, comm, d), d)
+            for name, (dimensions, values) in self.growing.items():
+                f.create(name, (None, *values.shape[1:]), values.dtype, dimensions=("time", *dimensions))
+            for row in range(self.records):
+                for name, (_, values) in self.growing.items():
+                    d = rows(values.ndim - 1, comm.size)
+                    f[name].append(share(values[row], comm, d), d)
+
+    def check(self, path: Path, comm: Any) -> None:
+        with swath.open_file(path, comm=comm) as f:
+            assert set(f) == {*self.fixed, *self.growing}
+            assert f.attributes["title"] == "a case"
+            for name, (dimensions, values) in {**self.fixed, **self.growing}.items():
+                a = f[name]
+                assert f[name] is a
+                assert a.shape == values.shape
+                grows = name in self.growing
+                assert f.contents.variables[name].dimensions == (("time",) if grows else ()) + dimensions
+                d = rows(values.ndim, comm.size)
+                np.testing.assert_array_equal(a.read(d), share(values, comm, d))
+                np.testing.assert_array_equal(a[...], values)
+            for name in self.fixed:
+                assert f[name].attributes["units"] == "K"
+                assert f[name].attributes["_FillValue"] == 7
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_created_is_read_again_by_other_ranks(tmp_path: Path, format: str, seed: int) -> None:
+    path = tmp_path / "a.file"
+    case = Case(seed, format)
+    run_ranks(1 + seed, lambda comm: case.create(path, comm))
+    run_ranks(4 - seed, lambda comm: case.check(path, comm))
+    assert os.listdir(tmp_path) == ["a.file"]
+
+
+@pytest.mark.parametrize("format", MAIN)
+def test_a_file_has_its_name_when_it_is_closed_and_not_before(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "a.file"
+    with swath.create_file(path, format=format) as f:
+        f.create("x", (3,), "f4")[...] = [1, 2, 3]
+        assert not path.exists()
+    with swath.open_file(path) as f:
+        np.testing.assert_array_equal(f["x"][...], [1, 2, 3])
+    with pytest.raises(swath.ExistsError):
+        swath.create_file(path, format=format)
+    with pytest.raises(KeyError), swath.create_file(path, format=format, overwrite=True) as f:
+        f.create("y", (3,), "f4")
+        raise KeyError("mistake")
+    with swath.open_file(path) as f:
+        assert list(f) == ["x"]
+    assert os.listdir(tmp_path) == ["a.file"]
+
+
+@pytest.mark.parametrize("format", MAIN)
+def test_another_variable_joins_those_that_are_there(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "a.file"
+    with swath.create(path, (4, 3), "i4", variable="x", format=format, dimensions=("a", "b")) as a:
+        a[...] = np.arange(12).reshape(4, 3)
+    with pytest.raises(swath.ExistsError) as told:
+        swath.create(path, (4, 3), "i4", variable="x", format=format)
+    assert "overwrite" not in str(told.value)
+    with swath.create(path, (4,), "f8", variable="y", format=format, dimensions=("a",), fill=-1) as a:
+        a[1:3] = 5
+    with swath.open_file(path, mode="r+") as f:
+        z = f.create("z", (3, 4), "i2", dimensions=("b", "a"))
+        z[...] = 9
+        f.attributes["history"] = "three of them"
+    with swath.open_file(path) as f:
+        assert sorted(f) == ["x", "y", "z"]
+        np.testing.assert_array_equal(f["x"][...], np.arange(12).reshape(4, 3))
+        np.testing.assert_array_equal(f["y"][...], [-1, 5, 5, -1])
+        np.testing.assert_array_equal(f["z"][...], np.full((3, 4), 9))
+        assert f.attributes["history"] == "three of them"
+        assert f.dimensions["a"].length == 4
+
+
+@pytest.mark.parametrize("format", MAIN)
+def test_an_error_takes_back_what_was_added(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "a.file"
+    with swath.create_file(path, format=format) as f:
+        f.create("x", (3,), "f4", dimensions=("a",))[...] = [1, 2, 3]
+    with pytest.raises(KeyError), swath.open_file(path, mode="r+") as f:
+        f.create("y", (3,), "f4", dimensions=("a",))[...] = 4
+        raise KeyError("mistake")
+    with swath.open_file(path) as f:
+        assert list(f) == ["x"]
+        np.testing.assert_array_equal(f["x"][...], [1, 2, 3])
+    with swath.open_file(path, mode="r+") as f:
+        with pytest.raises(swath.ArgumentError, match=r"3.*4|4.*3"):
+            f.create("y", (4,), "f4", dimensions=("a",))
+        with pytest.raises(swath.ExistsError):
+            f.create("x", (3,), "f4", dimensions=("a",))
+        f.create("y", (3,), "f4", dimensions=("a",))[...] = 4
+    with swath.open_file(path) as f:
+        np.testing.assert_array_equal(f["y"][...], [4, 4, 4])
+
+
+@pytest.mark.parametrize("format", MAIN)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_dimension_grows_when_all_along_it_have_written(tmp_path: Path, format: str, ranks: int) -> None:
+    path = tmp_path / "a.file"
+
+    def work(comm: Any) -> None:
+        d = rows(1, comm.size)
+        record = np.arange(5, dtype="f8")
+        with swath.create_file(path, format=format, comm=comm) as f:
+            time = f.create("time", (None,), "f8", dimensions=("time",))
+            t = f.create("t", (None, 5), "f8", dimensions=("time", "x"), fill=-9)
+            time.append(0.0)
+            t.append(share(record, comm, d), d)
+            assert not path.exists()
+            f.sync()
+            assert seen(comm) == (1, 1)
+            time.append(1.0)
+            assert time.shape == (2,)
+            assert seen(comm) == (1, 1)
+            t.append(share(record + 1, comm, d), d)
+            assert seen(comm) == (2, 2)
+            time.append(2.0)
+            f.sync()
+            assert seen(comm) == (3, 3)
+            t.append(share(record + 3, comm, d), d)
+            np.testing.assert_array_equal(t[...], [record, record + 1, np.full(5, -9), record + 3])
+        with swath.open_file(path, comm=comm) as f:
+            assert f["t"].shape == (4, 5)
+            assert f["time"].shape == (4,)
+            np.testing.assert_array_equal(f["time"][:3], [0, 1, 2])
+            np.testing.assert_array_equal(f["t"][2:], [np.full(5, -9), record + 3])
+
+    def seen(comm: Any) -> tuple[int, int]:
+        """The rows of both variables that another reader finds, while all ranks wait."""
+        comm.allgather(b"")
+        with swath.open_file(path) as f:
+            found = f["time"].shape[0], f["t"].shape[0]
+        comm.allgather(b"")
+        return found
+
+    run_ranks(ranks, work)
+
+
+@pytest.mark.parametrize("format", MAIN)
+def test_ranks_that_append_different_numbers_hear_of_it(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "a.file"
+
+    def work(comm: Any) -> None:
+        whole = swath.Distribution((swath.Whole(), swath.Block()), grid=(1, comm.size))
+        with swath.create_file(path, format=format, comm=comm) as f:
+            t = f.create("t", (None, 4), "f8", dimensions=("time", "x"))
+            t.append(np.ones((2, 2)), whole, records=2)
+            with pytest.raises(swath.DisagreementError):
+                t.append(np.ones((2 + comm.rank, 2)), whole, records=2 + comm.rank)
+            with pytest.raises(swath.ArgumentError):
+                t.append(np.ones((1, 3)), whole, records=1)
+            assert t.shape == (2, 4)
+            t.append(np.full((1, 2), 2.0), whole, records=1)
+        with swath.open_file(path, comm=comm) as f:
+            np.testing.assert_array_equal(f["t"][...], [[1] * 4, [1] * 4, [2] * 4])
+
+    run_ranks(2, work)

@@ -1,0 +1,90 @@
+"""Ranks that append records are killed at any moment: what is left are whole records."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+import mpi_runs
+import swath
+
+PROGRAM = Path(__file__).parent / "mpi" / "append_ranks.py"
+RECORDS = 50
+KILLS = int(os.environ.get("SWATH_TEST_KILLS", "2"))
+"""Of each format and number of ranks; 50 were done once."""
+
+
+def start(path: Path, format: str, ranks: int) -> subprocess.Popen[str]:
+    command = [str(mpi_runs.mpiexec()), "-n", str(ranks), sys.executable, str(PROGRAM), str(path), format, str(RECORDS)]
+    environment = {**os.environ, "HYDRA_LAUNCHER": "fork"}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def killed_after(path: Path, format: str, ranks: int, seed: int) -> int:
+    """Kills all ranks a random time after a random record; returns how many records had been told of."""
+    chance = random.Random(seed)
+    last = chance.randrange(RECORDS - 2)
+    told = -1
+    program = start(path, format, ranks)
+    assert program.stdout is not None
+    for line in program.stdout:
+        told = int(line)
+        if told >= last:
+            time.sleep(chance.random() * 0.02)
+            break
+    for process in children_of(program.pid):
+        os.kill(process, signal.SIGKILL)
+    program.stdout.close()
+    program.wait(timeout=30)
+    return told + 1
+
+
+def children_of(pid: int) -> list[int]:
+    """All processes of the session that `pid` leads."""
+    listed = subprocess.run(["ps", "-o", "pid=", "-s", str(pid)], capture_output=True, text=True, check=False)
+    return [int(word) for word in listed.stdout.split()]
+
+
+def read_by_others(path: Path, format: str) -> dict[str, np.ndarray]:
+    if format.startswith("zarr"):
+        zarr = pytest.importorskip("zarr")
+        group = zarr.open_group(str(path), mode="r")
+        return {name: group[name][...] for name in ("time", "t", "u")}
+    if format == "hdf5":
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(path) as file:
+            return {name: file[name][...] for name in ("time", "t", "u")}
+    with netCDF4.Dataset(path) as file:
+        file.set_auto_mask(False)
+        return {name: file[name][...] for name in ("time", "t", "u")}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("format", ["netcdf-classic", "netcdf-classic:cdf1", "netcdf4", "hdf5", "zarr", "zarr:v2"])
+def test_what_is_left_are_whole_records(tmp_path: Path, format: str, ranks: int) -> None:
+    mpi_runs.needs_mpi()
+    for kill in range(KILLS):
+        path = tmp_path / f"{kill}.file"
+        told = killed_after(path, format, ranks, seed=hash((format, ranks, kill)) & 0xFFFF)
+        if not format.startswith(("netcdf-classic", "zarr")):
+            swath.open_file(path).close()  # restores what HDF5 had begun
+        found = read_by_others(path, format)
+        records = len(found["time"])
+        assert told <= records <= told + 1
+        for name, values in found.items():
+            assert len(values) == records, name
+            expected = np.arange(records).reshape(-1, *[1] * (values.ndim - 1))
+            np.testing.assert_array_equal(values, np.broadcast_to(expected, values.shape), err_msg=name)
+        assert start(path, format, ranks).wait(timeout=60) == 0
+        assert len(read_by_others(path, format)["u"]) == RECORDS
