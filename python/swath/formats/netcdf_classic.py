@@ -1,21 +1,26 @@
 """netCDF classic files: CDF-1, CDF-2 (64-bit offsets) and CDF-5 (64-bit sizes and more types).
 
 The core reads the header (core/formats/netcdf_classic.h, where its grammar is). Here a variable is chosen and its
-attributes become Python's; and headers of new files are written.
+attributes become Python's; and files are made, and changed: what a header becomes is worked out in netcdf_define.py,
+what data must move for it is moved in netcdf_move.py.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import stat
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from swath import _core
-from swath.errors import ArgumentError
+from swath.errors import ArgumentError, UnsupportedError
+from swath.formats import files
 from swath.formats.choose import choose, describes_others
-from swath.formats.contents import Contents, Dimension, Group, Variable
+from swath.formats.contents import Attributes, Contents, Dimension, Group, Variable
 from swath.formats.description import (
     DIMENSIONS_MAX,
     Description,
@@ -26,24 +31,39 @@ from swath.formats.description import (
     refuse_chunks,
     stored_strides,
 )
-from swath.formats.files import extend, fresh, whole
-from swath.formats.netcdf_header import (
-    FLAVOURS,
-    Header,
-    HeaderVariable,
-    StoredAttribute,
-    checked_name,
-    padded,
-    slab_bytes_of,
-    stored_attribute,
-    type_code,
-    values_of,
+from swath.formats.files import fresh, store_errors, whole
+from swath.formats.netcdf_define import (
+    Move,
+    check_records,
+    file_end,
+    is_in_order,
+    moves,
+    placed,
+    with_attributes,
+    with_variable,
 )
+from swath.formats.netcdf_header import FLAVOURS, Header, HeaderVariable, StoredAttribute, values_of
+from swath.formats.netcdf_move import clear, copy_moved, move_in_place, write_all
 
-__all__ = ["FLAVOURS", "contents", "create", "describe", "matches", "variables"]
+if TYPE_CHECKING:
+    from swath.formats.changes import Changes
 
-DATA_ALIGN = 4096
-"""Where data begin in new files: whole pages are transferred, and there is room for attributes to come."""
+__all__ = [
+    "FLAVOURS",
+    "add",
+    "contents",
+    "create",
+    "describe",
+    "extend",
+    "matches",
+    "set_attributes",
+    "set_length",
+    "start",
+    "variables",
+]
+
+NUMRECS_AT = 4
+"""The byte of the number of records."""
 
 _FILLS: dict[str, Any] = {
     "i1": -127,
@@ -74,8 +94,7 @@ def describe(path: str, variable: str | None = None) -> Description:
     variable, and ArgumentError, listing what there is, where `variable` names nothing or None is not enough.
     """
     header = _read(path)
-    name = choose(path, _summaries(path, header), variable)
-    return whole(_described(path, header, next(v for v in header.variables if v.name == name)))
+    return whole(_described(path, header, _chosen(path, header, variable)))
 
 
 def contents(path: str) -> Contents:
@@ -107,55 +126,173 @@ def variables(path: str) -> list[Summary]:
     return _summaries(path, _read(path))
 
 
+def start(path: str, flavour: str | None) -> None:
+    """Make a file without variables: CDF-5, or what `flavour` says. Raises ExistsError where the name is taken."""
+    with fresh(path), open(path, "r+b") as file:
+        file.write(Header(FLAVOURS[flavour or "cdf5"]).to_bytes())
+
+
 def create(path: str, new: NewArray) -> Description:
     """Create a file with one variable, all its bytes holes; CDF-5 unless `new.flavour` says otherwise.
 
-    Values are stored big-endian whatever byte order is asked for. `new.fill` becomes the attribute _FillValue. The
-    header is written here: netCDF's library goes through "redefine" for each attribute of a classic file, which moves
-    all the data behind a growing header.
-
-    Raises ArgumentError for what the version cannot store.
+    The header is written here: netCDF's library goes through "redefine" for each attribute of a classic file, which
+    moves all the data behind a growing header. Raises ArgumentError for what the version cannot store.
     """
-    flavour = new.flavour or "cdf5"
-    new.needs_c_order("netCDF")
-    refuse_chunks(new, "netCDF classic")
-    if 0 in new.shape[1:]:
-        raise ArgumentError(f"netCDF classic stores no zero-length dimension but the first; shape is {new.shape}")
-    header = _header(new, FLAVOURS[flavour])
+    header = _with_variable(Header(FLAVOURS[new.flavour or "cdf5"]), new)
     with fresh(path):
         with open(path, "r+b") as file:
-            file.write(header)
-        extend(path, len(header) + padded(new.nbytes))
+            file.write(header.to_bytes())
+        files.extend(path, file_end(header))
         return describe(path, new.name)
 
 
-def _header(new: NewArray, version: int) -> bytes:
-    """Return the header of a file that holds just `new`, up to where its data begin."""
-    attributes = dict(new.attributes)
-    if "_FillValue" in attributes:
-        raise ArgumentError("give _FillValue as fill=, not among the attributes")
-    if new.fill is not None:
-        attributes = {"_FillValue": new.fill, **attributes}
-    length_max = 2**63 - 4 if version == 5 else 2**31 - 4
-    if max(new.shape, default=0) > length_max:
-        raise ArgumentError(f"shape {new.shape}: a dimension of CDF-{version} has at most {length_max} elements")
-    names = new.dimensions or tuple(f"dim{i}" for i in range(len(new.shape)))
-    is_record = new.shape[:1] == (0,)
-    variable = HeaderVariable(
-        checked_name(new.name),
-        tuple(range(len(names))),
-        tuple(stored_attribute(name, value, version) for name, value in attributes.items()),
-        type_code(new.dtype, version),
-        0,
-        is_record,
-        slab_bytes_of(new.shape, new.dtype, is_record=is_record),
-    )
-    dimensions = tuple(
-        Dimension(checked_name(n), length, length == 0) for n, length in zip(names, new.shape, strict=True)
-    )
-    header = Header(version, 0, dimensions, (), (variable,))
-    begin = -(-len(header.to_bytes()) // DATA_ALIGN) * DATA_ALIGN
-    return replace(header, variables=(replace(variable, begin=begin),)).to_bytes().ljust(begin, b"\0")
+def add(changes: Changes, new: NewArray) -> Description:
+    """Add a variable to a file, with the dimensions that it does not have yet; returns where the variable is.
+
+    Values are stored big-endian whatever byte order is asked for. `new.fill` becomes the attribute _FillValue. All
+    bytes of the variable are zeros: the caller fills it, and where the file has records, those that are there already.
+
+    Whatever was described before may have moved: describe it again. Data move in place where the file has no name yet;
+    else the new file is written aside and takes the name, so that whoever has the old one open must open it again. A
+    move commits `changes`, before and after: it cannot be taken back.
+
+    Raises ArgumentError for what the version cannot store, and for dimensions that do not fit those of the file.
+    """
+    old = _read(changes.path)
+    _store(changes, old, _with_variable(old, new))
+    return describe(changes.path, new.name)
+
+
+def set_attributes(changes: Changes, holder: str, attributes: Attributes) -> None:
+    """Add attributes, replace those that are there, and remove those whose value is None.
+
+    `holder` is "" for the file, else a variable. Where the header has no room for them data move, as `add` says.
+    Raises ArgumentError for what the version cannot store.
+    """
+    path = changes.path
+    old = _read(path)
+    name = _chosen(path, old, holder).name if holder.strip("/") else ""
+    _store(changes, old, placed(with_attributes(old, name, attributes)))
+
+
+def extend(changes: Changes, variable: str, rows: int) -> Description:
+    """Return where `rows` records of a variable are, or will be; the file is not touched.
+
+    Raises ArgumentError where the variable has no records or the version cannot tell of so many.
+    """
+    header = _read(changes.path)
+    chosen = _chosen(changes.path, header, variable)
+    if not chosen.is_record:
+        raise ArgumentError(f"{changes.path}:{variable} does not grow: its first dimension is not unlimited")
+    check_records(header, rows)
+    return _described(changes.path, replace(header, records=rows), chosen)
+
+
+def set_length(changes: Changes, dimension: str, rows: int) -> None:
+    """Let the record dimension have so many records, for all variables that have it. The file becomes as long as that.
+
+    Readers see the records from one small write on, which is not kept to be taken back. Raises ArgumentError for
+    another dimension, for fewer records than there are, and for more than the version can tell of.
+    """
+    path = changes.path
+    header = _read(path)
+    found = header.dimension(dimension.strip("/"))
+    if found is None or not found.is_unlimited:
+        names = ", ".join(d.name for d in header.dimensions if d.is_unlimited) or "none"
+        raise ArgumentError(f"{path}: dimension {dimension} does not grow; the unlimited dimension is {names}")
+    if rows < header.records:
+        raise ArgumentError(f"{path}: dimension {dimension} has {header.records} records; it cannot shrink to {rows}")
+    check_records(header, rows)
+    longer = replace(header, records=rows)
+    files.extend(path, file_end(longer))
+    with _opened_to_change(path) as descriptor:
+        os.pwrite(descriptor, rows.to_bytes(header.numrecs_bytes, "big"), NUMRECS_AT)
+
+
+def _with_variable(header: Header, new: NewArray) -> Header:
+    """Return the header with one more variable in its place."""
+    new.needs_c_order("netCDF")
+    refuse_chunks(new, "netCDF classic")
+    return placed(with_variable(header, new))
+
+
+def _store(changes: Changes, old: Header, new: Header) -> None:
+    """Make a file with the header `old` one with the header `new`."""
+    path = changes.path
+    with _opened_to_change(path) as descriptor:
+        parts = moves(old, new, os.fstat(descriptor).st_size)
+        needed = [move for move in parts if move.is_needed]
+        if (needed or len(old.variables) < len(new.variables)) and not is_in_order(old):
+            raise UnsupportedError(
+                f"{path}: its variables lie in an order that netCDF's library does not know, so that nothing can be "
+                "added; copy it with swath.copy, or with the library that wrote it"
+            )
+        if needed and changes.is_durable:
+            changes.commit()
+            _store_aside(path, descriptor, new, parts)
+            changes.commit()
+        elif needed:
+            changes.commit()
+            move_in_place(descriptor, needed)
+            _write_header(path, descriptor, old, new)
+            changes.commit()
+        else:
+            changes.begin()
+            changes.keep(descriptor, 0, max(len(old.to_bytes()), len(new.to_bytes())))
+            _write_header(path, descriptor, old, new)
+
+
+def _write_header(path: str, descriptor: int, old: Header, new: Header) -> None:
+    """Write the new header over the old one, after making the file as long as it says, and what is new in it zeros."""
+    for variable in new.variables[len(old.variables) :]:
+        if not variable.is_record:
+            clear(descriptor, variable.begin, variable.end)
+    files.extend(path, file_end(new))
+    write_all(descriptor, new.to_bytes().ljust(len(old.to_bytes()), b"\0"), 0)
+
+
+def _store_aside(path: str, source: int, new: Header, parts: list[Move]) -> None:
+    """Write the file anew, beside its name, and give it the name: a kill leaves the old one or the new one."""
+    aside = _core.AtomicFile(path, True, True, False, "")
+    flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR | os.O_CLOEXEC
+    try:
+        with store_errors(path, f"write it anew, as {aside.working_path}"):
+            target = os.open(aside.working_path, flags, 0o600)
+            try:
+                copy_moved(source, target, parts)
+                write_all(target, new.to_bytes(), 0)
+                os.ftruncate(target, max(file_end(new), os.fstat(target).st_size))
+                _keep_owner(source, target)
+                os.fsync(target)
+            finally:
+                os.close(target)
+        aside.complete()
+    except BaseException:
+        aside.remove()
+        raise
+
+
+def _keep_owner(source: int, target: int) -> None:
+    """Give a file that replaces another its owner, as far as this user may, and who may do what with it."""
+    status = os.fstat(source)
+    with contextlib.suppress(OSError):
+        os.fchown(target, status.st_uid, status.st_gid)
+    os.fchmod(target, stat.S_IMODE(status.st_mode))
+
+
+@contextlib.contextmanager
+def _opened_to_change(path: str) -> Iterator[int]:
+    with store_errors(path, "change"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def _chosen(path: str, header: Header, variable: str | None) -> HeaderVariable:
+    name = choose(path, _summaries(path, header), variable)
+    return next(v for v in header.variables if v.name == name)
 
 
 def _read(path: str) -> Header:

@@ -7,7 +7,6 @@ are put together.
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -258,9 +257,3 @@ def _narrowed(values: np.ndarray[Any, Any], version: int) -> np.ndarray[Any, Any
         return values
     narrow = values.astype("i4")
     return narrow if np.array_equal(narrow, values) else values
-
-
-def slab_bytes_of(shape: Iterable[int], dtype: np.dtype[Any], *, is_record: bool) -> int:
-    """Return the bytes of one record, or of a whole variable."""
-    lengths = tuple(shape)
-    return math.prod(lengths[1:] if is_record else lengths) * dtype.itemsize
