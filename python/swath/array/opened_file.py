@@ -180,7 +180,7 @@ class OpenedFile:
         added = self._change(words, lambda changes: formats.add(self.format, changes, new()))
         assert added is not None
         if added.unlimited[:1] == (True,):
-            self._follow(added)
+            self._follow(added.variable or "")
         return added
 
     def set_attributes(self, holder: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,15 +250,20 @@ class OpenedFile:
     def records(self) -> Records:
         """Return how far each variable is that grows."""
         if self._records is None:
-            contents = self.ranks.on_first(f"list {self.identity}", lambda: formats.contents(self.path))
-            self._records = Records.of(contents)
+            self._records = self._listed_records()
         return self._records
 
-    def _follow(self, added: Description) -> None:
-        records = self.records()
-        if added.variable not in records.rows:  # it is among those that were listed just now, or else is new
-            raise AssertionError(f"{added.name}: a new variable is not in its file")
-        records.rows[added.variable] = 0
+    def _listed_records(self) -> Records:
+        contents = self.ranks.on_first(f"list {self.identity}", lambda: formats.contents(self.path))
+        return Records.of(contents)
+
+    def _follow(self, variable: str) -> None:
+        """Count the rows of a new variable too, which has none yet."""
+        listed = self._listed_records()
+        if self._records is None:
+            self._records = listed
+        dimension = listed.dimension_of[variable]
+        self._records.follow(variable, dimension, listed.length[dimension])
 
     def rows_to_append_to(self, array: Array, words: str) -> int:
         """Return how many rows the array has. Raise ArgumentError where it does not grow."""
@@ -267,8 +272,8 @@ class OpenedFile:
             self.refuse_reading("append to")
             if array._description.unlimited[:1] != (True,):
                 raise ArgumentError(
-                    f"append to {array._description.name}: its shape {array.shape} is fixed; create it with None as its "
-                    "first length, or write into it"
+                    f"append to {array._description.name}: its shape {array.shape} is fixed; create it with None as "
+                    "its first length, or write into it"
                 )
 
         self.ranks.run_collectively(words, check)

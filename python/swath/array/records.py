@@ -40,12 +40,11 @@ class Records:
             found.rows[variable.name] = dimension.length
         return found
 
-    def follow(self, variable: str, dimension: str | None = None, length: int = 0) -> None:
+    def follow(self, variable: str, dimension: str, length: int) -> None:
         """Count the rows of one more variable, which has none yet, along a dimension that is so long."""
-        key = f":{variable}" if dimension is None else dimension
         self.rows[variable] = 0
-        self.dimension_of[variable] = key
-        self.length.setdefault(key, length)
+        self.dimension_of[variable] = dimension
+        self.length.setdefault(dimension, length)
 
     def wrote(self, variable: str, rows: int) -> int | None:
         """Take note that a variable has so many rows. Return the new length of its dimension where it grows."""

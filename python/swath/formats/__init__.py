@@ -10,18 +10,19 @@ it and enter it in `FORMATS`, or in `_FILE_FORMATS`.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import os
 import pathlib
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError, FormatError, StoreError, UnsupportedError
+from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError
 from swath.formats import hdf5, netcdf_classic, npy, raw, zarr, zarr_codecs
 from swath.formats.changes import Changes
 from swath.formats.contents import Attributes, Contents, typed
@@ -359,12 +360,26 @@ def start(path: Path, format: str) -> None:  # noqa: A002
 
 def add(format: str, changes: Changes, new: NewArray) -> Description:  # noqa: A002
     """Add a variable to an existing file. Raises ExistsError, ArgumentError; the file is then as it was."""
-    return _as_asked(_of_files(format).add(changes, new), new)
+    with _named(changes.path):
+        return _as_asked(_of_files(format).add(changes, new), new)
+
+
+@contextlib.contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Let errors of arguments say which file they are about."""
+    try:
+        yield
+    except (ArgumentError, ExistsError) as error:
+        if path in str(error):
+            raise
+        words = f"{path}: {error}"
+        raise (ExistsError(words, error.errno) if isinstance(error, ExistsError) else ArgumentError(words)) from None
 
 
 def set_attributes(format: str, changes: Changes, holder: str, attributes: Attributes) -> None:  # noqa: A002
     """Add or replace attributes of the file (""), a group or a variable; None removes one."""
-    _of_files(format).set_attributes(changes, holder, attributes)
+    with _named(changes.path):
+        _of_files(format).set_attributes(changes, holder, attributes)
 
 
 def extend(format: str, changes: Changes, variable: str, rows: int) -> Description:  # noqa: A002

@@ -6,13 +6,14 @@ variables in the order of the header, then the records, each of which holds the 
 
 from __future__ import annotations
 
+import errno
 import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from swath.errors import ArgumentError
+from swath.errors import ArgumentError, ExistsError
 from swath.formats.contents import Attributes, Dimension
 from swath.formats.description import OFFSET_LIMIT, NewArray, checked_fill
 from swath.formats.netcdf_header import (
@@ -76,7 +77,7 @@ def with_variable(header: Header, new: NewArray) -> Header:
     """
     name = checked_name(new.name)
     if any(v.name == name for v in header.variables):
-        raise ArgumentError(f"there is a variable {name} already; choose another name")
+        raise ExistsError(f"there is a variable {name!r} already; choose another name", errno.EEXIST)
     if "_FillValue" in new.attributes:
         raise ArgumentError("give _FillValue as fill=, not among the attributes")
     filled = {} if new.fill is None else {"_FillValue": new.fill}
