@@ -17,6 +17,9 @@ def main(path: str, format: str, records: int) -> None:
     comm = MPI.COMM_WORLD
     columns = swath.Distribution((swath.Block(),), grid=(comm.size,))
     planes = swath.Distribution((swath.Whole(), swath.Block()), grid=(1, comm.size))
+    processes = comm.gather(os.getpid())
+    if comm.rank == 0:
+        print("processes", *processes, flush=True)
     own = columns.local_shape((WIDTH,), comm.rank)
     own_plane = planes.local_shape((3, WIDTH), comm.rank)
     if os.path.exists(path):
@@ -35,7 +38,7 @@ def main(path: str, format: str, records: int) -> None:
             f["t"].append(np.full(own, row, "f4"), columns)
             f["u"].append(np.full(own_plane, row, "i2"), planes)
             if comm.rank == 0:
-                print(row, flush=True)
+                print(f"record {row}", flush=True)
             if row % 20 == 19:
                 f.sync()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from swath import _core, formats
 from swath.array.records import Records
 from swath.errors import ArgumentError
-from swath.formats import Contents, Description, NewArray
+from swath.formats import Contents, Description, NewArray, files
 from swath.formats.changes import Changes
 from swath.formats.contents import typed
 from swath.ranks import compared
@@ -285,7 +285,10 @@ class OpenedFile:
 
         def work() -> Description:
             self.refuse_reading("append to")
-            return formats.extend(self.format, self._changes_of_file(), variable, rows)
+            described = formats.extend(self.format, self._changes_of_file(), variable, rows)
+            if described.end > 0:
+                files.extend(self.path, described.end)  # gaps between what is written can be read
+            return described
 
         array._become(self.ranks.on_first(words, work))
         self._has_changed = True
