@@ -24,19 +24,19 @@ KILLS = int(os.environ.get("SWATH_TEST_KILLS", "2"))
 """Of each format and number of ranks; 50 were done once."""
 
 
-def start(path: Path, format: str, ranks: int) -> subprocess.Popen[str]:
-    command = [str(mpi_runs.mpiexec()), "-n", str(ranks), sys.executable, str(PROGRAM), str(path), format, str(RECORDS)]
+def start(path: Path, kind: str, ranks: int) -> subprocess.Popen[str]:
+    command = [str(mpi_runs.mpiexec()), "-n", str(ranks), sys.executable, str(PROGRAM), str(path), kind, str(RECORDS)]
     environment = {**os.environ, "HYDRA_LAUNCHER": "fork"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
-def killed_after(path: Path, format: str, ranks: int, seed: int) -> int:
+def killed_after(path: Path, kind: str, ranks: int, seed: int) -> int:
     """Kills all ranks a random time after a random record; returns how many records had been told of."""
     chance = random.Random(seed)
     last = chance.randrange(RECORDS - 2)
     told = -1
     processes = []
-    program = start(path, format, ranks)
+    program = start(path, kind, ranks)
     assert program.stdout is not None
     for line in program.stdout:
         word, *numbers = line.split()
@@ -56,12 +56,12 @@ def killed_after(path: Path, format: str, ranks: int, seed: int) -> int:
     return told + 1
 
 
-def read_by_others(path: Path, format: str) -> dict[str, np.ndarray]:
-    if format.startswith("zarr"):
+def read_by_others(path: Path, kind: str) -> dict[str, np.ndarray]:
+    if kind.startswith("zarr"):
         zarr = pytest.importorskip("zarr")
         group = zarr.open_group(str(path), mode="r")
         return {name: group[name][...] for name in ("time", "t", "u")}
-    if format == "hdf5":
+    if kind == "hdf5":
         h5py = pytest.importorskip("h5py")
         with h5py.File(path) as file:
             return {name: file[name][...] for name in ("time", "t", "u")}
@@ -73,20 +73,20 @@ def read_by_others(path: Path, format: str) -> dict[str, np.ndarray]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-@pytest.mark.parametrize("format", ["netcdf-classic", "netcdf-classic:cdf1", "netcdf4", "hdf5", "zarr", "zarr:v2"])
-def test_what_is_left_are_whole_records(tmp_path: Path, format: str, ranks: int) -> None:
+@pytest.mark.parametrize("kind", ["netcdf-classic", "netcdf-classic:cdf1", "netcdf4", "hdf5", "zarr", "zarr:v2"])
+def test_what_is_left_are_whole_records(tmp_path: Path, kind: str, ranks: int) -> None:
     mpi_runs.needs_mpi()
     for kill in range(KILLS):
         path = tmp_path / f"{kill}.file"
-        told = killed_after(path, format, ranks, seed=hash((format, ranks, kill)) & 0xFFFF)
-        if not format.startswith(("netcdf-classic", "zarr")):
+        told = killed_after(path, kind, ranks, seed=hash((kind, ranks, kill)) & 0xFFFF)
+        if not kind.startswith(("netcdf-classic", "zarr")):
             swath.open_file(path).close()  # restores what HDF5 had begun
-        found = read_by_others(path, format)
+        found = read_by_others(path, kind)
         records = len(found["time"])
         assert told <= records
         for name, values in found.items():
             assert len(values) == records, name
             expected = np.arange(records).reshape(-1, *[1] * (values.ndim - 1))
             np.testing.assert_array_equal(values, np.broadcast_to(expected, values.shape), err_msg=name)
-        assert start(path, format, ranks).wait(timeout=60) == 0
-        assert len(read_by_others(path, format)["u"]) == RECORDS
+        assert start(path, kind, ranks).wait(timeout=60) == 0
+        assert len(read_by_others(path, kind)["u"]) == RECORDS

@@ -13,7 +13,7 @@ import swath
 WIDTH = 37
 
 
-def main(path: str, format: str, records: int) -> None:
+def main(path: str, kind: str, records: int) -> None:
     comm = MPI.COMM_WORLD
     columns = swath.Distribution((swath.Block(),), grid=(comm.size,))
     planes = swath.Distribution((swath.Whole(), swath.Block()), grid=(1, comm.size))
@@ -25,11 +25,9 @@ def main(path: str, format: str, records: int) -> None:
     if os.path.exists(path):
         f = swath.open_file(path, mode="r+", comm=comm)
     else:
-        f = swath.create_file(path, format=format, comm=comm)
+        f = swath.create_file(path, format=kind, comm=comm)
         f.create("time", (None,), "f8", dimensions=("time",))
-        f.create(
-            "t", (None, WIDTH), "f4", dimensions=("time", "x"), chunks=(2, 10) if "classic" not in format else None
-        )
+        f.create("t", (None, WIDTH), "f4", dimensions=("time", "x"), chunks=(2, 10) if "classic" not in kind else None)
         f.create("u", (None, 3, WIDTH), "i2", dimensions=("time", "z", "x"))
         f.sync()
     with f:
