@@ -26,11 +26,9 @@ import shutil
 from typing import Any
 
 from swath.errors import Error, ExistsError, FormatError, StoreError, store_error
-from swath.store.atomic_file import open_own
+from swath.store.beside import has_name, locked_own
 
 VERSION = 1
-LOCK_ATTEMPTS = 1000
-"""To lock a journal: as many copies to one target would have to be complete just before, one after the other."""
 
 
 def working_path(target: str) -> str:
@@ -63,7 +61,7 @@ class Journal:
         """
         path = working_path(target) + ".journal"
         try:
-            descriptor = _locked(path)
+            descriptor = locked_own(path)
         except BlockingIOError as error:
             what = f"copy to {target}: another copy to it is under way: {error.strerror} holds {path}"
             raise ExistsError(f"{what}; wait for it, or choose another target", errno.EEXIST) from None
@@ -111,13 +109,13 @@ class Journal:
 
     def leave(self) -> None:
         """Unlock it, and leave everything as it is; one that holds nothing goes."""
-        if self.header is None and _has_name(self._descriptor, self.path):
+        if self.header is None and has_name(self._descriptor, self.path):
             remove(self.path)
         self.close()
 
     def remove(self, target: str) -> None:
         """Remove it and what it tells of, and unlock it. Nothing is removed where it has lost its name."""
-        if _has_name(self._descriptor, self.path):
+        if has_name(self._descriptor, self.path):
             base = working_path(target)
             for path in (base, base + ".scratch"):
                 remove(path)
@@ -126,7 +124,7 @@ class Journal:
 
     def check_kept(self) -> None:
         """Raises StoreError where somebody has removed it: others may be at work on the same files by now."""
-        if not _has_name(self._descriptor, self.path):
+        if not has_name(self._descriptor, self.path):
             raise StoreError(f"{self.path} was removed while the copy was under way: copy again", errno.ENOENT)
 
     def _append(self, line: dict[str, Any]) -> None:
@@ -144,48 +142,6 @@ class Journal:
 
     def _cannot_write(self, error: OSError) -> StoreError:
         return store_error(f"cannot write the journal {self.path}: {error.strerror}", error.errno)
-
-
-def _locked(path: str) -> int:
-    """A descriptor of the journal of this name, locked. Raises BlockingIOError, whose text is who has locked it."""
-    for _ in range(LOCK_ATTEMPTS):
-        descriptor = open_own(path)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _has_name(descriptor, path):
-                return descriptor
-        except BlockingIOError as error:
-            holder = _holder(os.fstat(descriptor))
-            os.close(descriptor)
-            raise BlockingIOError(error.errno, holder) from None
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # who held it has removed it since it was opened: its lock keeps nobody out
-    raise StoreError(
-        f"{path}: after each of {LOCK_ATTEMPTS} attempts to lock it another file had its name", errno.ESTALE
-    )
-
-
-def _has_name(descriptor: int, path: str) -> bool:
-    """Return whether the file of this name is the one that is open."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
-    except FileNotFoundError:
-        return False
-
-
-def _holder(status: os.stat_result) -> str:
-    """Which process holds a lock of a file, in words, as far as /proc tells: not of other machines and containers."""
-    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-    with contextlib.suppress(OSError):
-        with open("/proc/locks", encoding="ascii") as locks:
-            held = [line.split() for line in locks]
-        for _, kind, _, _, process, where, *_ in (words for words in held if "->" not in words):
-            if kind == "FLOCK" and where == place and int(process) > 0:
-                with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as name:
-                    return f"process {process} ({name.read().strip()})"
-    return "another process"
 
 
 def _whole_lines(descriptor: int) -> bytes:

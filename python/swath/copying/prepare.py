@@ -19,7 +19,8 @@ from swath.errors import ArgumentError, Error, ExistsError, StoreError
 from swath.formats import Description, TiledLayout
 from swath.ranks.ranks import Ranks
 from swath.store import profile
-from swath.store.atomic_file import AtomicFile, refuse_planted
+from swath.store.atomic_file import AtomicFile
+from swath.store.beside import refuse_planted
 
 DROP_PART = 2
 """Pages are dropped behind a copy whose two files are larger than the available memory divided by this."""

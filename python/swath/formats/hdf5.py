@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from swath import _core
 from swath.errors import ArgumentError, Error, FormatError, StoreError, UnsupportedError, store_error
+from swath.formats.changes import Changes
 from swath.formats.choose import choose, describes_others
 from swath.formats.description import (
     OFFSET_LIMIT,
@@ -124,7 +125,7 @@ def create(path: str, new: NewArray) -> Description:
     links.set_create_intermediate_group(True)
     space = h5py.h5s.create_simple(new.shape) if new.shape else h5py.h5s.create(h5py.h5s.SCALAR)
     with fresh(path):
-        with _changed(path, "w") as file:
+        with _changed(Changes(path, is_durable=False), "w") as file:
             dataset = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), stored, space, plist, links))
             for i, dimension in enumerate(new.dimensions or ()):
                 dataset.dims[i].label = dimension
@@ -148,7 +149,7 @@ def allocate(description: Description) -> Description:
     layout = description.layout
     if not isinstance(layout, ChunkedLayout) or not (layout.offsets < 0).any():
         return description
-    with _changed(description.path, "r+") as file:
+    with _changed_at_once(description.path) as file:
         dataset = file[description.variable]
         fill = np.frombuffer(description.fill, description.dtype)
         if dataset.chunks is None:
@@ -181,7 +182,7 @@ def library_write(description: Description, index: tuple[slice | int, ...], valu
         ) from None
     layout = description.layout
     elsewhere = isinstance(layout, LibraryLayout) and layout.reason in (VIRTUAL, EXTERNAL)
-    with _opened(description.path, "r+") if elsewhere else _changed(description.path, "r+") as file:
+    with _opened(description.path, "r+") if elsewhere else _changed_at_once(description.path) as file:
         dataset = file[description.variable]
         dataset[forward] = np.array(whole_values, dtype=dataset.dtype)
 
@@ -207,14 +208,16 @@ def _opened(path: str, mode: str = "r") -> Iterator[Any]:
 
 
 @contextmanager
-def _changed(path: str, mode: str) -> Iterator[Any]:
+def _changed(changes: Changes, mode: str = "r+") -> Iterator[Any]:
     """The existing file as h5py.File, for changing it ("r+") or making it anew ("w"): as it was where that fails."""
     h5py = _h5py()
+    path = changes.path
     _refuse_what_is_no_file(path)
-    with UndoableFile(path) as stored:
+    with UndoableFile(changes) as stored:
         try:
             with _translated(path, _DOING[mode]), h5py.File(stored, mode) as file:
                 yield file
+            stored.settle()
         except BaseException:
             if stored.failure is None:
                 stored.undo()
@@ -223,6 +226,19 @@ def _changed(path: str, mode: str) -> Iterator[Any]:
             stored.undo()
             reason = f"{stored.failure.strerror}; it is as it was before"
             raise store_error(f"{path}: HDF5 cannot {_DOING[mode]} it: {reason}", stored.failure.errno) from None
+
+
+@contextmanager
+def _changed_at_once(path: str) -> Iterator[Any]:
+    """As `_changed`, committed in the end. Where no journal can be kept, a kill may leave the file half changed."""
+    try:
+        changes = Changes(path, lock_seconds=0)
+    except StoreError:  # the folder may not be written, or rank 0 has this file's journal
+        changes = Changes(path, is_durable=False)
+    with changes:
+        with _changed(changes) as file:
+            yield file
+        changes.commit()
 
 
 def _refuse_what_is_no_file(path: str) -> None:

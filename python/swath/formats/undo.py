@@ -7,21 +7,20 @@ and then the file is made what it was.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from types import TracebackType
 
-from swath.errors import StoreError
+from swath.formats.changes import Changes, lock_target
 from swath.formats.files import store_errors
 
-LOCKING_VARIABLE = "HDF5_USE_FILE_LOCKING"
+HELD_BYTES_MAX = 16 << 20
+"""Of writes over what is there, which are done together: what they overwrite is synced before, once for all."""
 
 
 class UndoableFile:
     """An existing file, open for reading and writing, locked as HDF5 locks files: what h5py takes for a file.
 
-    What was there before is kept in memory where it is written over, which is metadata mostly: new elements have places
-    behind the end.
+    What is overwritten, which is metadata mostly, for new elements have places behind the end, is kept by `changes`.
 
     Attributes:
         failure: of the first write that failed; those after it were not done.
@@ -30,15 +29,17 @@ class UndoableFile:
         StoreError: the system refuses, or another program has it open.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, changes: Changes) -> None:
         self.failure: OSError | None = None
-        self._path = path
+        self._changes = changes
+        self._mark: int | None = None
         self._at = 0
-        self._before: list[tuple[int, bytes]] = []
-        with store_errors(path, "open"):
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._held: list[tuple[int, bytes]] = []
+        self._held_bytes = 0
+        with store_errors(changes.path, "open"):
+            self._descriptor = os.open(changes.path, os.O_RDWR | os.O_CLOEXEC)
         try:
-            self._lock()
+            lock_target(self._descriptor, changes.path, "HDF5 cannot change it")
             self._size_before = self._size = os.fstat(self._descriptor).st_size
         except BaseException:
             os.close(self._descriptor)
@@ -54,11 +55,20 @@ class UndoableFile:
 
     def undo(self) -> None:
         """Make the file what it was when it was opened."""
-        with store_errors(self._path, "take back what was changed in it"):
-            os.ftruncate(self._descriptor, self._size_before)  # first: it gives room back
-            for offset, data in reversed(self._before):
-                _write_all(self._descriptor, data, offset)
-        self._before.clear()
+        self._held.clear()
+        if self._mark is not None:
+            self._changes.undo(self._mark)
+
+    def settle(self) -> None:
+        """Do the writes that are held back; never fail: see `failure`."""
+        held, self._held, self._held_bytes = self._held, [], 0
+        if held and self.failure is None:
+            try:
+                self._changes.keep_all(self._descriptor, [(offset, len(data)) for offset, data in held])
+                for offset, data in held:
+                    _write_all(self._descriptor, data, offset)
+            except OSError as error:
+                self.failure = error
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Do as files do."""
@@ -71,6 +81,7 @@ class UndoableFile:
 
     def read(self, count: int = -1) -> bytes:
         """Read as HDF5's own driver does: zeros behind the end, and where a write was not done."""
+        self.settle()
         wanted = self._size - self._at if count < 0 else count
         data = bytearray()
         while len(data) < wanted:
@@ -82,14 +93,20 @@ class UndoableFile:
         return bytes(data).ljust(wanted, b"\0")
 
     def write(self, data: bytes | memoryview) -> int:
-        """Do as files do, but never fail: see `failure`."""
+        """Do as files do, but never fail: see `failure`. What overwrites something may be done later."""
         view = memoryview(data).cast("B")
+        over = max(min(self._size_before - self._at, len(view)), 0)
         if self.failure is None:
             try:
-                self._keep(self._at, len(view))
-                _write_all(self._descriptor, view, self._at)
+                self._begin()
+                _write_all(self._descriptor, view[over:], self._at + over)
             except OSError as error:
                 self.failure = error
+        if over:
+            self._held.append((self._at, bytes(view[:over])))
+            self._held_bytes += over
+        if self._held_bytes > HELD_BYTES_MAX:
+            self.settle()
         self._at += len(view)
         self._size = max(self._size, self._at)
         return len(view)
@@ -97,9 +114,11 @@ class UndoableFile:
     def truncate(self, size: int | None = None) -> int:
         """Do as files do, but never fail: see `failure`."""
         length = self._at if size is None else size
+        self.settle()
         if self.failure is None:
             try:
-                self._keep(length, self._size_before - length)
+                self._begin()
+                self._changes.keep(self._descriptor, length, max(self._size_before - length, 0))
                 os.ftruncate(self._descriptor, length)
             except OSError as error:
                 self.failure = error
@@ -107,27 +126,11 @@ class UndoableFile:
         return length
 
     def flush(self) -> None:
-        """Do nothing: nothing is held back."""
+        """Do nothing: what is held back is done before it is read, and in the end."""
 
-    def _keep(self, offset: int, count: int) -> None:
-        """Keep what was there before the file was opened."""
-        count = min(count, self._size_before - offset)
-        if count > 0:
-            self._before.append((offset, os.pread(self._descriptor, count, offset)))
-
-    def _lock(self) -> None:
-        """Lock as HDF5 does with locking="best-effort": a file system without locks is accepted."""
-        if os.environ.get(LOCKING_VARIABLE, "").upper() in ("FALSE", "0"):
-            return
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            who = "another program has this HDF5 file open, or this one by another handle"
-            raise StoreError(
-                f"{self._path}: HDF5 cannot change it: {who}: {error.strerror}; close it there", error.errno
-            ) from None
-        except OSError:
-            pass
+    def _begin(self) -> None:
+        if self._mark is None:
+            self._mark = self._changes.mark()
 
 
 def _write_all(descriptor: int, data: bytes | memoryview, offset: int) -> None:

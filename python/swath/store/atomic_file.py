@@ -1,25 +1,17 @@
-"""A file, or a folder, that gets its name when it is complete: the face of core/store/atomic_file.h.
-
-Also what has a name beside a target that others can guess: opened, or refused, without following what is planted there.
-"""
+"""A file, or a folder, that gets its name when it is complete: the face of core/store/atomic_file.h."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import stat
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from swath import _core
-from swath.errors import ExistsError, StoreError
+from swath.errors import ExistsError
 from swath.formats import zarr
 from swath.formats.files import checked_path
-
-_OWN_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""Of a file whose name others can guess: a link there is not followed, and a FIFO does not block."""
 
 
 class AtomicFile:
@@ -108,65 +100,6 @@ class AtomicFile:
             ResourceWarning,
             stacklevel=2,
         )
-
-
-def open_own(path: str) -> int:
-    """A descriptor of a file beside a target whose name others can guess, made where there is none, for this user only.
-
-    It is not blocked by, and does not follow, what another user has put there: raises StoreError, saying what to do.
-    """
-    while True:
-        with contextlib.suppress(FileExistsError):
-            return os.open(path, _OWN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            descriptor = os.open(path, _OWN_FLAGS)
-        except FileNotFoundError:
-            continue  # it was removed since
-        except OSError:
-            refuse_planted(path)
-            raise
-        try:
-            _refuse_foreign_status(path, os.fstat(descriptor))
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
-
-
-def refuse_planted(path: str, target: str | None = None) -> None:
-    """Raise StoreError where what has a name beside a target is not this user's own file or folder; it may be absent.
-
-    It may have a second name where that is `target`: it was to be removed next when its process was killed.
-    Nobody else can replace it afterwards where the folder is one in which each user may remove only what is theirs
-    (/tmp); in a folder where others may remove everything, no name is safe.
-    """
-    try:
-        status = os.lstat(path)
-    except FileNotFoundError:
-        return
-    is_target = False
-    if target is not None:
-        with contextlib.suppress(FileNotFoundError):
-            is_target = os.path.samestat(status, os.lstat(target))
-    _refuse_foreign_status(path, status, names=2 if is_target else 1)
-
-
-def _refuse_foreign_status(path: str, status: os.stat_result, names: int = 1) -> None:
-    if stat.S_ISLNK(status.st_mode):
-        what = "is a symbolic link, which Swath does not follow there"
-    elif not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        what = "is neither a file nor a folder"
-    elif status.st_uid != os.geteuid():
-        what = f"belongs to the user with number {status.st_uid}, not to {os.geteuid()}"
-    elif stat.S_ISREG(status.st_mode) and status.st_nlink > names:
-        what = f"has {status.st_nlink} names: it is some other file, too"
-    else:
-        return
-    raise StoreError(
-        f"{path}: it {what}; Swath writes only files of its own there: look who made it, and remove it, or choose "
-        "another folder",
-        errno.EPERM,
-    )
 
 
 def _refuse_foreign(path: Any, final: str) -> None:

@@ -1,0 +1,559 @@
+"""Changes of a file that can be taken back until they are committed, also after their process was killed.
+
+While `run.nc` is changed, `.run.nc.swath-undo` lies beside it and holds what was there before: records, each with a
+checksum. The first says of which file they are and how long that was; each of the others holds bytes that were
+overwritten, or the name of what was added to a folder, or what a file in it held.
+
+A record is on the medium before what it tells of is overwritten. The last one may be torn: nothing was overwritten
+then. A commit empties the journal. Its owner has it locked (flock) as long as it lives, and removes it in the end; a
+journal that holds records and that nobody has locked is of a process that was killed: `repair` takes back its changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import shutil
+import stat
+import struct
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import NamedTuple, Protocol
+
+from swath.errors import ArgumentError, StoreError
+from swath.formats.files import store_errors
+from swath.store.beside import has_name, locked_own, refuse_planted
+
+VERSION = 1
+PIECE_BYTES = 16 << 20
+"""Of what is overwritten, in a record at most."""
+LOCK_SECONDS = 0.25
+"""To wait for a journal that is locked: it may be a reader who looks whether there is something to repair."""
+LOCKING_VARIABLE = "HDF5_USE_FILE_LOCKING"
+
+_START, _BYTES, _ADDED, _REPLACED, _MARK = range(5)
+_HEAD = struct.Struct("<BQQI")
+"""Of a record: its kind, a place, how many bytes follow, and the checksum of all of these."""
+
+
+class _Record(NamedTuple):
+    kind: int
+    place: int
+    """In the file, of bytes; of what was replaced, the length of its name, which goes before what it held; of a mark,
+    how long the file was."""
+    data: bytes
+
+
+class _Log(Protocol):
+    """Where records are kept, one behind the other; a place there is a number, that of the first is 0."""
+
+    def append(self, records: list[_Record], *, sync: bool) -> None: ...
+    def end(self) -> int: ...
+    def first(self, since: int) -> _Record | None: ...
+    def newest_first(self, since: int) -> Iterator[_Record]: ...
+    def cut(self, end: int) -> None: ...
+    def close(self) -> None: ...
+
+
+class Changes:
+    """Changes of one file, or of a folder that is a store, that can be taken back until they are committed.
+
+    Whoever changes the file says before what is to be overwritten. What a killed process left is repaired first.
+
+    Args:
+        path: the file, which is there.
+        is_durable: whether they can be taken back after a kill, too; False for a file that has no name yet.
+        lock_seconds: to wait for another process that has the journal.
+
+    Raises:
+        StoreError: the system refuses, another process changes the file, or somebody has planted something under the
+            journal's name.
+    """
+
+    def __init__(self, path: str, *, is_durable: bool = True, lock_seconds: float = LOCK_SECONDS) -> None:
+        self.path = path
+        self.is_durable = is_durable
+        self._is_started = False
+        self._kept: set[tuple[int, int]] = set()
+        self._log: _Log = _locked_journal(path, lock_seconds) if is_durable else _Memory()
+        try:
+            _take_back(path, self._log)
+            self._log.cut(0)  # a torn record, too
+            self._size = _size(path)
+        except BaseException:
+            self._log.close()
+            raise
+
+    def __enter__(self) -> Changes:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def begin(self) -> None:
+        """Note how long the file is, where nothing is kept since the last commit: before it grows."""
+        if not self._is_started:
+            self._size = _size(self.path)
+            self._append([], sync=False)
+
+    def mark(self) -> int:
+        """Return a mark: what is changed from now on can be taken back alone, by `undo`."""
+        if not self._is_started:
+            self.begin()
+            return 0
+        end = self._log.end()
+        self._kept.clear()  # what was kept before the mark must be kept once more
+        self._append([_Record(_MARK, _size(self.path), b"")], sync=False)
+        return end
+
+    def keep(self, file_descriptor: int, offset: int, count: int) -> None:
+        """Keep so many bytes of the file, before they are overwritten or cut off."""
+        self.keep_all(file_descriptor, [(offset, count)])
+
+    def keep_all(self, file_descriptor: int, ranges: Iterable[tuple[int, int]]) -> None:
+        """Keep several ranges of bytes (offset, count), at the price of one."""
+        records = []
+        with store_errors(self.path, "read what is to be changed"):
+            for offset, count in ranges:
+                end = min(offset + count, self._size)
+                if (offset, end) in self._kept:
+                    continue
+                self._kept.add((offset, end))
+                for at in range(offset, end, PIECE_BYTES):
+                    data = _read(file_descriptor, min(PIECE_BYTES, end - at), at)
+                    records.append(_Record(_BYTES, at, data))
+        self._append(records)
+
+    def adds(self, relative: str) -> None:
+        """Tell of a file or folder, by its path in the store, before it is made. Raises ExistsError where it is."""
+        name = _checked_relative(relative)
+        with store_errors(f"{self.path}: {relative}", "add"):
+            if os.path.lexists(os.path.join(self.path, relative)):
+                raise FileExistsError(errno.EEXIST, "it is there already")
+        self._append([_Record(_ADDED, 0, name)])
+
+    def replaces(self, relative: str) -> None:
+        """Keep what a file of the store holds, before another takes its name; one that is not there yet is added."""
+        name = _checked_relative(relative)
+        try:
+            with open(os.path.join(self.path, relative), "rb") as file:
+                held = file.read()
+        except FileNotFoundError:
+            self.adds(relative)
+            return
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot read {relative}: {error.strerror}", error.errno) from None
+        self._append([_Record(_REPLACED, len(name), name + held)])
+
+    def commit(self) -> None:
+        """Let what was changed stay: it is on the medium, and cannot be taken back any more."""
+        if self._is_started:
+            if self.is_durable:
+                _sync(self.path)
+            self._forget(0)
+        self._size = _size(self.path)
+
+    def undo(self, mark: int = 0) -> None:
+        """Make the file what it was when `mark` was made; without one, at the last commit."""
+        if self._is_started:
+            _take_back(self.path, self._log, since=mark)
+            self._forget(mark)
+
+    def close(self) -> None:
+        """Take back what was not committed, and let go of the file."""
+        try:
+            self.undo()
+        finally:
+            self._log.close()
+
+    def _append(self, records: list[_Record], *, sync: bool = True) -> None:
+        if not self._is_started:
+            with store_errors(self.path, "change"):
+                about = {"swath": VERSION, "file": os.stat(self.path).st_ino, "size": self._size}
+            records = [_Record(_START, 0, json.dumps(about).encode()), *records]
+        if records:
+            self._log.append(records, sync=sync and self.is_durable)
+            self._is_started = True
+
+    def _forget(self, mark: int) -> None:
+        self._log.cut(mark)
+        self._is_started = mark > 0
+        self._kept.clear()
+
+
+def journal_path(path: str) -> str:
+    """Return the name of the journal of a file's changes: beside the file itself, not beside a link to it."""
+    folder, name = os.path.split(os.path.realpath(path))
+    return os.path.join(folder, f".{name}.swath-undo")
+
+
+def repair(path: str, *, is_copy: bool = False) -> bool:
+    """Take back what a process that is dead left uncommitted; return False where there is nothing, or its owner lives.
+
+    Args:
+        path: the file, or the folder of a store.
+        is_copy: the file and its journal were copied here together: take the journal to be of this file.
+
+    Raises:
+        StoreError: it may not: the journal is another user's or another file's, or the system refuses.
+    """
+    name = journal_path(path)
+    if not os.path.lexists(name):
+        return False
+    with store_errors(path, f"repair it by {name}"):
+        if _is_foreign(name):
+            return _refuse_foreign(path, name)
+        try:
+            journal = _Journal(name, locked_own(name))
+        except BlockingIOError:
+            return False
+        try:
+            if not os.path.lexists(path):
+                journal.cut(0)  # what it was of is gone
+                return False
+            with _locked_target(path):
+                found = _take_back(path, journal, is_copy=is_copy)
+                journal.cut(0)
+        finally:
+            journal.close()
+    return found
+
+
+# ---- Where records are kept ------------------------------------------------------------------------------------------
+
+
+class _Memory:
+    """Records of a file that a kill destroys anyway: it has no name yet."""
+
+    def __init__(self) -> None:
+        self._records: list[_Record] = []
+
+    def append(self, records: list[_Record], *, sync: bool) -> None:
+        self._records += records
+
+    def end(self) -> int:
+        return len(self._records)
+
+    def first(self, since: int) -> _Record | None:
+        return next(iter(self._records[since:]), None)
+
+    def newest_first(self, since: int) -> Iterator[_Record]:
+        return reversed(self._records[since:])
+
+    def cut(self, end: int) -> None:
+        del self._records[end:]
+
+    def close(self) -> None:
+        pass
+
+
+class _Journal:
+    """Records on the medium, in a file that is locked."""
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._process = os.getpid()
+        self._has_lasting_name = False
+
+    def append(self, records: list[_Record], *, sync: bool) -> None:
+        """Append all of the records, or none: later ones must not be put behind half a record."""
+        before = self.end()
+        with store_errors(self.path, "write the journal of changes"):
+            try:
+                for record in records:
+                    _write(self._descriptor, _head(record) + record.data)
+                if sync:
+                    self._sync()
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._descriptor, before)
+                raise
+
+    def end(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def first(self, since: int) -> _Record | None:
+        return self._read(since)
+
+    def newest_first(self, since: int) -> Iterator[_Record]:
+        """Yield the whole records; what follows a torn one is not read."""
+        places = []
+        at = since
+        while (found := self._read(at)) is not None:
+            places.append(at)
+            at += _HEAD.size + len(found.data)
+        for place in reversed(places):
+            record = self._read(place)
+            assert record is not None
+            yield record
+
+    def cut(self, end: int) -> None:
+        with store_errors(self.path, "shorten the journal of changes"):
+            if self.end() > end:
+                os.ftruncate(self._descriptor, end)
+                os.fdatasync(self._descriptor)
+
+    def close(self) -> None:
+        """Unlock it; one that holds nothing is removed."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor < 0:
+            return
+        with contextlib.suppress(OSError):
+            if self._process == os.getpid():
+                if os.fstat(descriptor).st_size == 0 and has_name(descriptor, self.path):
+                    os.unlink(self.path)
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # children that were forked meanwhile have it open, too
+        os.close(descriptor)
+
+    def let_read(self, mode: int) -> None:
+        """Let those who may read the file see whether its journal is of a process that lives."""
+        os.fchmod(self._descriptor, 0o600 | mode & 0o044)
+
+    def _sync(self) -> None:
+        os.fdatasync(self._descriptor)
+        if not self._has_lasting_name:
+            folder = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+            self._has_lasting_name = True
+
+    def _read(self, at: int) -> _Record | None:
+        head = os.pread(self._descriptor, _HEAD.size, at)
+        if len(head) < _HEAD.size:
+            return None
+        kind, place, count, _ = _HEAD.unpack(head)
+        if count > os.fstat(self._descriptor).st_size:
+            return None
+        record = _Record(kind, place, _read(self._descriptor, count, at + _HEAD.size))
+        return record if len(record.data) == count and _head(record) == head else None
+
+
+def _head(record: _Record) -> bytes:
+    known = _HEAD.pack(record.kind, record.place, len(record.data), 0)
+    return _HEAD.pack(record.kind, record.place, len(record.data), zlib.crc32(record.data, zlib.crc32(known)))
+
+
+def _locked_journal(path: str, lock_seconds: float) -> _Journal:
+    name = journal_path(path)
+    until = time.monotonic() + lock_seconds
+    with store_errors(path, f"keep a journal of changes in {name}"):
+        mode = os.stat(path).st_mode
+        while True:
+            try:
+                journal = _Journal(name, locked_own(name))
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > until:
+                    what = f"another program is changing it: {error.strerror} holds {name}"
+                    raise StoreError(f"{path}: {what}; wait for it", errno.EAGAIN) from None
+                time.sleep(0.02)
+        journal.let_read(mode)
+    return journal
+
+
+# ---- Taking back -----------------------------------------------------------------------------------------------------
+
+
+def _take_back(path: str, log: _Log, *, since: int = 0, is_copy: bool = False) -> bool:
+    """Make a file, or a folder, what records say that it was; return False where there are none."""
+    first = log.first(since)
+    if first is None:
+        return False
+    with store_errors(path, "take back what was changed in it"):
+        size = first.place if first.kind == _MARK else _size_of_start(path, first, is_copy)
+        if os.path.isdir(path):
+            _take_back_in_folder(path, log.newest_first(since))
+        else:
+            _take_back_in_file(path, size, log.newest_first(since))
+        _sync(path)
+    return True
+
+
+def _size_of_start(path: str, first: _Record, is_copy: bool) -> int:
+    """Return how long the file was. Raises StoreError where the journal's first record is not of this file."""
+    try:
+        about = json.loads(first.data)
+        version, inode, size = int(about["swath"]), int(about["file"]), int(about["size"])
+        if first.kind != _START or version != VERSION or size < 0:
+            raise ValueError
+    except (ValueError, KeyError, TypeError):
+        what = f"{journal_path(path)} is no journal of changes that this version of Swath knows"
+        raise StoreError(f"{path}: {what}; remove it if you know what it is", errno.EINVAL) from None
+    if inode != os.stat(path).st_ino and not is_copy:
+        raise StoreError(
+            f"{path}: {journal_path(path)} tells how to take back what a process that was killed left unfinished in "
+            "another file, which this one has replaced, or which both were copied from. If the file was replaced, "
+            "remove the journal; if both were copied, say so: swath.formats.changes.repair(path, is_copy=True)",
+            errno.ESTALE,
+        )
+    return size
+
+
+def _take_back_in_file(path: str, size: int, newest_first: Iterable[_Record]) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.ftruncate(descriptor, size)  # first: it gives room back
+        for record in newest_first:
+            if record.kind == _BYTES:
+                _write(descriptor, record.data, record.place)
+    finally:
+        os.close(descriptor)
+
+
+def _take_back_in_folder(path: str, newest_first: Iterable[_Record]) -> None:
+    for record in newest_first:
+        if record.kind == _ADDED:
+            _remove(_inside(path, record.data))
+        elif record.kind == _REPLACED:
+            _restore(_inside(path, record.data[: record.place]), record.data[record.place :])
+
+
+def _inside(store: str, relative: bytes) -> str:
+    """Return the path of what a record tells of. Raises StoreError where it leads out of the store."""
+    full = os.path.join(store, os.fsdecode(relative))
+    folder = os.path.realpath(os.path.dirname(full))
+    top = os.path.realpath(store)
+    if os.path.commonpath([folder, top]) != top:
+        raise StoreError(f"{store}: the journal of its changes tells of {full}, which is outside of it", errno.EPERM)
+    return full
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _restore(path: str, held: bytes) -> None:
+    working = f"{path}.swath-undo"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(working)
+    descriptor = os.open(working, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.fchmod(descriptor, stat.S_IMODE(os.stat(path).st_mode))
+        _write(descriptor, held)
+    finally:
+        os.close(descriptor)
+    os.replace(working, path)
+
+
+def _is_foreign(name: str) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        status = os.lstat(name)
+        return stat.S_ISREG(status.st_mode) and status.st_uid != os.geteuid()
+    return False
+
+
+def _refuse_foreign(path: str, name: str) -> bool:
+    """Return False where another user's journal holds nothing, or its owner lives; else raise StoreError."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        refuse_planted(name)
+        raise
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        status = os.fstat(descriptor)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    if status.st_size == 0:
+        return False
+    raise StoreError(
+        f"{path}: a process of the user with number {status.st_uid} was killed while it changed the file, which is as "
+        f"the kill left it; that user must open it with Swath once, which repairs it by {name}",
+        errno.EPERM,
+    )
+
+
+# ---- Files -----------------------------------------------------------------------------------------------------------
+
+
+def lock_target(descriptor: int, path: str, doing: str) -> None:
+    """Lock a file as HDF5 does with locking="best-effort": a file system without locks is accepted.
+
+    Raises StoreError where another program has locked it, which says that HDF5 cannot be `doing` it.
+    """
+    if os.environ.get(LOCKING_VARIABLE, "").upper() in ("FALSE", "0"):
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        who = "another program has this HDF5 file open, or this one by another handle"
+        raise StoreError(f"{path}: {doing}: {who}: {error.strerror}; close it there", error.errno) from None
+    except OSError:
+        pass
+
+
+@contextlib.contextmanager
+def _locked_target(path: str) -> Iterator[None]:
+    """Nobody else who locks it (HDF5's library does) has it open meanwhile."""
+    if os.path.isdir(path):
+        yield
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        lock_target(descriptor, path, "cannot repair it")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _checked_relative(relative: str) -> bytes:
+    if not relative or os.path.isabs(relative) or ".." in relative.split("/"):
+        raise ArgumentError(f"{relative!r} is no path inside of a store")
+    return os.fsencode(relative)
+
+
+def _size(path: str) -> int:
+    with store_errors(path, "see how long it is"):
+        return os.stat(path).st_size
+
+
+def _read(descriptor: int, count: int, offset: int) -> bytes:
+    """Return so many bytes, fewer at the end of the file."""
+    data = os.pread(descriptor, count, offset)
+    while len(data) < count:
+        piece = os.pread(descriptor, count - len(data), offset + len(data))
+        if not piece:
+            break
+        data += piece
+    return data
+
+
+def _write(descriptor: int, data: bytes | memoryview, offset: int | None = None) -> None:
+    """Write all of it, at `offset` or where the file goes on."""
+    done = 0
+    while done < len(data):
+        rest = memoryview(data)[done:]
+        done += os.write(descriptor, rest) if offset is None else os.pwrite(descriptor, rest, offset + done)
+
+
+def _sync(path: str) -> None:
+    """Bring a file, or all of a folder, to the medium."""
+    with store_errors(path, "sync"):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                os.fdatasync(descriptor)
+            elif ctypes.CDLL(None, use_errno=True).syncfs(descriptor):
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        finally:
+            os.close(descriptor)
