@@ -237,9 +237,13 @@ def _store(changes: Changes, old: Header, new: Header) -> None:
             _write_header(path, descriptor, old, new)
             changes.commit()
         else:
-            changes.begin()
-            changes.keep(descriptor, 0, max(len(old.to_bytes()), len(new.to_bytes())))
-            _write_header(path, descriptor, old, new)
+            mark = changes.mark()
+            try:
+                changes.keep(descriptor, 0, max(len(old.to_bytes()), len(new.to_bytes())))
+                _write_header(path, descriptor, old, new)
+            except BaseException:
+                changes.undo(mark)
+                raise
 
 
 def _write_header(path: str, descriptor: int, old: Header, new: Header) -> None:
