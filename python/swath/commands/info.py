@@ -105,7 +105,7 @@ def _print_one(facts: dict[str, Any]) -> None:
         if value not in (None, ""):
             table.add_row(Text(key.replace("_", " "), style="bold"), Text(str(value)))
     for number, (key, value) in enumerate(attributes.items()):
-        table.add_row(Text("attributes" if number == 0 else "", style="bold"), Text(f"{key} = {value}"))
+        table.add_row(Text("attributes" if number == 0 else "", style="bold"), Text(f"{key} = {plain(value)}"))
     output.console().print(table)
 
 

@@ -271,6 +271,8 @@ def _attributes(source: Description, dtype: np.dtype[Any], kind: str) -> tuple[d
 
 
 def _can_be_stored(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.size > 0 and value.dtype.kind in "iuf"
     if isinstance(value, list):
         return len(value) > 0 and all(isinstance(v, numbers.Real) for v in value)
     return isinstance(value, (str, numbers.Real)) and not isinstance(value, bool)

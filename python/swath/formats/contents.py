@@ -110,9 +110,14 @@ class Contents:
         return self.groups[name.strip("/")]
 
     def dimension(self, group: str, name: str) -> Dimension | None:
-        """Return the dimension that `name` means as seen from a group: its own, or that of the nearest group above it."""
+        """Return the dimension that `name` means in a group: its own, or that of the nearest group above it."""
         while True:
             found = self.groups[group].dimensions.get(name) if group in self.groups else None
             if found is not None or not group:
                 return found
             group = group.rpartition("/")[0]
+
+
+def of_one_array(format: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Contents:  # noqa: A002
+    """Return what a file holds whose format has one array, without a name."""
+    return Contents(format, "", {"": Group("")}, {"": Variable("", shape, dtype)})
