@@ -53,7 +53,6 @@ WRONG = [
     (V3, {"fill_value": True}, FormatError, "fill_value"),
     (V3, {"codecs": []}, FormatError, "codecs"),
     (V3, {"codecs": [{"name": "bytes"}, {"name": "zfp"}]}, UnsupportedError, "zfp"),
-    (V3, {"codecs": [{"name": "vlen-utf8"}]}, UnsupportedError, "vlen-utf8"),
     (V3, {"codecs": [{"name": "gzip"}]}, UnsupportedError, "gzip"),
     (V3, {"codecs": [{"name": "transpose", "configuration": {"order": [0, 0]}}, "bytes"]}, FormatError, "transpose"),
     (V3, {"codecs": ["bytes", {"name": "zstd", "configuration": {"level": 99}}]}, FormatError, "99"),

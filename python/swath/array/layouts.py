@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swath import _core
+from swath import _core, formats
 from swath.errors import FormatError
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
 from swath.formats.description import ChunkFiles, ChunkTable, Codec
@@ -24,9 +24,8 @@ def coded_chunks(description: Description) -> _core.CodedArray | None:
 
 
 def is_folder(description: Description) -> bool:
-    """Return whether the array is a folder of chunks, not one file."""
-    layout = description.layout
-    return isinstance(layout, CodedLayout) and not isinstance(layout.places, ChunkTable)
+    """Return whether the array is in a folder of chunks, not in one file."""
+    return formats.is_folder(description.format)
 
 
 def has_absent_chunks(description: Description) -> bool:

@@ -159,8 +159,10 @@ class Array:
 
     @property
     def fill_value(self) -> Any:
-        """Return what an element reads as that was never stored."""
-        return np.frombuffer(self._description.fill, dtype=self.dtype)[0] if self._description.fill else None
+        """Return what an element reads as that was never stored; None where the format does not tell."""
+        if self.dtype.hasobject or not self._description.fill:
+            return None
+        return np.frombuffer(self._description.fill, dtype=self.dtype)[0]
 
     @property
     def format(self) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError
-from swath.formats import hdf5, netcdf_classic, npy, raw, zarr, zarr_codecs
+from swath.formats import hdf5, netcdf_classic, npy, raw, zarr, zarr_codecs, zarr_library
 from swath.formats.changes import Changes
 from swath.formats.contents import Attributes, Contents, typed
 from swath.formats.description import (
@@ -128,6 +128,17 @@ class FileFormat(Format, Protocol):
         """Return whether a file of `size` bytes, read from its first byte on, has the format's magic number."""
 
 
+class Library(Protocol):
+    """A format's own library, for what Swath's engines cannot reach."""
+
+    def library_read(self, description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
+        """Return the selected elements."""
+
+    def library_write(self, description: Description, index: tuple[slice | int, ...], values: npt.ArrayLike) -> None:
+        """Replace the selected elements."""
+
+
+_LIBRARIES: dict[str, Library] = {"hdf5": hdf5, "zarr": zarr_library}
 _FILE_FORMATS: dict[str, FileFormat] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
 FORMATS: dict[str, Format] = {**_FILE_FORMATS, "zarr": zarr}
 """The formats that are recognised: files by their magic numbers, folders by what is in them."""
@@ -463,19 +474,18 @@ def library_read(description: Description, index: tuple[slice | int, ...]) -> np
 
     `index` has one slice or integer for each dimension. The result has the stored dtype, in C order.
     """
-    _needs_library(description)
-    return hdf5.library_read(description, index)
+    return _library_of(description).library_read(description, index)
 
 
 def library_write(description: Description, index: tuple[slice | int, ...], values: npt.ArrayLike) -> None:
     """Replace the selected elements through the format's own library. One process at a time."""
-    _needs_library(description)
-    hdf5.library_write(description, index, np.asarray(values))
+    _library_of(description).library_write(description, index, np.asarray(values))
 
 
-def _needs_library(description: Description) -> None:
-    if description.format != "hdf5":
+def _library_of(description: Description) -> Library:
+    if description.format not in _LIBRARIES:
         raise ArgumentError(f"{description.name}: {description.format} files have no library path; use their layout")
+    return _LIBRARIES[description.format]
 
 
 def _check_text(**arguments: Any) -> None:

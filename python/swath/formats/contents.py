@@ -135,3 +135,8 @@ class Contents:
             if found is not None or not group:
                 return found
             group = group.rpartition("/")[0]
+
+
+def of_one_array(format: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Contents:  # noqa: A002
+    """Return what a file holds whose format has one array, without a name."""
+    return Contents(format, "", {"": Group("")}, {"": Variable("", shape, dtype)})

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.lib.format as npy
 
 from swath.errors import ArgumentError, FormatError
+from swath.formats.contents import Contents, of_one_array
 from swath.formats.description import (
     Description,
     NewArray,
@@ -62,6 +63,12 @@ def describe(path: str, variable: str | None = None) -> Description:
             path, "npy", None, shape, dtype, layout, bytes(dtype.itemsize), {}, offset + nbytes if nbytes else 0
         )
     )
+
+
+def contents(path: str) -> Contents:
+    """Return the one array, which has no name."""
+    array = describe(path)
+    return of_one_array("npy", array.shape, array.dtype)
 
 
 def variables(path: str) -> list[Summary]:

@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from swath.errors import ArgumentError
+from swath.formats.contents import Contents, of_one_array
 from swath.formats.description import (
     OFFSET_LIMIT,
     Description,
@@ -40,6 +41,12 @@ def describe(path: str, shape: Any, dtype: Any, order: Order | None = None, offs
     layout = StridedLayout(start, strides)
     end = start + nbytes if nbytes else 0
     return whole(Description(path, "raw", None, shape, dtype, layout, bytes(dtype.itemsize), {}, end))
+
+
+def contents(path: str, shape: Any, dtype: Any, order: Order | None = None, offset: int | None = None) -> Contents:
+    """Return the one array that the caller describes. Raises as `describe` does."""
+    array = describe(path, shape, dtype, order, offset)
+    return of_one_array("raw", array.shape, array.dtype)
 
 
 def create(path: str, new: NewArray) -> Description:
