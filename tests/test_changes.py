@@ -58,16 +58,17 @@ def states(path, count):
     return found
 
 
-def test_a_kill_at_any_call_leaves_what_the_last_commit_left(path):
+@pytest.mark.parametrize("stay", ["commit", "settle"])
+def test_a_kill_at_any_call_leaves_what_was_let_stay_last(path, stay):
     expected = states(path, 3)
 
     def work():
         with Changes(path) as changes:
             for number in range(3):
                 transaction(changes, number)
-                told[0] = number + 1  # is being committed
-                changes.commit()
-                told[1] = number + 1  # is committed
+                told[0] = number + 1  # is being let stay
+                getattr(changes, stay)()
+                told[1] = number + 1  # stays
 
     for at in itertools.count():
         with open(path, "wb") as file:
@@ -81,8 +82,28 @@ def test_a_kill_at_any_call_leaves_what_the_last_commit_left(path):
             Changes(path).close()  # repairs, too
         assert content(path) in expected[told[1] : told[0] + 1]
         assert os.listdir(os.path.dirname(path)) == ["a.bin"]
-    assert at > 40
+    assert at > 30
     assert content(path) == expected[3]
+
+
+def test_where_the_machine_stopped_all_is_taken_back_to_the_last_commit(path, monkeypatch):
+    changes = Changes(path)
+    transaction(changes, 1)
+    changes.commit()
+    committed = content(path)
+    transaction(changes, 2)
+    changes.settle()
+    settled = content(path)
+    transaction(changes, 3)
+    changes.undo()
+    assert content(path) == settled
+    transaction(changes, 4)
+    changes.settle()
+    transaction(changes, 5)
+    changes._log.close()  # as a kill does
+    monkeypatch.setattr(changes_module, "_boot_id", lambda: b"another")
+    assert repair(path)
+    assert content(path) == committed
 
 
 def test_a_repair_that_is_killed_is_repeated(path):

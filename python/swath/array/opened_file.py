@@ -304,7 +304,7 @@ class OpenedFile:
         def work() -> None:
             changes = self._changes_of_file()
             formats.set_length(self.format, changes, dimension, length)
-            changes.commit()
+            changes.settle()
 
         self.ranks.on_first(f"{dimension} of {self.identity} has {length} rows", work)
         self.records().length[dimension] = length

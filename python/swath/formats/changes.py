@@ -5,8 +5,11 @@ checksum. The first says of which file they are and how long that was; each of t
 overwritten, or the name of what was added to a folder, or what a file in it held.
 
 A record is on the medium before what it tells of is overwritten. The last one may be torn: nothing was overwritten
-then. A commit empties the journal. Its owner has it locked (flock) as long as it lives, and removes it in the end; a
-journal that holds records and that nobody has locked is of a process that was killed: `repair` takes back its changes.
+then. A commit syncs the file and empties the journal. Between two commits changes may be settled, which waits for no
+medium: after a kill they stay, as what was written does; after the machine itself has stopped, when nobody knows what
+of the file had reached the medium, all is taken back to the last commit. Its owner has the journal locked (flock) as
+long as it lives, and removes it in the end; a journal that holds records and that nobody has locked is of a process
+that was killed: `repair` takes back its changes.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import functools
 import json
 import os
 import shutil
@@ -37,7 +41,7 @@ LOCK_SECONDS = 0.25
 """To wait for a journal that is locked: it may be a reader who looks whether there is something to repair."""
 LOCKING_VARIABLE = "HDF5_USE_FILE_LOCKING"
 
-_START, _BYTES, _ADDED, _REPLACED, _MARK = range(5)
+_START, _BYTES, _ADDED, _REPLACED, _MARK, _SETTLED = range(6)
 _HEAD = struct.Struct("<BQQI")
 """Of a record: its kind, a place, how many bytes follow, and the checksum of all of these."""
 
@@ -46,7 +50,7 @@ class _Record(NamedTuple):
     kind: int
     place: int
     """In the file, of bytes; of what was replaced, the length of its name, which goes before what it held; of a mark,
-    how long the file was."""
+    and of what is settled, how long the file was."""
     data: bytes
 
 
@@ -80,7 +84,9 @@ class Changes:
         self.path = path
         self.is_durable = is_durable
         self._is_started = False
-        self._kept: set[tuple[int, int]] = set()
+        self._kept: set[tuple[int, int] | bytes] = set()  # since the last mark, or since changes were settled
+        self._kept_for_good: set[tuple[int, int] | bytes] = set()  # since the last commit, on the medium
+        self._settled = (0, 0)  # where in the log the last of these records begins and ends
         self._log: _Log = _locked_journal(path, lock_seconds) if is_durable else _Memory()
         try:
             _take_back(path, self._log)
@@ -121,16 +127,14 @@ class Changes:
     def keep_all(self, file_descriptor: int, ranges: Iterable[tuple[int, int]]) -> None:
         """Keep several ranges of bytes (offset, count), at the price of one."""
         records = []
+        new = [(offset, min(offset + count, self._size)) for offset, count in ranges]
+        new = [one for one in dict.fromkeys(new) if one not in self._kept]
         with store_errors(self.path, "read what is to be changed"):
-            for offset, count in ranges:
-                end = min(offset + count, self._size)
-                if (offset, end) in self._kept:
-                    continue
-                self._kept.add((offset, end))
+            for offset, end in new:
                 for at in range(offset, end, PIECE_BYTES):
                     data = _read(file_descriptor, min(PIECE_BYTES, end - at), at)
                     records.append(_Record(_BYTES, at, data))
-        self._append(records)
+        self._keep(records, new)
 
     def adds(self, relative: str) -> None:
         """Tell of a file or folder, by its path in the store, before it is made. Raises ExistsError where it is."""
@@ -143,6 +147,8 @@ class Changes:
     def replaces(self, relative: str) -> None:
         """Keep what a file of the store holds, before another takes its name; one that is not there yet is added."""
         name = _checked_relative(relative)
+        if name in self._kept:
+            return
         try:
             with open(os.path.join(self.path, relative), "rb") as file:
                 held = file.read()
@@ -151,28 +157,48 @@ class Changes:
             return
         except OSError as error:
             raise StoreError(f"{self.path}: cannot read {relative}: {error.strerror}", error.errno) from None
-        self._append([_Record(_REPLACED, len(name), name + held)])
+        self._keep([_Record(_REPLACED, len(name), name + held)], [name])
+
+    def settle(self) -> None:
+        """Let what was changed stay after a kill, too; it waits for no medium, which `commit` does."""
+        if self._is_started:
+            self._size = _size(self.path)
+            begin = self._log.end()
+            self._append([_Record(_SETTLED, self._size, _boot_id())], sync=False)
+            self._settled = begin, self._log.end()
+            self._kept.clear()
 
     def commit(self) -> None:
         """Let what was changed stay: it is on the medium, and cannot be taken back any more."""
         if self._is_started:
             if self.is_durable:
                 _sync(self.path)
+            self._settled = (0, 0)
             self._forget(0)
         self._size = _size(self.path)
 
     def undo(self, mark: int = 0) -> None:
-        """Make the file what it was when `mark` was made; without one, at the last commit."""
+        """Make the file what it was when `mark` was made; without one, when it was settled or committed last."""
         if self._is_started:
-            _take_back(self.path, self._log, since=mark)
-            self._forget(mark)
+            begin, end = (mark, mark) if mark else self._settled
+            _take_back(self.path, self._log, since=begin)
+            self._forget(end)
 
     def close(self) -> None:
-        """Take back what was not committed, and let go of the file."""
+        """Take back what was neither settled nor committed, and let go of the file."""
         try:
             self.undo()
+            if self._is_started:
+                self.commit()
         finally:
             self._log.close()
+
+    def _keep(self, records: list[_Record], what: Iterable[tuple[int, int] | bytes]) -> None:
+        """Append records of `what`. They wait for the medium unless it has older ones of the same."""
+        kept = set(what)
+        self._append(records, sync=not kept <= self._kept_for_good)
+        self._kept |= kept
+        self._kept_for_good |= kept
 
     def _append(self, records: list[_Record], *, sync: bool = True) -> None:
         if not self._is_started:
@@ -187,6 +213,7 @@ class Changes:
         self._log.cut(mark)
         self._is_started = mark > 0
         self._kept.clear()
+        self._kept_for_good.clear()
 
 
 def journal_path(path: str) -> str:
@@ -371,13 +398,27 @@ def _take_back(path: str, log: _Log, *, since: int = 0, is_copy: bool = False) -
     if first is None:
         return False
     with store_errors(path, "take back what was changed in it"):
-        size = first.place if first.kind == _MARK else _size_of_start(path, first, is_copy)
+        size = first.place if first.kind in (_MARK, _SETTLED) else _size_of_start(path, first, is_copy)
+        unsettled = []
+        for record in log.newest_first(since):
+            if record.kind == _SETTLED and record.data == _boot_id():
+                size = record.place
+                break
+            unsettled.append(record)
         if os.path.isdir(path):
-            _take_back_in_folder(path, log.newest_first(since))
+            _take_back_in_folder(path, unsettled)
         else:
-            _take_back_in_file(path, size, log.newest_first(since))
+            _take_back_in_file(path, size, unsettled)
         _sync(path)
     return True
+
+
+@functools.cache
+def _boot_id() -> bytes:
+    """Return which start of the machine this is; of one that does not tell, none that was before."""
+    with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", "rb") as file:
+        return file.read().strip()
+    return os.urandom(16)
 
 
 def _size_of_start(path: str, first: _Record, is_copy: bool) -> int:
