@@ -20,7 +20,7 @@ BUILD = ROOT / "build/core"
 DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 BLOCKS = {document: code_blocks.blocks_of(document) for document in DOCUMENTS}
 SLOW = {"docs/calibration.md"}
-LANGUAGES = {"python", "sh", "cpp", "text"}
+LANGUAGES = {"python", "sh", "cpp", "text", "{toctree}"}
 NOT_RUN_MAX = 8
 """Blocks that no test can run: more of them would be a habit."""
 
