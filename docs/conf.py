@@ -5,13 +5,19 @@ Its source is the repository: links are those of the files, whoever shows them, 
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
 
 import swath
 
 ROOT = Path(__file__).parent.parent
+CELL_SECONDS_MAX = 60
 HIDDEN_COLON = "\ue000"
 
 project = "Swath"
@@ -20,7 +26,11 @@ release = version = swath.__version__
 
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**"]
-exclude_patterns = [".*", *(f"{path.name}/**" for path in ROOT.iterdir() if path.is_dir() and path.name != "docs")]
+exclude_patterns = [
+    ".*",
+    "**/.*",
+    *(f"{path.name}/**" for path in ROOT.iterdir() if path.is_dir() and path.name != "docs"),
+]
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb"]
 highlight_language = "text"
 
@@ -29,7 +39,7 @@ html_title = f"Swath {version}"
 html_show_copyright = False
 
 myst_heading_anchors = 4
-nb_execution_mode = "off"
+nb_execution_mode = "off"  # see run_tutorial
 
 default_role = "literal"  # of `this` in docstrings
 autodoc_default_options = {"members": True, "member-order": "groupwise"}
@@ -43,6 +53,23 @@ def without_links_to_folders(app: Any, document: str, source: list[str]) -> None
         return link[1] if (ROOT / document).parent.joinpath(link[2]).is_dir() else link[0]
 
     source[0] = re.sub(r"\[([^]]*)\]\(([^()#:\s]+)\)", link_or_text, source[0])
+
+
+def run_tutorial(app: Any, document: str, source: list[str]) -> None:
+    """Notebooks are kept without what they print: they run here, an error fails the build.
+
+    Nothing of the user's takes part: no profile of a store is read, or written.
+    """
+    if not document.startswith("docs/tutorials/"):
+        return
+    notebook = nbformat.reads(source[0], as_version=4)
+    with tempfile.TemporaryDirectory(prefix="swath-docs-") as folder:
+        surroundings = {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache", "SWATH_PROFILE": ""}
+        client = NotebookClient(
+            notebook, timeout=CELL_SECONDS_MAX, coalesce_streams=True, resources={"metadata": {"path": folder}}
+        )
+        client.execute(env=surroundings)
+    source[0] = nbformat.writes(notebook)
 
 
 def hide_colon(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -66,6 +93,7 @@ def first_page(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Connect what is defined here."""
     app.connect("source-read", without_links_to_folders)
+    app.connect("source-read", run_tutorial)
     app.connect("autodoc-process-docstring", hide_colon, priority=400)
     app.connect("autodoc-process-docstring", show_colon, priority=600)
     app.connect("build-finished", first_page)
