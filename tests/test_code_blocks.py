@@ -39,11 +39,12 @@ def of_documents(*languages: str) -> list[object]:
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """An environment with `swath` in PATH, whose profiles and settings lie in a folder of its own."""
+    """An environment with `swath` in PATH, whose home, profiles and settings lie in a folder of its own."""
     own = {key: value for key, value in os.environ.items() if not key.startswith(("SWATH_", "XDG_"))}
     return {
         **own,
         "PATH": sysconfig.get_path("scripts") + os.pathsep + own["PATH"],
+        "HOME": str(folder / "home"),
         "XDG_CACHE_HOME": str(folder / "cache"),
         "XDG_CONFIG_HOME": str(folder / "config"),
         "HYDRA_LAUNCHER": "fork",
