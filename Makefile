@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 CORE := build/core
 SANITIZE := build/sanitize
 SANITIZE_THREADS := build/sanitize-threads
-PY := python tests tools
+PY := python tests tools docs README.md
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
@@ -29,7 +29,7 @@ PACKAGE := $(shell find python/swath -type f -not -path '*/__pycache__/*' 2>/dev
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo modelled-disk test test-all test-cpp test-py test-py-all sanitize sanitize-threads run-sanitized-threads lint lint-py lint-cpp format bench clean
+.PHONY: help setup demo modelled-disk test test-all test-cpp test-py test-py-all sanitize sanitize-threads run-sanitized-threads lint lint-py lint-cpp format docs bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -64,6 +64,10 @@ demo: $(VENV)/.installed  ## read a real file in every distribution, and see wha
 
 bench: setup  ## measure, beside the peers
 	python -m swath.bench
+
+docs: setup | build  ## the documentation in build/docs: a warning or a link that leads nowhere is an error
+	python -m sphinx -q -E -W --keep-going -d build/doctrees -c docs . build/docs
+	@echo "build/docs/index.html"
 
 modelled-disk: $(VENV)/.ready | build  ## the FUSE file system that behaves as a disk or a RAID (docs/modelled-disks.md)
 	$(call configure,$(CORE))

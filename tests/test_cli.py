@@ -17,7 +17,7 @@ import swath
 from mpi_runs import mpiexec, needs_mpi
 from swath import formats
 from swath.commands import arguments, cli, doctor, output
-from swath.errors import ArgumentError
+from swath.errors import ArgumentError, UnsupportedError
 from swath.ranks import mpi
 from swath.space import Block, Cyclic, Whole
 
@@ -303,9 +303,8 @@ def swath_process(*argv: str, launcher: tuple[str, ...] = (), **environment: str
 def test_doctor_looks_at_everything(capsys: Capture) -> None:
     cli.main(["doctor", "--json"])
     findings = {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
-    assert {"swath", "Python", "NumPy", "h5py", "netCDF4", "io_uring", "shared memory", "mpi4py", "started by"} <= set(
-        findings
-    )
+    looked_at = {"swath", "Python", "NumPy", "h5py", "netCDF4", "io_uring", "shared memory", "mpi4py", "started by"}
+    assert looked_at | {"zstd", "blosc", "lz4", "gzip", "modelled disks"} <= set(findings)
     assert findings["started by"]["state"] == "ok"
     assert findings["NumPy"]["found"] == np.__version__
 
@@ -339,6 +338,20 @@ def test_doctor_says_why_there_is_no_ring(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(doctor._core, "open_file", lambda *given: Posix())
     finding = doctor._io_uring()
     assert (finding.state, finding.found) == ("without", "io_uring refused by the kernel (EPERM)")
+
+
+@pytest.mark.parametrize("codec", ["zstd", "blosc", "lz4", "gzip"])
+def test_doctor_names_the_package_of_a_codec_that_is_missing(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(name: str) -> None:
+        if name == codec:
+            raise UnsupportedError("built without it")
+
+    monkeypatch.setattr(doctor._core, "check_codec", check)
+    found = [doctor._codec(*each) for each in doctor._CODECS]
+    missing = [finding for finding in found if finding.state == "without"]
+    assert [finding.name for finding in missing] == [codec]
+    package = {"zstd": "libzstd-dev", "blosc": "libblosc-dev", "lz4": "liblz4-dev", "gzip": "libdeflate-dev"}[codec]
+    assert f"install {package} " in missing[0].advice
 
 
 def test_doctor_outlives_a_program_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,8 @@ def _watch(watched: Watched, label: str, done: threading.Event) -> None:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bars:
+    is_shown = sys.stderr.isatty()
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True, disable=not is_shown) as bars:
         task = bars.add_task(label, total=watched.bytes_total)
         while not done.wait(0.2):
             bars.update(task, completed=watched.bytes_done, total=watched.bytes_total)

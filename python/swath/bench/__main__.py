@@ -114,7 +114,9 @@ def parser() -> argparse.ArgumentParser:
 
 def add_arguments(made: argparse.ArgumentParser) -> None:
     """What `python -m swath.bench` and `swath bench` take alike."""
-    made.add_argument("benchmark", nargs="?", choices=BENCHMARKS, help=f"which one (default: {', then '.join(ALL)})")
+    made.add_argument(
+        "benchmark", nargs="?", choices=tuple(BENCHMARKS), help=f"which one (default: {', then '.join(ALL)})"
+    )
     made.add_argument(
         "--ranks",
         type=_list_of(_count),

@@ -129,8 +129,9 @@ def _ended_by_signals() -> Iterator[None]:
 def _bar() -> Iterator[Callable[[str, float], None]]:
     """A progress bar on standard error, where that is a terminal."""
     columns = (TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn())
-    console = Console(file=sys.stderr)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    # Not what rich takes for a terminal: a Jupyter kernel has it colour what is none (FORCE_COLOR).
+    is_shown = sys.stderr.isatty()
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True, disable=not is_shown) as bars:
         task = bars.add_task("", total=1.0)
         yield lambda step, done: bars.update(task, description=step, completed=done)
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import swath
 from swath.array import progress
-from swath.commands import bench, calibrate, copy, demo, doctor, explain, info, repair, throttle, verify
+from swath.commands import bench, calibrate, completion, copy, demo, doctor, explain, info, repair, throttle, verify
 from swath.errors import Error, InternalError, from_wire, to_wire
 from swath.ranks import mpi
 
@@ -91,6 +91,12 @@ def parser() -> argparse.ArgumentParser:
         prog="swath", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     top.add_argument("--version", action="version", version=f"swath {swath.__version__}")
+    top.add_argument(
+        "--print-completion",
+        action=completion.PrintCompletion,
+        choices=completion.SHELLS,
+        help="print what completes this command line in a shell (see README.md)",
+    )
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         own = command.add_parser(subparsers, name)

@@ -23,13 +23,14 @@ from rich.text import Text
 
 import swath
 from swath import _core
+from swath.bench import modelled_disk
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError
 from swath.ranks import mpi
 from swath.store import profile
 
 DESCRIPTION = """\
-Check this installation: versions, io_uring, shared memory, MPI, and whether the
+Check this installation: versions, codecs, io_uring, shared memory, MPI, and whether the
 mpiexec that you would type belongs to the MPI that Swath uses. Says what is
 wrong and what to do. Exit status 1 when something is wrong.
 """
@@ -41,7 +42,8 @@ examples:
   mpiexec -n 2 swath doctor      does this mpiexec belong to Swath's MPI?
 
 "-" marks what is missing and can be done without: Swath works without MPI,
-without io_uring and without HDF5, each with less.
+without io_uring and without HDF5, each with less. What a system library brings
+is found when Swath is built.
 
 read next: swath demo
 """
@@ -50,6 +52,15 @@ SHARED_BYTES_MIN = 64 << 20
 """Below this /dev/shm holds no windows for a handful of ranks; 64 MiB is what containers get."""
 TRIED_RANKS = 2
 TRY_SECONDS_MAX = 30
+
+_CODECS = (
+    ("zstd", "libzstd-dev", "arrays with it are refused"),
+    ("blosc", "libblosc-dev", "arrays with it are refused"),
+    ("lz4", "liblz4-dev", "arrays with it are refused"),
+    ("gzip", "libdeflate-dev", "Zarr arrays with it or zlib are refused, HDF5's deflate goes through h5py"),
+)
+"""Codecs of chunks that a system library brings: the package, as Debian calls it, and how it is without."""
+_BUILD_AGAIN = "install {} (as Debian calls it), and build Swath again"
 
 _LAUNCHER_PREFIXES = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPI_LOCAL")
 _TRY_MPI = "from mpi4py import MPI; from swath import _mpi; _mpi.MpiComm(MPI.COMM_SELF.handle)"
@@ -81,7 +92,16 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Look at everything; status 1 if anything is wrong."""
-    findings = [*_versions(), _io_uring(), _shared_memory(), _profile(), *_mpi(), _launcher()]
+    findings = [
+        *_versions(),
+        *(_codec(*each) for each in _CODECS),
+        _io_uring(),
+        _modelled_disks(),
+        _shared_memory(),
+        _profile(),
+        *_mpi(),
+        _launcher(),
+    ]
     wrong = any(finding.state == "wrong" for finding in findings)
     if options.json:
         output.print_json({"ok": not wrong, "findings": [asdict(finding) for finding in findings]})
@@ -123,12 +143,28 @@ def _version(package: str) -> str | None:
         return None
 
 
+def _codec(codec: str, package: str, without: str) -> Finding:
+    try:
+        _core.check_codec(codec)
+    except UnsupportedError:
+        return Finding(codec, "without", f"built without it: {without}", _BUILD_AGAIN.format(package))
+    return Finding(codec, "ok", f"built with it ({package})")
+
+
 def _io_uring() -> Finding:
     with tempfile.NamedTemporaryFile() as file:
         opened = _core.open_file(file.name, "r", _core.FileOptions("uring"))
         if opened.engine == "uring":
             return Finding("io_uring", "ok", "the kernel gives a ring")
-    return Finding("io_uring", "without", opened.engine_reason)
+    advice = _BUILD_AGAIN.format("liburing-dev") if "built without" in opened.engine_reason else ""
+    return Finding("io_uring", "without", opened.engine_reason, advice)
+
+
+def _modelled_disks() -> Finding:
+    refusal = modelled_disk.refusal()
+    if not refusal:
+        return Finding("modelled disks", "ok", "swath-modelled-disk can be mounted here")
+    return Finding("modelled disks", "without", f"only in virtual time, for benchmarks: {refusal}")
 
 
 def _shared_memory() -> Finding:

@@ -16,7 +16,7 @@ BYTES_IN_UNIT = 1024
 def console() -> Console:
     """Standard output: as wide as the terminal, 110 columns where it is none."""
     printed = Console(highlight=False, soft_wrap=False)
-    return printed if printed.is_terminal else Console(highlight=False, width=110)
+    return printed if printed.file.isatty() else Console(highlight=False, width=110)
 
 
 def table(*columns: str, right: tuple[str, ...] = (), unbroken: tuple[str, ...] = ()) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from swath.copying.workers import Workers
 from swath.errors import ArgumentError
 from swath.formats import Description
 from swath.formats.description import Order
-from swath.ranks import compared
+from swath.ranks import compared, mpi
 from swath.ranks.ranks import in_turn, ranks_of
 
 CHECKPOINT_BYTES = 1 << 30
@@ -104,7 +105,8 @@ def copy(
         overwrite: whether an existing target may be replaced.
         resume: True goes on with a copy that was interrupted (or begins, where there is none); False begins anew; None
             begins, but refuses to throw away what an interrupted copy has done.
-        comm: an mpi4py communicator, whose ranks may share the work.
+        comm: an mpi4py communicator, whose ranks may share the work. Under mpiexec, without it, every process makes a
+            copy of its own, and rank 0 warns of it (UserWarning); COMM_SELF says that this is meant.
         workers: how many ranks of each node move tiles; the others sleep. By default as many as make the copy faster
             by the plan, at most as many as the node has cores: one process reads, shuffles and writes at once, and
             alone keeps most devices busy.
@@ -121,6 +123,8 @@ def copy(
     words = compared.words("copy to", target, locals(), own=("target", "comm"))
     begin = time.perf_counter()
     ranks = ranks_of(comm)
+    if comm is None:
+        _warn_of_many_copies(target)
     journal: list[Journal] = []
 
     def prepare() -> Job:
@@ -152,6 +156,18 @@ def copy(
         working_ranks=len(job.workers.ranks),
         resumed_bytes=before,
     )
+
+
+def _warn_of_many_copies(target: Any) -> None:
+    """Warn the caller of `copy`, on rank 0, where mpiexec started several processes that each make a copy."""
+    started_by, processes = mpi.launcher()
+    if processes > 1 and mpi.launched_rank() == 0:
+        warnings.warn(
+            f"copy to {target}: {started_by}'s mpiexec started {processes} processes, and each of them makes a copy of "
+            "its own, because no comm was given: comm=MPI.COMM_WORLD has them make one together, "
+            "comm=MPI.COMM_SELF says that each shall make its own",
+            stacklevel=4,
+        )
 
 
 @in_turn

@@ -1,0 +1,44 @@
+"""`swath --print-completion SHELL`: what a shell is told of the command line, by shtab from the parsers themselves."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+SHELLS = ("bash", "zsh", "fish")
+
+_FILES = ("FILE", "TARGET", "SOURCE", "A[", "B[")
+_FOLDERS = ("DIR", "FOLDER")
+
+
+class PrintCompletion(argparse.Action):
+    """Print the completion of the whole command line, and end."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Print it; the time that shtab takes to load is paid here only."""
+        import shtab
+
+        for action in _actions(parser):
+            name = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+            if name.startswith(_FILES):
+                setattr(action, "complete", shtab.FILE)  # noqa: B010 - shtab's own attribute, which argparse has not
+            elif name.startswith(_FOLDERS):
+                setattr(action, "complete", shtab.DIRECTORY)  # noqa: B010
+        print(shtab.complete(parser, str(values)))
+        parser.exit()
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield every argument of a parser and of those below it."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from _actions(below)
