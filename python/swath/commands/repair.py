@@ -24,6 +24,8 @@ EPILOG = """\
 examples:
   swath repair run.h5
   swath repair *.nc run.zarr
+
+read next: docs/files.md.
 """
 
 
