@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "array/beside.h"
+#include "array/chunk_writing.h"
 #include "array/conditions.h"
 #include "array/execution.h"
 #include "array/file.h"
@@ -55,6 +56,7 @@ class Array {
     std::vector<std::byte> fill;               // one element: what those read as that were never stored
     std::shared_ptr<const CodedArray> chunks;  // where they are coded; else null
     std::shared_ptr<const Profile> profile;    // null: the stated defaults
+    std::shared_ptr<ChunkPlaces> places;       // of coded chunks in one file; null: they are not written by Swath
     bool learns = true;                        // false: the profile stays as it is
     std::string name;                          // of the file and the variable, for messages
     // Of a file that is being made: all of it is in the page cache, elements that are never written are filled, and it
@@ -85,6 +87,8 @@ class Array {
 
   Comm& comm() const { return *comm_; }
   std::shared_ptr<const ArrayForm> form() const;
+  // Where the coded chunks are stored now; null where none are coded.
+  std::shared_ptr<const CodedArray> chunks() const { return stored()->chunks; }
   Learning& learning() { return learning_; }
 
   // Collective, but for an operation of one rank alone (Decomposition::alone, share_of). Moves this rank's share
@@ -143,6 +147,7 @@ class Array {
   Execution execute_now(const Call& call);
   Execution execute_planned(const Call& call);
   Execution execute_chunks(const Call& call);
+  Counters write_chunks_of(const ChunkWriting& writing, const CodedArray& chunks);
   Execution execute_library(const Call& call);
 
   Beginning begin(const Call& call);
@@ -170,7 +175,7 @@ class Array {
   std::shared_ptr<File> file_;
   const std::string name_;
   const std::vector<std::byte> fill_;
-  const bool can_write_chunks_;
+  const std::shared_ptr<ChunkPlaces> places_;
   const std::shared_ptr<AtomicFile> new_file_;
   const int most_on_a_node_;
   const bool is_first_of_node_;

@@ -89,8 +89,10 @@ class CodecChain {
   // are decoded on their own: for one row of 4 KiB in a chunk of 4 MiB one block of many.
   void decode(std::span<const std::byte> stored, std::span<std::byte> decoded, uint32_t skipped,
               CodecWorkspace& workspace, std::optional<ByteRange> wanted = std::nullopt) const;
-  // The stored form; it lies in the workspace, or is `decoded` itself where nothing is done.
-  std::span<const std::byte> encode(std::span<const std::byte> decoded, CodecWorkspace& workspace) const;
+  // The stored form; it lies in the workspace, or is `decoded` itself where nothing is done. `skipped` (may be null):
+  // compressors that would not make their input smaller are left out, as HDF5 does, and this gets a bit for each.
+  std::span<const std::byte> encode(std::span<const std::byte> decoded, CodecWorkspace& workspace,
+                                    uint32_t* skipped = nullptr) const;
 
  private:
   std::vector<Codec> codecs_;
