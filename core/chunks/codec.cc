@@ -15,10 +15,11 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::array<std::pair<CodecKind, const char*>, 8> kNames{{
+constexpr std::array<std::pair<CodecKind, const char*>, 9> kNames{{
     {CodecKind::kZstd, "zstd"},
     {CodecKind::kBlosc, "blosc"},
     {CodecKind::kLz4, "lz4"},
+    {CodecKind::kHdf5Lz4, "hdf5-lz4"},
     {CodecKind::kGzip, "gzip"},
     {CodecKind::kZlib, "zlib"},
     {CodecKind::kCrc32c, "crc32c"},

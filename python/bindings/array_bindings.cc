@@ -8,9 +8,11 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "array/array.h"
+#include "array/chunk_writing.h"
 #include "base/error.h"
 #include "bindings.h"
 #include "plan/operation.h"
@@ -52,6 +54,13 @@ bool is_alone(const Array& array, const Operation& operation) {
   return array.comm().size() == 1 || operation.decomposition().ranks() == 1;
 }
 
+// What Python has raised, in the core's words.
+Error error_of(const nb::python_error& raised) {
+  const auto [kind, message, os_error] =
+      nb::cast<std::tuple<int, std::string, int>>(nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
+  return {static_cast<ErrorKind>(kind), message, os_error};
+}
+
 // Python code that the core calls while it lets go of the interpreter's lock. What it raises is an Error for the other
 // ranks; of a process alone it is raised as it is. Whoever calls it keeps the code alive.
 class Callback {
@@ -67,10 +76,9 @@ class Callback {
     try {
       take(code_());
     } catch (nb::python_error& raised) {
-      const auto [kind, message, os_error] = nb::cast<std::tuple<int, std::string, int>>(
-          nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
+      const Error error = error_of(raised);
       raised_.emplace(std::move(raised));
-      throw Error(static_cast<ErrorKind>(kind), message, os_error);
+      throw error;
     }
   }
 
@@ -85,6 +93,51 @@ class Callback {
  private:
   const nb::handle code_;
   std::optional<nb::python_error> raised_;
+};
+
+// A Python object that has the methods of ChunkPlaces.
+class PythonPlaces final : public swath::ChunkPlaces {
+ public:
+  explicit PythonPlaces(nb::object places) : places_(std::move(places)) {}
+  ~PythonPlaces() override {
+    const nb::gil_scoped_acquire acquire;
+    places_.reset();
+  }
+  PythonPlaces(const PythonPlaces&) = delete;
+  PythonPlaces& operator=(const PythonPlaces&) = delete;
+
+  std::vector<int64_t> place(std::span<const swath::NewChunk> chunks) override {
+    std::vector<int64_t> offsets;
+    call([&] {
+      nb::list asked;
+      for (const swath::NewChunk& chunk : chunks) {
+        nb::list at;
+        for (const int64_t coordinate : chunk.at) at.append(coordinate);
+        asked.append(nb::make_tuple(nb::tuple(at), chunk.bytes, chunk.skipped));
+      }
+      offsets = nb::cast<std::vector<int64_t>>(places_.attr("place")(asked));
+    });
+    return offsets;
+  }
+  void keep() override {
+    call([&] { places_.attr("keep")(); });
+  }
+  void undo() override {
+    call([&] { places_.attr("undo")(); });
+  }
+
+ private:
+  template <typename Work>
+  static void call(const Work& work) {
+    const nb::gil_scoped_acquire acquire;
+    try {
+      work();
+    } catch (nb::python_error& raised) {
+      throw error_of(raised);
+    }
+  }
+
+  nb::object places_;
 };
 
 Execution execute(Array& array, const Operation& operation, const nb::list& arrays, swath::Progress* watched,
@@ -223,6 +276,9 @@ void bind_open_array(nb::module_& m) {
             given.form = std::move(form);
             given.fill = vector_of(fill);
             if (options.contains("chunks")) given.chunks = nb::cast<std::shared_ptr<CodedArray>>(options["chunks"]);
+            if (options.contains("places")) {
+              given.places = std::make_shared<PythonPlaces>(nb::object(options["places"]));
+            }
             if (options.contains("profile")) given.profile = nb::cast<std::shared_ptr<Profile>>(options["profile"]);
             if (options.contains("new_file")) {
               given.new_file = nb::cast<std::shared_ptr<swath::AtomicFile>>(options["new_file"]);
@@ -264,6 +320,9 @@ void bind_open_array(nb::module_& m) {
       .def("let_go_of_file", &Array::let_go_of_file, nb::call_guard<nb::gil_scoped_release>(), "Once it is shut.")
       .def_prop_ro("is_closed", &Array::is_closed)
       .def_prop_ro("has_plans", &Array::has_plans)
+      .def_prop_ro(
+          "chunks", [](const Array& array) { return std::const_pointer_cast<CodedArray>(array.chunks()); },
+          "The coded chunks as they are stored now; None where none are coded.")
       .def_prop_ro("plans_made", &Array::plans_made)
       .def(
           "goes_by_chunks",

@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
@@ -24,6 +25,8 @@ using swath::CodedArray;
 
 // (name, settings) of every codec, in the order of encoding.
 using CodecTuples = std::vector<std::tuple<std::string, std::map<std::string, std::variant<int64_t, std::string>>>>;
+
+using TableTuple = std::tuple<std::vector<int64_t>, std::vector<int64_t>, std::vector<uint32_t>>;
 
 swath::CodecChain chain_of(const CodecTuples& tuples) {
   std::vector<Codec> codecs;
@@ -109,7 +112,16 @@ void bind_chunks(nb::module_& m) {
                 swath::Shards{std::move(files), std::move(shard_shape), chain_of(index_codecs), index_at_end});
           },
           "A file a shard.")
-      .def_prop_ro("chunk_bytes", &CodedArray::chunk_bytes);
+      .def_prop_ro("chunk_bytes", &CodedArray::chunk_bytes)
+      .def_prop_ro(
+          "places",
+          [](const CodedArray& array) -> std::optional<TableTuple> {
+            const auto* table = std::get_if<swath::ChunkTable>(&array.places);
+            if (table == nullptr) return std::nullopt;
+            return TableTuple{table->offsets, table->bytes, table->skipped};
+          },
+          "Of chunks in one file the offset of each (-1: not stored), its stored bytes and the codecs left out; else "
+          "None.");
 
   m.def(
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,

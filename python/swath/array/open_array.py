@@ -20,7 +20,7 @@ from swath.array.counters import Counters
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.errors import ArgumentError, Error, to_core
-from swath.formats import CodedLayout, Description, LibraryLayout
+from swath.formats import Description, LibraryLayout
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
 from swath.space import Boxes, Distribution, Selection, normalise_selection, selected_shape, selection_text
@@ -160,6 +160,9 @@ class Array:
         chunks = layouts.coded_chunks(description)
         if chunks is not None:
             given["chunks"] = chunks
+        places = formats.chunk_places(description, is_new=options.atomic_file is not None)
+        if places is not None:
+            given["places"] = places
         return _core.Array(self._ranks.comm, file, self._form, description.fill, given)
 
     @property
@@ -605,13 +608,10 @@ class Array:
     def _relocation(self) -> Callable[[], Stored] | None:
         """Return what a write must call where it gives elements other places in the file, else None.
 
-        Before the write chunks get storage that the format has not allocated yet. After it coded chunks that the
-        library has written in another size are elsewhere.
+        Before the write chunks get storage that the format has not allocated yet.
         """
         if layouts.has_absent_chunks(self._description):
             return functools.partial(self._relocate, "allocate", formats.allocate)
-        if isinstance(self._description.layout, CodedLayout) and not self._core.goes_by_chunks("write"):
-            return functools.partial(self._relocate, "describe", formats.describe_again)
         return None
 
     def _relocate(self, doing: str, described: Callable[[Description], Description]) -> Stored:
@@ -646,8 +646,6 @@ class Array:
         reason = layout.reason if isinstance(layout, LibraryLayout) else str(layout)
         if self._core.goes_by_chunks(direction):
             return ChunkPlan(self._title(), direction, ranks, reason)
-        if isinstance(layout, CodedLayout):
-            reason = f"compressed chunks are written by the library: {reason}"
         return LibraryPlan(self._title(), direction, ranks, reason)
 
 

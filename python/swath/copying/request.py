@@ -170,7 +170,7 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
     if chunks is None and shards is None and formats.is_folder(kind):
         chunks = _chunks_of(source, turned)
     formats.check_codecs(kind, options.codecs, wanted.itemsize)
-    chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards)
+    chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards, options.codecs)
     return CopyRequest(
         source=source,
         target_path=checked_path(target),

@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, FormatError, StoreError, UnsupportedError
-from swath.formats import hdf5, netcdf_classic, npy, raw, zarr, zarr_codecs
+from swath.formats import hdf5, hdf5_filters, netcdf_classic, npy, raw, zarr, zarr_codecs
 from swath.formats.description import (
     DIMENSIONS_MAX,
     ChunkedLayout,
+    ChunkTable,
     CodedLayout,
     Description,
     Layout,
@@ -43,6 +44,7 @@ from swath.formats.description import (
     differs_in_byte_order_only,
 )
 from swath.formats.files import checked_path, opened
+from swath.formats.hdf5_places import ChunkPlaces
 
 __all__ = [
     "ChunkedLayout",
@@ -55,6 +57,7 @@ __all__ = [
     "TiledLayout",
     "allocate",
     "check_codecs",
+    "chunk_places",
     "create",
     "describe",
     "describe_again",
@@ -173,6 +176,11 @@ def is_folder(format: str) -> bool:  # noqa: A002
     return format.partition(":")[0] == "zarr"
 
 
+def _has_filters(format: str) -> bool:  # noqa: A002
+    """Return whether what `create` makes in that format has HDF5's filters."""
+    return format.partition(":")[0] in ("hdf5", "netcdf4")
+
+
 def create(
     path: Path,
     shape: int | Sequence[int],
@@ -251,19 +259,26 @@ def new_chunks(
     dtype: np.dtype[Any],
     chunks: Any,
     shards: Any = None,
+    codecs: Any = None,
 ) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
     """Return the shapes of the chunks and shards that `create` would make; None for none. Raises ArgumentError."""
     chunk = _chunks_of(format, chunks, shape)
     shard = None if shards is None else checked_shape(shards)
-    return zarr.chunks_and_shards(shape, dtype, chunk, shard) if is_folder(format) else (chunk, shard)
+    if is_folder(format):
+        return zarr.chunks_and_shards(shape, dtype, chunk, shard)
+    if codecs is not None and _has_filters(format):
+        chunk = hdf5_filters.chunks_for(shape, dtype.itemsize, chunk, hdf5_filters.asked_codecs(codecs, dtype.itemsize))
+    return chunk, shard
 
 
 def check_codecs(format: str, codecs: Any, itemsize: int) -> None:  # noqa: A002
     """Raises what `create` raises for these codecs: ArgumentError, UnsupportedError."""
     if is_folder(format):
         zarr_codecs.asked_codecs(codecs, itemsize)
+    elif _has_filters(format):
+        hdf5_filters.asked_codecs(codecs, itemsize)
     elif codecs is not None:
-        raise ArgumentError(f"codecs=: Swath creates none in {format} files; create a .zarr store")
+        raise ArgumentError(f"codecs=: Swath creates none in {format} files; create .h5 or a .zarr store")
 
 
 def allocate(description: Description) -> Description:
@@ -272,6 +287,13 @@ def allocate(description: Description) -> Description:
     Only HDF5 has such parts. Call it on one rank, before writing, while nobody else has the file open.
     """
     return hdf5.allocate(description) if description.format == "hdf5" else description
+
+
+def chunk_places(description: Description, *, is_new: bool) -> ChunkPlaces | None:
+    """Return who gives coded chunks their places in the array's file; None where chunks are files, or not coded."""
+    layout = description.layout
+    in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
+    return ChunkPlaces(description, is_new=is_new) if in_one_file else None
 
 
 def describe_again(description: Description) -> Description:

@@ -403,10 +403,10 @@ def refuse_chunks(new: NewArray, format_name: str) -> None:
 
 
 def refuse_codecs(new: NewArray, format_name: str) -> None:
-    """Raise ArgumentError where `new` asks for shards or codecs, which Swath creates in Zarr stores only."""
-    for argument, given in (("shards", new.shards), ("codecs", new.codecs)):
+    """Raise ArgumentError where `new` asks for shards or codecs, which the format has not."""
+    for argument, given, there in (("shards", new.shards, ""), ("codecs", new.codecs, ".h5 or ")):
         if given is not None:
-            raise ArgumentError(f"{argument}=: Swath creates none in {format_name} files; create a .zarr store")
+            raise ArgumentError(f"{argument}=: Swath creates none in {format_name} files; create {there}a .zarr store")
 
 
 def refuse_names(new: NewArray, format_name: str) -> None:
