@@ -441,7 +441,6 @@ Execution Array::execute_library(const Call& call) {
         if (rank == call.comm.rank()) call.companions.library();
       });
     }
-    if (call.companions.relocate) store_as(call.companions.relocate());
   }
   return {"library", nullptr, {}, false};
 }

@@ -75,8 +75,8 @@ class Array {
     // Moves this rank's elements by the format's own library, where neither a plan nor Swath's chunks can. Ranks read
     // at once, and write one after another.
     std::function<void()> library;
-    // Collective. Called by a write that gives elements other places in the file: before it where chunks have none yet,
-    // after it where the library has written. How the array is stored from then on.
+    // Collective. Called by a write before it where chunks have no place in the file yet. How the array is stored from
+    // then on.
     std::function<Stored()> relocate;
   };
 
@@ -89,6 +89,7 @@ class Array {
   std::shared_ptr<const ArrayForm> form() const;
   // Where the coded chunks are stored now; null where none are coded.
   std::shared_ptr<const CodedArray> chunks() const { return stored()->chunks; }
+  ChunkPlaces* places() const { return places_.get(); }
   Learning& learning() { return learning_; }
 
   // Collective, but for an operation of one rank alone (Decomposition::alone, share_of). Moves this rank's share

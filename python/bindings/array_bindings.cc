@@ -54,31 +54,21 @@ bool is_alone(const Array& array, const Operation& operation) {
   return array.comm().size() == 1 || operation.decomposition().ranks() == 1;
 }
 
-// What Python has raised, in the core's words.
-Error error_of(const nb::python_error& raised) {
-  const auto [kind, message, os_error] =
-      nb::cast<std::tuple<int, std::string, int>>(nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
-  return {static_cast<ErrorKind>(kind), message, os_error};
-}
-
-// Python code that the core calls while it lets go of the interpreter's lock. What it raises is an Error for the other
-// ranks; of a process alone it is raised as it is. Whoever calls it keeps the code alive.
-class Callback {
+// What Python code that the core calls has raised. It is an Error for the other ranks; of a process alone it is raised
+// again as it was.
+class Raised {
  public:
-  explicit Callback(const nb::handle& code) : code_(code) {}
-
-  bool is_given() const { return !code_.is_none(); }
-
-  // Calls it; `take` gets the result, with the interpreter's lock.
-  template <typename Take>
-  void call(const Take& take) {
+  // Calls it with the interpreter's lock, which the core has let go of.
+  template <typename Work>
+  void call(const Work& work) {
     const nb::gil_scoped_acquire acquire;
     try {
-      take(code_());
+      work();
     } catch (nb::python_error& raised) {
-      const Error error = error_of(raised);
+      const auto [kind, message, os_error] = nb::cast<std::tuple<int, std::string, int>>(
+          nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
       raised_.emplace(std::move(raised));
-      throw error;
+      throw Error(static_cast<ErrorKind>(kind), message, os_error);
     }
   }
 
@@ -89,10 +79,29 @@ class Callback {
     raised_.reset();
     throw nb::python_error();
   }
+  void forget() { raised_.reset(); }
+
+ private:
+  std::optional<nb::python_error> raised_;
+};
+
+// Python code that the core calls; whoever calls it keeps the code alive.
+class Callback {
+ public:
+  explicit Callback(const nb::handle& code) : code_(code) {}
+
+  bool is_given() const { return !code_.is_none(); }
+
+  // Calls it; `take` gets the result, with the interpreter's lock.
+  template <typename Take>
+  void call(const Take& take) {
+    raised_.call([&] { take(code_()); });
+  }
+  void raise() { raised_.raise(); }
 
  private:
   const nb::handle code_;
-  std::optional<nb::python_error> raised_;
+  Raised raised_;
 };
 
 // A Python object that has the methods of ChunkPlaces.
@@ -108,7 +117,7 @@ class PythonPlaces final : public swath::ChunkPlaces {
 
   std::vector<int64_t> place(std::span<const swath::NewChunk> chunks) override {
     std::vector<int64_t> offsets;
-    call([&] {
+    raised_.call([&] {
       nb::list asked;
       for (const swath::NewChunk& chunk : chunks) {
         nb::list at;
@@ -120,24 +129,18 @@ class PythonPlaces final : public swath::ChunkPlaces {
     return offsets;
   }
   void keep() override {
-    call([&] { places_.attr("keep")(); });
+    raised_.call([&] { places_.attr("keep")(); });
   }
   void undo() override {
-    call([&] { places_.attr("undo")(); });
+    Raised beside;  // what went wrong before is what is raised
+    beside.call([&] { places_.attr("undo")(); });
   }
+  void raise() { raised_.raise(); }
+  void forget() { raised_.forget(); }
 
  private:
-  template <typename Work>
-  static void call(const Work& work) {
-    const nb::gil_scoped_acquire acquire;
-    try {
-      work();
-    } catch (nb::python_error& raised) {
-      throw error_of(raised);
-    }
-  }
-
   nb::object places_;
+  Raised raised_;
 };
 
 Execution execute(Array& array, const Operation& operation, const nb::list& arrays, swath::Progress* watched,
@@ -160,6 +163,9 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
     };
   }
   const bool alone = is_alone(array, operation);
+  const bool writes = operation.direction() == swath::Direction::kWrite;
+  auto* places = writes ? dynamic_cast<PythonPlaces*>(array.places()) : nullptr;
+  if (places != nullptr) places->forget();
   try {
     const Interruptible interruptible(alone);
     return array.execute(operation, memory, companions);
@@ -167,6 +173,7 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
     if (alone) {
       by_library.raise();
       relocated.raise();
+      if (places != nullptr) places->raise();
     }
     throw;
   }

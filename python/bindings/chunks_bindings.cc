@@ -8,6 +8,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -25,8 +26,6 @@ using swath::CodedArray;
 
 // (name, settings) of every codec, in the order of encoding.
 using CodecTuples = std::vector<std::tuple<std::string, std::map<std::string, std::variant<int64_t, std::string>>>>;
-
-using TableTuple = std::tuple<std::vector<int64_t>, std::vector<int64_t>, std::vector<uint32_t>>;
 
 swath::CodecChain chain_of(const CodecTuples& tuples) {
   std::vector<Codec> codecs;
@@ -114,14 +113,13 @@ void bind_chunks(nb::module_& m) {
           "A file a shard.")
       .def_prop_ro("chunk_bytes", &CodedArray::chunk_bytes)
       .def_prop_ro(
-          "places",
-          [](const CodedArray& array) -> std::optional<TableTuple> {
+          "stored_chunks",
+          [](const CodedArray& array) -> std::optional<int64_t> {
             const auto* table = std::get_if<swath::ChunkTable>(&array.places);
             if (table == nullptr) return std::nullopt;
-            return TableTuple{table->offsets, table->bytes, table->skipped};
+            return std::ranges::count_if(table->offsets, [](int64_t offset) { return offset >= 0; });
           },
-          "Of chunks in one file the offset of each (-1: not stored), its stored bytes and the codecs left out; else "
-          "None.");
+          "How many chunks of a table are stored; None where each is looked for when it is needed.");
 
   m.def(
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,

@@ -212,7 +212,7 @@ class Array:
     @property
     def layout(self) -> str:
         """Return where the bytes are, in words: "C order at offset 128"."""
-        return layouts.text(self._description)
+        return layouts.text(self._description, self._core.chunks)
 
     def read(
         self,
@@ -643,7 +643,7 @@ class Array:
         self.refuse_closed("explain")
         layout = self._description.layout
         direction, ranks = operation.direction, operation.ranks
-        reason = layout.reason if isinstance(layout, LibraryLayout) else str(layout)
+        reason = layout.reason if isinstance(layout, LibraryLayout) else self.layout
         if self._core.goes_by_chunks(direction):
             return ChunkPlan(self._title(), direction, ranks, reason)
         return LibraryPlan(self._title(), direction, ranks, reason)

@@ -60,7 +60,6 @@ __all__ = [
     "chunk_places",
     "create",
     "describe",
-    "describe_again",
     "differs_in_byte_order_only",
     "format_for",
     "library_read",
@@ -294,11 +293,6 @@ def chunk_places(description: Description, *, is_new: bool) -> ChunkPlaces | Non
     layout = description.layout
     in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
     return ChunkPlaces(description, is_new=is_new) if in_one_file else None
-
-
-def describe_again(description: Description) -> Description:
-    """Return the same array as it is now, after the format's own library has written."""
-    return FORMATS[description.format].describe(description.path, description.variable)
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:

@@ -186,7 +186,12 @@ def _blosc(numbers: Numbers) -> Codec | None:
     if code >= len(BLOSC_COMPRESSORS) or shuffle not in (0, 1, 2) or level > _LEVEL_MAX:
         return None
     compressor = BLOSC_COMPRESSORS[code]
-    settings = {"compressor": compressor, "level": level, "shuffle": shuffle, "element_bytes": max(element_bytes, 1)}
+    settings: dict[str, int | str] = {
+        "compressor": compressor,
+        "level": level,
+        "shuffle": shuffle,
+        "element_bytes": max(element_bytes, 1),
+    }
     return Codec("blosc", tuple(settings.items()))
 
 
