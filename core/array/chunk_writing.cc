@@ -52,6 +52,8 @@ struct WindowEnd {
   int64_t chunk;
   void combine(const WindowEnd& other) { chunk = std::min(chunk, other.chunk); }
 };
+// How an error ends that has changed nothing, the library's too.
+constexpr const char* kAsBefore = "is as it was before";
 constexpr int64_t kAllChunks = std::numeric_limits<int64_t>::max();
 
 // What ranks tell each other of an encoded chunk.
@@ -95,8 +97,8 @@ class TableWriting {
       write_shared(units.shared);
       if (was_placed_) on_first_rank(": kept", [&] { places_.keep(); });
     } catch (const Error& error) {
-      if (was_placed_) undo(error);
-      throw;
+      if (!was_placed_) throw;
+      throw taken_back(error);
     }
     counters_.total_seconds = watch.seconds();
     return {std::move(array_), counters_};
@@ -112,15 +114,16 @@ class TableWriting {
     });
   }
 
-  // Collective: the error is the same on all ranks.
-  void undo(const Error& error) {
+  // Collective: the error is the same on all ranks. What to throw once the library has made its file what it was.
+  Error taken_back(const Error& error) {
+    std::string text = error.what();
     try {
       on_first_rank(": taken back", [&] { places_.undo(); });
+      if (!text.ends_with(kAsBefore)) text += std::string("; the file ") + kAsBefore;
     } catch (const Error& second) {
-      throw Error(error.kind(),
-                  std::string(error.what()) + "; and what was placed could not be taken back: " + second.what(),
-                  error.os_error());
+      text += "; and what was placed could not be taken back: " + std::string(second.what());
     }
+    return {error.kind(), text, error.os_error()};
   }
 
   // ---- chunks of one rank

@@ -360,7 +360,7 @@ TEST(ChunkWriting, TellsAllRanksWhatTheLibraryCannot) {
     rows.one.library->fails_at = fails_at;
     const int64_t few = 8 * rows.one.array.codecs.stored_bytes_max(rows.one.array.chunk_bytes());
     for (const Error& error : rows.write("posix", few)) {
-      EXPECT_STREQ(error.what(), "rank 0: the library finds the disk full");
+      EXPECT_STREQ(error.what(), "rank 0: the library finds the disk full; the file is as it was before");
       EXPECT_EQ(error.os_error(), ENOSPC);
     }
     EXPECT_EQ(rows.one.file.contents(), before);

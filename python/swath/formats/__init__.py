@@ -258,16 +258,11 @@ def new_chunks(
     dtype: np.dtype[Any],
     chunks: Any,
     shards: Any = None,
-    codecs: Any = None,
 ) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
     """Return the shapes of the chunks and shards that `create` would make; None for none. Raises ArgumentError."""
     chunk = _chunks_of(format, chunks, shape)
     shard = None if shards is None else checked_shape(shards)
-    if is_folder(format):
-        return zarr.chunks_and_shards(shape, dtype, chunk, shard)
-    if codecs is not None and _has_filters(format):
-        chunk = hdf5_filters.chunks_for(shape, dtype.itemsize, chunk, hdf5_filters.asked_codecs(codecs, dtype.itemsize))
-    return chunk, shard
+    return zarr.chunks_and_shards(shape, dtype, chunk, shard) if is_folder(format) else (chunk, shard)
 
 
 def check_codecs(format: str, codecs: Any, itemsize: int) -> None:  # noqa: A002

@@ -378,7 +378,19 @@ def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
     if dataset.chunks is not None and dataset.file.userblock_size and h5py.version.hdf5_version_tuple < (1, 14, 5):
         # https://github.com/HDFGroup/hdf5/issues/3003
         return "this version of HDF5 misreports where chunks are in a file with a user block"
+    if dataset.chunks is not None and _turns_chunks_round(h5py, dataset):
+        return "HDF5 misreports where chunks are that grow along another dimension than the first"
     return None
+
+
+def _turns_chunks_round(h5py: Any, dataset: Any) -> bool:
+    """Return whether HDF5 may tell of a chunk's place in the order of its own index: the dimension that grows first.
+
+    Its extensible arrays, which only new headers have, are the index where one dimension grows. As of HDF5 2.0.
+    """
+    grows = [n is None for n in dataset.maxshape]
+    has_new_header = h5py.h5o.get_info(dataset.id).hdr.version > 1
+    return sum(grows) == 1 and not grows[0] and has_new_header
 
 
 def _chunk_table(dataset: Any) -> ChunkTable:

@@ -6,6 +6,8 @@ Sources: HDF5's filter pipeline, and of the registered filters how each takes it
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,21 +64,17 @@ def asked_codecs(codecs: Any, itemsize: int) -> tuple[Codec, ...]:
 
 
 def new_chunks(new: NewArray, codecs: Sequence[Codec]) -> tuple[int, ...] | None:
-    """Return the shape of a new dataset's chunks; None for a contiguous one. ArgumentError where it can have none."""
+    """Return the shape of a new dataset's chunks, which by default has them where it has codecs; None for contiguous.
+
+    Raises ArgumentError where there can be no chunks, or no codecs.
+    """
     if new.shards is not None:
         raise ArgumentError("shards=: HDF5 has none; leave it out, or create a .zarr store")
-    return chunks_for(new.shape, new.dtype.itemsize, new.chunks, codecs)
-
-
-def chunks_for(
-    shape: tuple[int, ...], itemsize: int, chunks: tuple[int, ...] | None, codecs: Sequence[Codec]
-) -> tuple[int, ...] | None:
-    """Return `chunks`, or default ones where there are codecs, which only chunks have; ArgumentError for a scalar."""
-    if chunks is not None or not codecs:
-        return chunks
-    if not shape:
+    if not codecs or new.chunks is not None:
+        return new.chunks
+    if not new.shape:
         raise ArgumentError("codecs=: HDF5 stores a scalar as it is; leave them out")
-    return default_chunks(shape, itemsize, CHUNK_BYTES)
+    return default_chunks(new.shape, new.dtype.itemsize, CHUNK_BYTES)
 
 
 def set_filters(plist: Any, codecs: Sequence[Codec]) -> None:
@@ -110,19 +108,23 @@ def check_kept(plist: Any, codecs: Sequence[Codec]) -> None:
                 )
 
 
+@functools.cache
 def _need_filter(name: str) -> None:
-    """Raise UnsupportedError where h5py could not read what is written."""
-    if name not in _PLUGINS or _h5z().filter_avail(_PLUGINS[name]):
+    """Have the filter in h5py's HDF5, which needs it to create a dataset; UnsupportedError where there is none.
+
+    hdf5plugin's takes the place of any other: those that netCDF4 brings along call another HDF5 library.
+    """
+    if name not in _PLUGINS:
         return
-    try:
-        import hdf5plugin  # noqa: F401 - it makes the filters known to HDF5
-    except ImportError:
-        raise UnsupportedError(
-            f"codecs: {_called(name)} is no filter of HDF5's own: readers, and creating it, need hdf5plugin: "
-            "pip install hdf5plugin"
-        ) from None
+    with contextlib.suppress(ImportError):
+        import hdf5plugin
+
+        hdf5plugin.register(_called(name), force=True)
     if not _h5z().filter_avail(_PLUGINS[name]):
-        raise UnsupportedError(f"codecs: this hdf5plugin has no {_called(name)}")
+        raise UnsupportedError(
+            f"codecs: {_called(name)} is no filter of HDF5's own: who creates it, or reads it otherwise than by Swath, "
+            "needs hdf5plugin: pip install hdf5plugin"
+        )
 
 
 def _called(name: str) -> str:
