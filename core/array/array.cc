@@ -44,17 +44,6 @@ bool needs_filling(const Array::Options& options) {
   return is_new(options) && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
 }
 
-// Whether anything is so on any rank.
-struct AnyRank {
-  int64_t any;
-  void combine(const AnyRank& other) { any |= other.any; }
-};
-
-// A step of an operation, for ranks that are to be at the same one.
-Question step_of(const Operation& operation, const std::string& step = "") {
-  return {hash_text(step) + operation.key(), [&operation, step] { return operation.words() + step; }};
-}
-
 }  // namespace
 
 struct Array::Call {
@@ -112,7 +101,7 @@ Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Optio
       alone_(make_solo_comm()),
       name_(options.name),
       fill_(options.fill),
-      can_write_chunks_(options.chunks != nullptr && !std::holds_alternative<ChunkTable>(options.chunks->places)),
+      places_(options.places),
       new_file_(options.new_file),
       is_new_(is_new(options)),
       most_on_a_node_(most_on_a_node(*comm_)),
@@ -155,7 +144,9 @@ void Array::become(Stored stored, std::shared_ptr<File> file) {
 }
 
 bool Array::goes_by_chunks(Direction direction) const {
-  return stored()->chunks != nullptr && (direction == Direction::kRead || can_write_chunks_);
+  const auto chunks = stored()->chunks;
+  if (chunks == nullptr) return false;
+  return direction == Direction::kRead || places_ != nullptr || !std::holds_alternative<ChunkTable>(chunks->places);
 }
 
 Question Array::question(const std::string& doing) const {
@@ -446,26 +437,18 @@ Execution Array::execute_chunks(const Call& call) {
                      [&] { done.counters = read_chunks(*chunks, memory, options); });
     return done;
   }
-  operation.decomposition().check_written_once();
-  const auto write = [&](const std::string& step, std::span<const int64_t> units) {
-    run_collectively(call.comm, step_of(operation, step),
-                     [&] { done.counters += write_chunks(*chunks, memory, units, options); });
-  };
-  TouchedUnits units;
-  const int rank = std::min(call.comm.rank(), operation.decomposition().ranks() - 1);
-  run_collectively(call.comm, step_of(operation, ": units"),
-                   [&] { units = touched_units(*chunks, operation.decomposition(), rank); });
-  write(": chunks of one rank", units.own);
-  const AnyRank shares =
-      agree_on(call.comm, step_of(operation, ": shared chunks"), std::nullopt, AnyRank{units.shared.empty() ? 0 : 1});
-  for (int round = 0; shares.any != 0 && round < call.comm.size(); ++round) {
-    // Of the ranks that share a chunk, each has it in another round.
-    std::vector<int64_t> turn;
-    std::ranges::copy_if(units.shared, std::back_inserter(turn),
-                         [&](int64_t unit) { return (unit + call.comm.rank()) % call.comm.size() == round; });
-    write(": shared chunks, round " + std::to_string(round), turn);
-  }
+  done.counters = write_chunks_of({call.comm, operation, memory, options}, *chunks);
   return done;
+}
+
+Counters Array::write_chunks_of(const ChunkWriting& writing, const CodedArray& chunks) {
+  writing.operation.decomposition().check_written_once();
+  if (!std::holds_alternative<ChunkTable>(chunks.places)) return write_chunk_files(writing, chunks);
+  SharedEngine::Lease engine = file_->engine().lease();
+  engine->set_write_behind(will_sync_);
+  WrittenTable written = write_chunk_table(writing, chunks, *engine, *places_);
+  store_as({form(), std::move(written.array)});
+  return written.counters;
 }
 
 Execution Array::execute_library(const Call& call) {
@@ -479,7 +462,6 @@ Execution Array::execute_library(const Call& call) {
         if (rank == call.comm.rank()) call.companions.library();
       });
     }
-    if (call.companions.relocate) store_as(call.companions.relocate());
   }
   return {"library", nullptr, {}, false};
 }

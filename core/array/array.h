@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "array/beside.h"
+#include "array/chunk_writing.h"
 #include "array/conditions.h"
 #include "array/execution.h"
 #include "array/file.h"
@@ -55,6 +56,7 @@ class Array {
     std::vector<std::byte> fill;               // one element: what those read as that were never stored
     std::shared_ptr<const CodedArray> chunks;  // where they are coded; else null
     std::shared_ptr<Learning> learning;        // of all arrays of the file; null: the stated defaults, for this one
+    std::shared_ptr<ChunkPlaces> places;        // of coded chunks in one file; null: they are not written by Swath
     std::string name;                          // of the file and the variable, for messages
     // It is being made: all of it is in the page cache, elements that are never written are filled, and it will be
     // synced.
@@ -74,8 +76,8 @@ class Array {
     // Moves this rank's elements by the format's own library, where neither a plan nor Swath's chunks can. Ranks read
     // at once, and write one after another.
     std::function<void()> library;
-    // Collective. Called by a write that gives elements other places in the file: before it where chunks have none yet,
-    // after it where the library has written. How the array is stored from then on.
+    // Collective. Called by a write before it where chunks have no place in the file yet. How the array is stored from
+    // then on.
     std::function<Stored()> relocate;
   };
 
@@ -87,6 +89,9 @@ class Array {
   Comm& comm() const { return *comm_; }
   std::shared_ptr<const ArrayForm> form() const;
   Learning& learning() { return *learning_; }
+  // Where the coded chunks are stored now; null where none are coded.
+  std::shared_ptr<const CodedArray> chunks() const { return stored()->chunks; }
+  ChunkPlaces* places() const { return places_.get(); }
 
   // Collective, but for an operation of one rank alone (Decomposition::alone, share_of). Moves this rank's share
   // between the file and `memory`. When it throws, every rank throws the same; what is not part of the operation is
@@ -152,6 +157,7 @@ class Array {
   Execution execute_now(const Call& call);
   Execution execute_planned(const Call& call);
   Execution execute_chunks(const Call& call);
+  Counters write_chunks_of(const ChunkWriting& writing, const CodedArray& chunks);
   Execution execute_library(const Call& call);
 
   Beginning begin(const Call& call);
@@ -178,7 +184,7 @@ class Array {
   const std::unique_ptr<Comm> alone_;
   const std::string name_;
   const std::vector<std::byte> fill_;
-  const bool can_write_chunks_;
+  const std::shared_ptr<ChunkPlaces> places_;
   const std::shared_ptr<AtomicFile> new_file_;
   const bool is_new_;
   const int most_on_a_node_;

@@ -4,10 +4,13 @@
 #include <cerrno>
 #include <new>
 #include <optional>
+#include <string>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "comm/agreement.h"
 #include "comm/comm.h"
+#include "plan/operation.h"
 
 namespace swath {
 
@@ -22,6 +25,11 @@ std::optional<Error> failure_of(const Work& work) {
     return Error(ErrorKind::kStore, "out of memory", ENOMEM);
   }
   return std::nullopt;
+}
+
+// A step of an operation, for ranks that are to be at the same one.
+inline Question step_of(const Operation& operation, const std::string& step = "") {
+  return {hash_text(step) + operation.key(), [&operation, step] { return operation.words() + step; }};
 }
 
 // Collective. An error of any rank is thrown on all.

@@ -1,6 +1,9 @@
 // Reading and writing arrays of coded chunks, many chunks at a time, each from its file straight to where its elements
 // belong. From one process; ranks are not known here.
 //
+// Chunks of a table, which lie in one file, have no place there before it is known how long they are encoded: they are
+// encoded, given a place by whoever keeps the table, and written there (array/chunk_writing.h).
+//
 // Memory of a read: as many workers as counters.buffer_bytes says, each with one stored and one decoded chunk (and what
 // a chain of several codecs needs between two of them); a chunk that the caller's memory holds in one piece is decoded
 // there, and an uncompressed one read there.
@@ -8,11 +11,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "base/counters.h"
 #include "chunks/coded_array.h"
+#include "chunks/encoder.h"
 #include "chunks/workers.h"
 #include "plan/request.h"
 #include "store/engine.h"
@@ -53,5 +58,24 @@ TouchedUnits touched_units(const CodedArray& array, const Decomposition& decompo
 // Elements of a unit that no part holds keep their value. Not for chunks of a table.
 Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::span<const int64_t> units,
                       const ChunkOptions& options);
+
+// A chunk of a table as it is to be stored, wherever it will have a place.
+struct EncodedChunk {
+  int64_t chunk = 0;
+  uint32_t skipped = 0;  // codecs that were left out
+  std::vector<std::byte> bytes;
+};
+struct EncodedChunks {
+  std::vector<EncodedChunk> chunks;
+  Counters counters;
+};
+// What is to be written into a chunk: at least one piece.
+using PiecesOfChunk = std::function<std::vector<ChunkPiece>(size_t index)>;
+
+// How many chunks encode_chunks() may be given, so that it and its result stay within the options' memory; at least 1.
+int64_t encoded_at_once(const CodedArray& array, const ChunkOptions& options);
+// Encodes chunks of a table. Elements that no piece holds keep their value, which is read from where the table says.
+EncodedChunks encode_chunks(const CodedArray& array, std::span<const int64_t> chunks, const PiecesOfChunk& pieces,
+                            const ChunkOptions& options);
 
 }  // namespace swath

@@ -15,10 +15,11 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::array<std::pair<CodecKind, const char*>, 8> kNames{{
+constexpr std::array<std::pair<CodecKind, const char*>, 9> kNames{{
     {CodecKind::kZstd, "zstd"},
     {CodecKind::kBlosc, "blosc"},
     {CodecKind::kLz4, "lz4"},
+    {CodecKind::kHdf5Lz4, "hdf5-lz4"},
     {CodecKind::kGzip, "gzip"},
     {CodecKind::kZlib, "zlib"},
     {CodecKind::kCrc32c, "crc32c"},
@@ -144,12 +145,13 @@ void CodecChain::decode(Bytes stored, std::span<std::byte> decoded, uint32_t ski
   if (bytes.data() != decoded.data() && !bytes.empty()) std::memcpy(decoded.data(), bytes.data(), bytes.size());
 }
 
-Bytes CodecChain::encode(Bytes decoded, CodecWorkspace& workspace) const {
+Bytes CodecChain::encode(Bytes decoded, CodecWorkspace& workspace, uint32_t* skipped) const {
+  if (skipped != nullptr) *skipped = 0;
   Bytes bytes = decoded;
+  int other = 0;  // which memory the input of the next step does not lie in
   for (size_t i = 0; i < codecs_.size(); ++i) {
     const Codec& codec = codecs_[i];
-    const auto room =
-        workspace.between(static_cast<int>(i % 2)).at_least(stored_after(codec, static_cast<int64_t>(bytes.size())));
+    const auto room = workspace.between(other).at_least(stored_after(codec, static_cast<int64_t>(bytes.size())));
     if (codec.kind == CodecKind::kShuffle) {
       shuffle_bytes(bytes, room.first(bytes.size()), codec.element_bytes);
       bytes = room.first(bytes.size());
@@ -159,8 +161,14 @@ Bytes CodecChain::encode(Bytes decoded, CodecWorkspace& workspace) const {
       for (size_t b = 0; b < kChecksumBytes; ++b) room[bytes.size() + b] = static_cast<std::byte>(sum >> (8 * b));
       bytes = room.first(bytes.size() + kChecksumBytes);
     } else {
-      bytes = compress(codec, bytes, room, workspace.contexts());
+      const Bytes compressed = compress(codec, bytes, room, workspace.contexts());
+      if (skipped != nullptr && compressed.size() >= bytes.size()) {
+        *skipped |= uint32_t{1} << i;
+        continue;
+      }
+      bytes = compressed;
     }
+    other = 1 - other;
   }
   return bytes;
 }

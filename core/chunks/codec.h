@@ -1,8 +1,8 @@
 // How the bytes of a chunk are coded: compressors, checksums and shuffles, one after another.
 //
 // Sources: the Zarr specifications (version 2, and version 3 with its registered codecs), numcodecs' formats, and
-// HDF5's filter pipeline. What order, byte order and dtype do to elements is not here: chunks are copied by their
-// strides.
+// HDF5's filter pipeline with the registered filter 32004 (hdf5-lz4). What order, byte order and dtype do to elements
+// is not here: chunks are copied by their strides.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace swath {
 
-enum class CodecKind { kZstd, kBlosc, kLz4, kGzip, kZlib, kCrc32c, kFletcher32, kShuffle };
+enum class CodecKind { kZstd, kBlosc, kLz4, kHdf5Lz4, kGzip, kZlib, kCrc32c, kFletcher32, kShuffle };
 
 // One step. What a kind does not need is not looked at.
 struct Codec {
@@ -25,11 +25,11 @@ struct Codec {
   int64_t element_bytes = 1;  // shuffle, blosc
   std::string compressor;     // blosc: "lz4", "lz4hc", "blosclz", "zstd", "zlib", "snappy"
   int shuffle = 0;            // blosc: 0 none, 1 by bytes, 2 by bits
-  int64_t block_bytes = 0;    // blosc: 0 lets it choose
+  int64_t block_bytes = 0;    // blosc: 0 lets it choose; hdf5-lz4: 0 is 1 GiB
 };
 
-// "zstd", "blosc", "lz4", "gzip", "zlib", "crc32c", "fletcher32" or "shuffle". Throws Error{kUnsupported} for any other
-// name, and where this build has not the library, naming the package that brings it.
+// "zstd", "blosc", "lz4", "hdf5-lz4", "gzip", "zlib", "crc32c", "fletcher32" or "shuffle". Throws Error{kUnsupported}
+// for any other name, and where this build has not the library, naming the package that brings it.
 CodecKind codec_named(const std::string& name);
 std::string to_string(CodecKind kind);
 
@@ -89,8 +89,10 @@ class CodecChain {
   // are decoded on their own: for one row of 4 KiB in a chunk of 4 MiB one block of many.
   void decode(std::span<const std::byte> stored, std::span<std::byte> decoded, uint32_t skipped,
               CodecWorkspace& workspace, std::optional<ByteRange> wanted = std::nullopt) const;
-  // The stored form; it lies in the workspace, or is `decoded` itself where nothing is done.
-  std::span<const std::byte> encode(std::span<const std::byte> decoded, CodecWorkspace& workspace) const;
+  // The stored form; it lies in the workspace, or is `decoded` itself where nothing is done. `skipped` (may be null):
+  // compressors that would not make their input smaller are left out, as HDF5 does, and this gets a bit for each.
+  std::span<const std::byte> encode(std::span<const std::byte> decoded, CodecWorkspace& workspace,
+                                    uint32_t* skipped = nullptr) const;
 
  private:
   std::vector<Codec> codecs_;

@@ -40,7 +40,8 @@ Codec codec(CodecKind kind) {
 }
 
 std::vector<CodecChain> chains() {
-  const auto kinds = {CodecKind::kZstd, CodecKind::kBlosc, CodecKind::kLz4, CodecKind::kGzip, CodecKind::kZlib};
+  const auto kinds = {CodecKind::kZstd,    CodecKind::kBlosc, CodecKind::kLz4,
+                      CodecKind::kHdf5Lz4, CodecKind::kGzip,  CodecKind::kZlib};
   std::vector<CodecChain> chains{CodecChain{}, CodecChain({codec(CodecKind::kCrc32c)}),
                                  CodecChain({codec(CodecKind::kShuffle)}),
                                  CodecChain({codec(CodecKind::kShuffle), codec(CodecKind::kFletcher32)})};

@@ -173,9 +173,87 @@ Bytes lz4(const Codec& codec, Bytes bytes, Room room) {
   if (got <= 0) fail_compress(CodecKind::kLz4, "no room");
   return room.first(kLz4HeaderBytes + static_cast<size_t>(got));
 }
+
+// HDF5's filter of that name: the decoded size in eight big-endian bytes, that of a block in four; then of each block
+// its stored size in four, and the block, as it is where compressing would not make it smaller.
+constexpr size_t kHdf5Lz4HeaderBytes = 12;
+constexpr size_t kHdf5Lz4BlockBytes = size_t{1} << 30;
+constexpr size_t kHdf5Lz4BlockBytesMin = 64;  // of smaller ones the sizes take more than a chunk may grow by
+
+uint64_t big_endian_at(Bytes bytes, size_t offset, size_t count) {
+  uint64_t number = 0;
+  for (size_t i = 0; i < count; ++i) number = number << 8 | static_cast<uint64_t>(bytes[offset + i]);
+  return number;
+}
+
+void put_big_endian(Room bytes, size_t offset, size_t count, uint64_t number) {
+  for (size_t i = count; i-- > 0; number >>= 8) bytes[offset + i] = static_cast<std::byte>(number);
+}
+
+Room unlz4_blocks(Bytes stored, Room room) {
+  const auto check = [](bool is_right, const std::string& what) {
+    if (!is_right) fail_damaged(CodecKind::kHdf5Lz4, what);
+  };
+  check(stored.size() >= kHdf5Lz4HeaderBytes, "shorter than its header");
+  const uint64_t bytes = big_endian_at(stored, 0, 8);
+  const uint64_t block_bytes = std::min(big_endian_at(stored, 8, 4), bytes);
+  check(bytes <= room.size(),
+        "holds " + std::to_string(bytes) + " bytes, more than the " + std::to_string(room.size()) + " expected");
+  check(block_bytes > 0 || bytes == 0, "blocks of no bytes");
+  stored = stored.subspan(kHdf5Lz4HeaderBytes);
+  for (uint64_t done = 0; done < bytes;) {
+    const auto decoded = room.subspan(done, std::min(block_bytes, bytes - done));
+    check_int(CodecKind::kHdf5Lz4, decoded.size());
+    check(stored.size() >= 4, "ends between blocks");
+    const uint64_t size = big_endian_at(stored, 0, 4);
+    check(size <= stored.size() - 4 && size <= INT_MAX, "ends in a block");
+    const Bytes block = stored.subspan(4, size);
+    if (size == decoded.size()) {
+      std::memcpy(decoded.data(), block.data(), size);
+    } else {
+      const int got =
+          LZ4_decompress_safe(reinterpret_cast<const char*>(block.data()), reinterpret_cast<char*>(decoded.data()),
+                              static_cast<int>(size), static_cast<int>(decoded.size()));
+      check(got >= 0 && static_cast<uint64_t>(got) == decoded.size(), "a block is damaged");
+    }
+    stored = stored.subspan(4 + size);
+    done += decoded.size();
+  }
+  return room.first(bytes);
+}
+
+Bytes lz4_blocks(const Codec& codec, Bytes bytes, Room room) {
+  check_int(CodecKind::kHdf5Lz4, bytes.size());
+  const size_t asked = codec.block_bytes == 0 ? kHdf5Lz4BlockBytes : static_cast<size_t>(codec.block_bytes);
+  if (asked < kHdf5Lz4BlockBytesMin) {
+    fail_compress(CodecKind::kHdf5Lz4, "blocks of " + std::to_string(asked) + " bytes; expected at least " +
+                                           std::to_string(kHdf5Lz4BlockBytesMin));
+  }
+  const size_t block_bytes = std::min(asked, bytes.size());
+  put_big_endian(room, 0, 8, bytes.size());
+  put_big_endian(room, 8, 4, block_bytes);
+  size_t end = kHdf5Lz4HeaderBytes;
+  for (size_t done = 0; done < bytes.size(); done += block_bytes) {
+    const Bytes block = bytes.subspan(done, std::min(block_bytes, bytes.size() - done));
+    const Room target = room.subspan(end + 4);
+    // No longer than the block is: there is room for that.
+    int size = LZ4_compress_default(reinterpret_cast<const char*>(block.data()), reinterpret_cast<char*>(target.data()),
+                                    static_cast<int>(block.size()),
+                                    static_cast<int>(std::min(target.size(), block.size() - 1)));
+    if (size <= 0) {
+      std::memcpy(target.data(), block.data(), block.size());
+      size = static_cast<int>(block.size());
+    }
+    put_big_endian(room, end, 4, static_cast<uint64_t>(size));
+    end += 4 + static_cast<size_t>(size);
+  }
+  return room.first(end);
+}
 #else
 Room unlz4(Bytes, Room) { fail_without(CodecKind::kLz4); }
 Bytes lz4(const Codec&, Bytes, Room) { fail_without(CodecKind::kLz4); }
+Room unlz4_blocks(Bytes, Room) { fail_without(CodecKind::kHdf5Lz4); }
+Bytes lz4_blocks(const Codec&, Bytes, Room) { fail_without(CodecKind::kHdf5Lz4); }
 #endif
 
 #ifdef SWATH_HAVE_LIBDEFLATE
@@ -232,6 +310,7 @@ std::string compressor_refusal(CodecKind kind) {
 #endif
 #ifndef SWATH_HAVE_LZ4
     case CodecKind::kLz4:
+    case CodecKind::kHdf5Lz4:
       return missing("liblz4", "liblz4-dev");
 #endif
 #ifndef SWATH_HAVE_LIBDEFLATE
@@ -253,6 +332,8 @@ std::span<std::byte> decompress(const Codec& codec, std::span<const std::byte> s
       return unblosc(stored, room, wanted);
     case CodecKind::kLz4:
       return unlz4(stored, room);
+    case CodecKind::kHdf5Lz4:
+      return unlz4_blocks(stored, room);
     case CodecKind::kGzip:
     case CodecKind::kZlib:
       return inflate(codec.kind, stored, room, contexts);
@@ -270,6 +351,8 @@ std::span<const std::byte> compress(const Codec& codec, std::span<const std::byt
       return blosc(codec, bytes, room);
     case CodecKind::kLz4:
       return lz4(codec, bytes, room);
+    case CodecKind::kHdf5Lz4:
+      return lz4_blocks(codec, bytes, room);
     case CodecKind::kGzip:
     case CodecKind::kZlib:
       return deflate(codec, bytes, room, contexts);

@@ -4,6 +4,16 @@
 #include <tuple>
 
 namespace swath {
+namespace {
+
+int64_t elements_in(const Panel& box, const Part& part) {
+  if (!part.holds) return 0;
+  int64_t elements = 1;
+  for (size_t d = 0; d < box.begin.size(); ++d) elements *= part.indices[d].clip(box.begin[d], box.end[d]).count();
+  return elements;
+}
+
+}  // namespace
 
 TouchedChunks::TouchedChunks(const CodedArray& array, std::span<const Part> parts) {
   struct Touch {
@@ -29,5 +39,35 @@ TouchedChunks::TouchedChunks(const CodedArray& array, std::span<const Part> part
     ++chunks_.back().part_count;
   }
 }
+
+const std::vector<Part>& UnitShares::parts(int rank) {
+  auto& kept = parts_[static_cast<size_t>(rank)];
+  if (!kept.has_value()) kept = ranks_.parts(rank, array_.element_bytes);
+  return *kept;
+}
+
+int64_t UnitShares::bytes(int64_t unit, int rank) {
+  const Panel box = chunk_at(array_.shape, array_.unit_shape(), unit);
+  int64_t elements = 0;
+  for (const Part& part : parts(rank)) elements += elements_in(box, part);
+  return elements * array_.element_bytes;
+}
+
+std::vector<int> UnitShares::ranks_of(int64_t unit) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < ranks_.ranks(); ++rank) {
+    if (bytes(unit, rank) > 0) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+bool UnitShares::holds_all(int64_t unit, int rank) {
+  const Panel box = chunk_at(array_.shape, array_.unit_shape(), unit);
+  int64_t elements = 1;
+  for (size_t d = 0; d < box.begin.size(); ++d) elements *= box.end[d] - box.begin[d];
+  return bytes(unit, rank) == elements * array_.element_bytes;
+}
+
+int writer_of(int64_t unit, std::span<const int> ranks) { return ranks[static_cast<size_t>(unit % std::ssize(ranks))]; }
 
 }  // namespace swath

@@ -1,11 +1,13 @@
-// Which chunks hold elements of which parts.
+// Which chunks hold elements of which parts, and which units those of which ranks.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "chunks/coded_array.h"
+#include "space/decomposition.h"
 
 namespace swath {
 
@@ -31,5 +33,29 @@ class TouchedChunks {
   std::vector<TouchedChunk> chunks_;
   std::vector<size_t> parts_;
 };
+
+// How much of each unit the ranks of a decomposition hold. Of one thread at a time: parts are made when they are
+// needed.
+class UnitShares {
+ public:
+  UnitShares(const CodedArray& array, const Decomposition& decomposition) : array_(array), ranks_(decomposition) {
+    parts_.resize(static_cast<size_t>(decomposition.ranks()));
+  }
+
+  const std::vector<Part>& parts(int rank);
+  int64_t bytes(int64_t unit, int rank);
+  // Those that hold elements of it, ascending.
+  std::vector<int> ranks_of(int64_t unit);
+  // Whether a rank holds all of its elements, so that nobody else does: none is written twice.
+  bool holds_all(int64_t unit, int rank);
+
+ private:
+  const CodedArray& array_;
+  const Decomposition& ranks_;
+  std::vector<std::optional<std::vector<Part>>> parts_;
+};
+
+// Of the ranks that share a unit, the one that writes it for all: alike on all ranks, and spread over them.
+int writer_of(int64_t unit, std::span<const int> ranks);
 
 }  // namespace swath

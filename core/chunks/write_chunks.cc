@@ -5,32 +5,13 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "chunks/chunks.h"
+#include "chunks/encoder.h"
 #include "chunks/stored_chunks.h"
 #include "chunks/touched.h"
-#include "layout/copy.h"
 #include "store/new_file.h"
 
 namespace swath {
 namespace {
-
-int64_t elements_of(const Panel& box) {
-  int64_t elements = 1;
-  for (size_t d = 0; d < box.begin.size(); ++d) elements *= box.end[d] - box.begin[d];
-  return elements;
-}
-
-int64_t elements_in(const Panel& box, const Part& part) {
-  if (!part.holds) return 0;
-  int64_t elements = 1;
-  for (size_t d = 0; d < box.begin.size(); ++d) elements *= part.indices[d].clip(box.begin[d], box.end[d]).count();
-  return elements;
-}
-
-int64_t elements_in(const Panel& box, std::span<const Part> parts) {
-  int64_t elements = 0;
-  for (const Part& part : parts) elements += elements_in(box, part);
-  return elements;
-}
 
 class ChunkWrite {
  public:
@@ -40,6 +21,7 @@ class ChunkWrite {
         memory_(memory),
         units_(units),
         stored_(array, options.engine, options.make_stream),
+        encoder_(array, stored_),
         touched_(array, memory.parts) {}
 
   const StoredChunks& stored() const { return stored_; }
@@ -77,40 +59,9 @@ class ChunkWrite {
   // The chunk as it will be stored, in the worker's memory; `bytes` grows by those of the caller's elements.
   std::span<const std::byte> encoded(const TouchedChunk& chunk, const std::shared_ptr<const ShardFile>& shard,
                                      Worker& worker, int64_t* bytes) {
-    const Panel panel = array_.chunk(chunk.chunk);
-    std::vector<Regions> regions;
-    int64_t mine = 0;
-    for (const size_t part : touched_.parts(chunk)) {
-      regions.push_back(regions_in(panel, memory_.parts[part], array_.element_bytes));
-      mine += regions.back().bytes();
-    }
-    *bytes += mine;
-    const int64_t chunk_bytes = array_.chunk_bytes();
-    const Regions& first = regions.front();
-    if (first.bytes() == chunk_bytes && first.dense_positions() == first.count() && first.runs() == 1) {
-      const std::byte* address = memory_.addresses[touched_.parts(chunk).front()] + first.memory_of(0);
-      return array_.codecs.encode({address, static_cast<size_t>(chunk_bytes)}, worker.codecs);
-    }
-    const auto decoded = worker.decoded.at_least(chunk_bytes);
-    if (mine < chunk_bytes)
-      start_with_old(chunk.chunk, mine < elements_of(panel) * array_.element_bytes, shard, decoded, worker);
-    for (size_t i = 0; i < regions.size(); ++i) {
-      const size_t part = touched_.parts(chunk)[i];
-      scatter_to_window(regions[i], 0, regions[i].count(), {decoded.data(), 0}, memory_.addresses[part]);
-    }
-    return array_.codecs.encode(decoded, worker.codecs);
-  }
-
-  // What the caller's elements are put into: the chunk as it is, or one of fill values.
-  void start_with_old(int64_t chunk, bool keeps_elements, const std::shared_ptr<const ShardFile>& shard,
-                      std::span<std::byte> decoded, Worker& worker) {
-    std::optional<StoredChunk> old;
-    if (keeps_elements) old = stored_.find(chunk, shard);
-    if (old.has_value()) {
-      stored_.read_and_decode(chunk, *old, decoded, worker);
-    } else {
-      fill_with(decoded, array_.fill);
-    }
+    const auto pieces = pieces_of(array_, chunk.chunk, memory_.parts, memory_.addresses, touched_.parts(chunk));
+    *bytes += bytes_of(pieces);
+    return encoder_.encode(chunk.chunk, pieces, shard, worker);
   }
 
   // Chunks that are not touched are taken over as they are stored.
@@ -149,31 +100,21 @@ class ChunkWrite {
   const ChunkMemory memory_;
   const std::span<const int64_t> units_;
   const StoredChunks stored_;
+  const ChunkEncoder encoder_;
   const TouchedChunks touched_;
 };
 
 }  // namespace
 
 TouchedUnits touched_units(const CodedArray& array, const Decomposition& decomposition, int rank) {
-  const std::vector<Part> mine = decomposition.parts(rank, array.element_bytes);
-  const TouchedChunks touched(array, mine);
+  UnitShares shares(array, decomposition);
+  const TouchedChunks touched(array, shares.parts(rank));
   TouchedUnits units;
-  std::vector<std::vector<Part>> others;  // made when they are needed
   int64_t last = -1;
   for (const TouchedChunk& chunk : touched.chunks()) {
     if (chunk.unit == last) continue;
     last = chunk.unit;
-    const Panel box = chunk_at(array.shape, array.unit_shape(), chunk.unit);
-    bool is_shared = false;
-    // What is mine as a whole is nobody else's: no element is written twice.
-    if (elements_in(box, mine) < elements_of(box)) {
-      for (int other = 0; other < decomposition.ranks() && others.size() < static_cast<size_t>(decomposition.ranks());
-           ++other) {
-        others.push_back(other == rank ? std::vector<Part>{} : decomposition.parts(other, array.element_bytes));
-      }
-      is_shared =
-          std::any_of(others.begin(), others.end(), [&](const auto& parts) { return elements_in(box, parts) > 0; });
-    }
+    const bool is_shared = !shares.holds_all(chunk.unit, rank) && shares.ranks_of(chunk.unit).size() > 1;
     (is_shared ? units.shared : units.own).push_back(chunk.unit);
   }
   return units;
@@ -182,7 +123,8 @@ TouchedUnits touched_units(const CodedArray& array, const Decomposition& decompo
 Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::span<const int64_t> units,
                       const ChunkOptions& options) {
   if (std::holds_alternative<ChunkTable>(array.places)) {
-    throw Error(ErrorKind::kInternal, "chunks of a table are written by the format's own library");
+    throw Error(ErrorKind::kInternal,
+                "chunks of a table are encoded (encode_chunks), and written where the format's library places them");
   }
   if (units.empty()) return {};
   ChunkWrite write(array, memory, units, options);

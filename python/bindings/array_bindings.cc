@@ -8,9 +8,11 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "array/array.h"
+#include "array/chunk_writing.h"
 #include "base/error.h"
 #include "bindings.h"
 #include "plan/operation.h"
@@ -52,20 +54,16 @@ bool is_alone(const Array& array, const Operation& operation) {
   return array.comm().size() == 1 || operation.decomposition().ranks() == 1;
 }
 
-// Python code that the core calls while it lets go of the interpreter's lock. What it raises is an Error for the other
-// ranks; of a process alone it is raised as it is. Whoever calls it keeps the code alive.
-class Callback {
+// What Python code that the core calls has raised. It is an Error for the other ranks; of a process alone it is raised
+// again as it was.
+class Raised {
  public:
-  explicit Callback(const nb::handle& code) : code_(code) {}
-
-  bool is_given() const { return !code_.is_none(); }
-
-  // Calls it; `take` gets the result, with the interpreter's lock.
-  template <typename Take>
-  void call(const Take& take) {
+  // Calls it with the interpreter's lock, which the core has let go of.
+  template <typename Work>
+  void call(const Work& work) {
     const nb::gil_scoped_acquire acquire;
     try {
-      take(code_());
+      work();
     } catch (nb::python_error& raised) {
       const auto [kind, message, os_error] = nb::cast<std::tuple<int, std::string, int>>(
           nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
@@ -81,10 +79,68 @@ class Callback {
     raised_.reset();
     throw nb::python_error();
   }
+  void forget() { raised_.reset(); }
+
+ private:
+  std::optional<nb::python_error> raised_;
+};
+
+// Python code that the core calls; whoever calls it keeps the code alive.
+class Callback {
+ public:
+  explicit Callback(const nb::handle& code) : code_(code) {}
+
+  bool is_given() const { return !code_.is_none(); }
+
+  // Calls it; `take` gets the result, with the interpreter's lock.
+  template <typename Take>
+  void call(const Take& take) {
+    raised_.call([&] { take(code_()); });
+  }
+  void raise() { raised_.raise(); }
 
  private:
   const nb::handle code_;
-  std::optional<nb::python_error> raised_;
+  Raised raised_;
+};
+
+// A Python object that has the methods of ChunkPlaces.
+class PythonPlaces final : public swath::ChunkPlaces {
+ public:
+  explicit PythonPlaces(nb::object places) : places_(std::move(places)) {}
+  ~PythonPlaces() override {
+    const nb::gil_scoped_acquire acquire;
+    places_.reset();
+  }
+  PythonPlaces(const PythonPlaces&) = delete;
+  PythonPlaces& operator=(const PythonPlaces&) = delete;
+
+  std::vector<int64_t> place(std::span<const swath::NewChunk> chunks) override {
+    std::vector<int64_t> offsets;
+    raised_.call([&] {
+      nb::list asked;
+      for (const swath::NewChunk& chunk : chunks) {
+        nb::list at;
+        for (const int64_t coordinate : chunk.at) at.append(coordinate);
+        asked.append(nb::make_tuple(nb::tuple(at), chunk.bytes, chunk.skipped));
+      }
+      offsets = nb::cast<std::vector<int64_t>>(places_.attr("place")(asked));
+    });
+    return offsets;
+  }
+  void keep() override {
+    raised_.call([&] { places_.attr("keep")(); });
+  }
+  void undo() override {
+    Raised beside;  // what went wrong before is what is raised
+    beside.call([&] { places_.attr("undo")(); });
+  }
+  void raise() { raised_.raise(); }
+  void forget() { raised_.forget(); }
+
+ private:
+  nb::object places_;
+  Raised raised_;
 };
 
 Execution execute(Array& array, const Operation& operation, const nb::list& arrays, swath::Progress* watched,
@@ -107,6 +163,9 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
     };
   }
   const bool alone = is_alone(array, operation);
+  const bool writes = operation.direction() == swath::Direction::kWrite;
+  auto* places = writes ? dynamic_cast<PythonPlaces*>(array.places()) : nullptr;
+  if (places != nullptr) places->forget();
   try {
     const Interruptible interruptible(alone);
     return array.execute(operation, memory, companions);
@@ -114,6 +173,7 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
     if (alone) {
       by_library.raise();
       relocated.raise();
+      if (places != nullptr) places->raise();
     }
     throw;
   }
@@ -236,6 +296,9 @@ void bind_open_array(nb::module_& m) {
             if (options.contains("chunks")) given.chunks = nb::cast<std::shared_ptr<CodedArray>>(options["chunks"]);
             given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
             given.is_new = nb::cast<bool>(options["is_new"]);
+            if (options.contains("places")) {
+              given.places = std::make_shared<PythonPlaces>(nb::object(options["places"]));
+            }
             given.name = nb::cast<std::string>(options["name"]);
             new (self) Array(std::move(comm), std::move(file), std::move(given));
           },
@@ -282,6 +345,9 @@ void bind_open_array(nb::module_& m) {
       .def("let_go_of_file", &Array::let_go_of_file, nb::call_guard<nb::gil_scoped_release>(), "Once it is shut.")
       .def_prop_ro("is_closed", &Array::is_closed)
       .def_prop_ro("has_plans", &Array::has_plans)
+      .def_prop_ro(
+          "chunks", [](const Array& array) { return std::const_pointer_cast<CodedArray>(array.chunks()); },
+          "The coded chunks as they are stored now; None where none are coded.")
       .def_prop_ro("plans_made", &Array::plans_made)
       .def(
           "goes_by_chunks",

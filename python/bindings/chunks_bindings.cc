@@ -2,11 +2,13 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -109,7 +111,15 @@ void bind_chunks(nb::module_& m) {
                 swath::Shards{std::move(files), std::move(shard_shape), chain_of(index_codecs), index_at_end});
           },
           "A file a shard.")
-      .def_prop_ro("chunk_bytes", &CodedArray::chunk_bytes);
+      .def_prop_ro("chunk_bytes", &CodedArray::chunk_bytes)
+      .def_prop_ro(
+          "stored_chunks",
+          [](const CodedArray& array) -> std::optional<int64_t> {
+            const auto* table = std::get_if<swath::ChunkTable>(&array.places);
+            if (table == nullptr) return std::nullopt;
+            return std::ranges::count_if(table->offsets, [](int64_t offset) { return offset >= 0; });
+          },
+          "How many chunks of a table are stored; None where each is looked for when it is needed.");
 
   m.def(
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,

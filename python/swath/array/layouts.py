@@ -34,12 +34,14 @@ def has_absent_chunks(description: Description) -> bool:
     return isinstance(layout, ChunkedLayout) and bool((layout.offsets < 0).any())
 
 
-def text(description: Description) -> str:
-    """Return where the bytes are, for people: "C order at offset 128"."""
+def text(description: Description, chunks: _core.CodedArray | None = None) -> str:
+    """Return where the bytes are, for people: "C order at offset 128"; `chunks`: the coded ones, as they are now."""
     layout = _layout(description)
     if layout is not None:
         return str(layout)
     stored = description.layout
+    if isinstance(stored, CodedLayout) and chunks is not None:
+        return stored.text(chunks.stored_chunks)
     return f"through the library: {stored.reason}" if isinstance(stored, LibraryLayout) else str(stored)
 
 

@@ -19,7 +19,7 @@ from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.opened_file import OpenedFile, OpenOptions
 from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.errors import ArgumentError, Error, to_core
-from swath.formats import CodedLayout, Description, LibraryLayout, StridedLayout
+from swath.formats import Description, LibraryLayout, StridedLayout
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
 from swath.space import (
@@ -95,6 +95,9 @@ class Array:
         chunks = layouts.coded_chunks(description)
         if chunks is not None:
             given["chunks"] = chunks
+        places = formats.chunk_places(description, file)
+        if places is not None:
+            given["places"] = places
         self._core = _core.Array(self._ranks.comm, file.core, self._form, description.fill, given)
         # It is pure, and does not hold the array, which would hold itself.
         self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, self._ranks.size))
@@ -172,7 +175,7 @@ class Array:
     @property
     def layout(self) -> str:
         """Return where the bytes are, in words: "C order at offset 128"."""
-        return layouts.text(self._description)
+        return layouts.text(self._description, self._core.chunks)
 
     def read(
         self,
@@ -593,13 +596,10 @@ class Array:
     def _relocation(self) -> Callable[[], Stored] | None:
         """Return what a write must call where it gives elements other places in the file, else None.
 
-        Before the write chunks get storage that the format has not allocated yet. After it coded chunks that the
-        library has written in another size are elsewhere.
+        Before the write chunks get storage that the format has not allocated yet.
         """
         if layouts.has_absent_chunks(self._description):
             return functools.partial(self._relocate, "allocate", formats.allocate)
-        if isinstance(self._description.layout, CodedLayout) and not self._core.goes_by_chunks("write"):
-            return functools.partial(self._relocate, "describe", formats.describe_again)
         return None
 
     def _relocate(self, doing: str, described: Callable[[Description], Description]) -> Stored:
@@ -631,11 +631,9 @@ class Array:
         self.refuse_closed("explain")
         layout = self._description.layout
         direction, ranks = operation.direction, operation.ranks
-        reason = layout.reason if isinstance(layout, LibraryLayout) else str(layout)
+        reason = layout.reason if isinstance(layout, LibraryLayout) else self.layout
         if self._core.goes_by_chunks(direction):
             return ChunkPlan(self._title(), direction, ranks, reason)
-        if isinstance(layout, CodedLayout):
-            reason = f"compressed chunks are written by the library: {reason}"
         return LibraryPlan(self._title(), direction, ranks, reason)
 
 

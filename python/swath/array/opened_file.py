@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import weakref
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from swath import _core, formats
 from swath.array.records import Records
-from swath.errors import ArgumentError
+from swath.errors import ArgumentError, StoreError
 from swath.formats import Contents, Description, NewArray, files
 from swath.formats.changes import Changes
 from swath.formats.contents import typed
@@ -202,7 +203,7 @@ class OpenedFile:
         def work() -> Placed:
             self.refuse_reading("change")
             inode = os.stat(self.path).st_ino
-            changed = change(self._changes_of_file())
+            changed = change(self.changes())
             others = self._described_again() if formats.moves_others(self.format) else {}
             is_other_file = os.stat(self.path).st_ino != inode
             contents = None if self.contents is None else formats.contents(self.path)
@@ -214,11 +215,22 @@ class OpenedFile:
         self._take(placed.others, is_other_file=placed.is_other_file)
         return placed.changed
 
-    def _changes_of_file(self) -> Changes:
+    def changes(self) -> Changes:
         """Return what takes changes back. On rank 0."""
         if self._changes is None:
-            self._changes = Changes(self.path, is_durable=not self.is_new)
+            try:
+                self._changes = Changes(self.path, is_durable=not self.is_new)
+            except StoreError as error:
+                if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                    raise
+                # Nothing can be kept beside it: a kill may then leave it half changed.
+                self._changes = Changes(self.path, is_durable=False)
         return self._changes
+
+    def settle(self) -> None:
+        """Let what was written of elements stay after a kill too, unless a variable was added meanwhile. On rank 0."""
+        if self._changes is not None and not self._has_changed:
+            self._changes.settle()
 
     def refuse_reading(self, doing: str) -> None:
         """Raise ArgumentError where the file is closed, or open for reading only."""
@@ -234,7 +246,7 @@ class OpenedFile:
         for variable, array in list(self._arrays.items()):
             described = formats.describe_again(array._description, self.path)
             if variable in rows and rows[variable] != described.shape[0]:
-                described = formats.extend(self.format, self._changes_of_file(), variable, rows[variable])
+                described = formats.extend(self.format, self.changes(), variable, rows[variable])
             found[variable] = described
         return found
 
@@ -285,7 +297,7 @@ class OpenedFile:
 
         def work() -> Description:
             self.refuse_reading("append to")
-            described = formats.extend(self.format, self._changes_of_file(), variable, rows)
+            described = formats.extend(self.format, self.changes(), variable, rows)
             if described.end > 0:
                 files.extend(self.path, described.end)  # gaps between what is written can be read
             return described
@@ -302,7 +314,7 @@ class OpenedFile:
 
     def _set_length(self, dimension: str, length: int) -> None:
         def work() -> None:
-            changes = self._changes_of_file()
+            changes = self.changes()
             formats.set_length(self.format, changes, dimension, length)
             changes.settle()
 

@@ -170,6 +170,11 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
     if chunks is None and shards is None and formats.is_folder(kind):
         chunks = _chunks_of(source, turned)
     formats.check_codecs(kind, options.codecs, wanted.itemsize)
+    if options.codecs is not None and not formats.is_folder(kind):
+        raise ArgumentError(
+            f"codecs=: swath copy compresses .zarr targets only, not {target}; swath.create(..., codecs=) makes "
+            "compressed HDF5 files, which write() fills"
+        )
     chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards)
     return CopyRequest(
         source=source,

@@ -23,12 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError
-from swath.formats import hdf5, netcdf_classic, npy, raw, zarr, zarr_codecs, zarr_library
+from swath.formats import hdf5, hdf5_filters, netcdf_classic, npy, raw, zarr, zarr_codecs, zarr_library
 from swath.formats.changes import Changes
 from swath.formats.contents import Attributes, Contents, typed
 from swath.formats.description import (
     DIMENSIONS_MAX,
     ChunkedLayout,
+    ChunkTable,
     CodedLayout,
     Description,
     Layout,
@@ -46,6 +47,7 @@ from swath.formats.description import (
     differs_in_byte_order_only,
 )
 from swath.formats.files import checked_path, opened
+from swath.formats.hdf5_places import ChangedFile, ChunkPlaces
 
 __all__ = [
     "ChunkedLayout",
@@ -62,11 +64,11 @@ __all__ = [
     "allocate",
     "check_codecs",
     "checked_path",
+    "chunk_places",
     "contents",
     "contents_of_many",
     "create",
     "describe",
-    "describe_again",
     "differs_in_byte_order_only",
     "extend",
     "format_for",
@@ -223,6 +225,11 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
 def is_folder(format: str) -> bool:  # noqa: A002
     """Return whether what `create` makes in that format is a folder of files."""
     return format.partition(":")[0] == "zarr"
+
+
+def _has_filters(format: str) -> bool:  # noqa: A002
+    """Return whether what `create` makes in that format has HDF5's filters."""
+    return format.partition(":")[0] in ("hdf5", "netcdf4")
 
 
 def create(
@@ -450,8 +457,10 @@ def check_codecs(format: str, codecs: Any, itemsize: int) -> None:  # noqa: A002
     """Raises what `create` raises for these codecs: ArgumentError, UnsupportedError."""
     if is_folder(format):
         zarr_codecs.asked_codecs(codecs, itemsize)
+    elif _has_filters(format):
+        hdf5_filters.asked_codecs(codecs, itemsize)
     elif codecs is not None:
-        raise ArgumentError(f"codecs=: Swath creates none in {format} files; create a .zarr store")
+        raise ArgumentError(f"codecs=: Swath creates none in {format} files; create .h5 or a .zarr store")
 
 
 def allocate(description: Description) -> Description:
@@ -467,6 +476,13 @@ def describe_again(description: Description, path: str | None = None) -> Descrip
     if description.format == "raw":
         return dataclasses.replace(description, path=path or description.path)
     return FORMATS[description.format].describe(path or description.path, description.variable)
+
+
+def chunk_places(description: Description, file: ChangedFile) -> ChunkPlaces | None:
+    """Return who gives coded chunks their places in the array's file; None where chunks are files, or not coded."""
+    layout = description.layout
+    in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
+    return ChunkPlaces(file, description.variable or "") if in_one_file else None
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:

@@ -135,6 +135,10 @@ class CodedLayout:
     places: ChunkTable | ChunkFiles | Shards
 
     def __str__(self) -> str:
+        return self.text(int((self.places.offsets >= 0).sum()) if isinstance(self.places, ChunkTable) else None)
+
+    def text(self, stored: int | None) -> str:
+        """Return it for people; `stored`: how many chunks of the table are, None of other places."""
         by = " by ".join(map(str, self.chunk_shape)) or "one element"
         words = f"chunks of {by}"
         if self.order != tuple(range(len(self.order))):
@@ -143,7 +147,7 @@ class CodedLayout:
         if isinstance(self.places, Shards):
             words += f", in shards of {' by '.join(map(str, self.places.shape))}"
         if isinstance(self.places, ChunkTable):
-            words += f", {int((self.places.offsets >= 0).sum())} of {self.places.offsets.size} stored"
+            words += f", {stored} of {self.places.offsets.size} stored"
         return words
 
 
@@ -403,10 +407,10 @@ def refuse_chunks(new: NewArray, format_name: str) -> None:
 
 
 def refuse_codecs(new: NewArray, format_name: str) -> None:
-    """Raise ArgumentError where `new` asks for shards or codecs, which Swath creates in Zarr stores only."""
-    for argument, given in (("shards", new.shards), ("codecs", new.codecs)):
+    """Raise ArgumentError where `new` asks for shards or codecs, which the format has not."""
+    for argument, given, there in (("shards", new.shards, ""), ("codecs", new.codecs, ".h5 or ")):
         if given is not None:
-            raise ArgumentError(f"{argument}=: Swath creates none in {format_name} files; create a .zarr store")
+            raise ArgumentError(f"{argument}=: Swath creates none in {format_name} files; create {there}a .zarr store")
 
 
 def refuse_names(new: NewArray, format_name: str) -> None:

@@ -12,22 +12,21 @@ from __future__ import annotations
 import errno
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core
 from swath.errors import ArgumentError, Error, FormatError, StoreError, UnsupportedError, store_error
+from swath.formats import hdf5_filters
 from swath.formats.changes import Changes
 from swath.formats.choose import choose, describes_others
 from swath.formats.description import (
     OFFSET_LIMIT,
     ChunkedLayout,
     ChunkTable,
-    Codec,
     CodedLayout,
     Description,
     Layout,
@@ -37,7 +36,6 @@ from swath.formats.description import (
     Summary,
     is_plain,
     plain,
-    refuse_codecs,
     refuse_objects,
     stored_strides,
     text,
@@ -95,12 +93,13 @@ def variables(path: str) -> list[Summary]:
 def create(path: str, new: NewArray) -> Description:
     """Create a file with one dataset, contiguous or in chunks, whose space is allocated, all its bytes holes.
 
-    `new.fill` becomes the dataset's fill value; nobody writes it here. Raises ArgumentError for a dtype that HDF5
-    has no type for.
+    Coded chunks are not stored yet. `new.fill` becomes the dataset's fill value; nobody writes it here. Raises
+    ArgumentError for a dtype that HDF5 has no type for, and for codecs that it has no filters for.
     """
     new.needs_c_order("HDF5")
-    refuse_codecs(new, "HDF5")
     h5py = _h5py()
+    codecs = hdf5_filters.asked_codecs(new.codecs, new.dtype.itemsize)
+    chunks = hdf5_filters.new_chunks(new, codecs)
     name = new.name.strip("/")
     if not _is_name(name):
         raise ArgumentError(f"HDF5 allows no name {new.name!r}; expected a name, or group/name")
@@ -112,21 +111,26 @@ def create(path: str, new: NewArray) -> Description:
             "fixed-length byte strings, and structures of these"
         ) from None
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    if new.chunks is None:
+    if chunks is None:
         plist.set_layout(h5py.h5d.CONTIGUOUS)
     else:
-        plist.set_chunk(new.chunks)
-    plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        plist.set_chunk(chunks)
+    hdf5_filters.set_filters(plist, codecs)
     plist.set_obj_track_times(False)  # the same array makes the same bytes at any time
-    plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)  # else the library would write every element before us
+    if codecs:
+        plist.set_alloc_time(h5py.h5d.ALLOC_TIME_INCR)  # how long a chunk is its elements say
+    else:
+        plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)  # else the library would write every element before us
     if new.fill is not None:
         plist.set_fill_value(new.fill)
     links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
     links.set_create_intermediate_group(True)
     space = h5py.h5s.create_simple(new.shape) if new.shape else h5py.h5s.create(h5py.h5s.SCALAR)
     with fresh(path):
-        with _changed(Changes(path, is_durable=False), "w") as file:
+        with changed(Changes(path, is_durable=False), "w") as file:
             dataset = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), stored, space, plist, links))
+            hdf5_filters.check_kept(dataset.id.get_create_plist(), codecs)
             for i, dimension in enumerate(new.dimensions or ()):
                 dataset.dims[i].label = dimension
             try:
@@ -208,12 +212,14 @@ def _opened(path: str, mode: str = "r") -> Iterator[Any]:
 
 
 @contextmanager
-def _changed(changes: Changes, mode: str = "r+") -> Iterator[Any]:
+def changed(
+    changes: Changes, mode: str = "r+", opening: Callable[[Changes], UndoableFile] = UndoableFile
+) -> Iterator[Any]:
     """The existing file as h5py.File, for changing it ("r+") or making it anew ("w"): as it was where that fails."""
     h5py = _h5py()
     path = changes.path
     _refuse_what_is_no_file(path)
-    with UndoableFile(changes) as stored:
+    with opening(changes) as stored:
         try:
             with _translated(path, _DOING[mode]), h5py.File(stored, mode) as file:
                 yield file
@@ -230,13 +236,13 @@ def _changed(changes: Changes, mode: str = "r+") -> Iterator[Any]:
 
 @contextmanager
 def _changed_at_once(path: str) -> Iterator[Any]:
-    """As `_changed`, committed in the end. Where no journal can be kept, a kill may leave the file half changed."""
+    """As `changed`, committed in the end. Where no journal can be kept, a kill may leave the file half changed."""
     try:
         changes = Changes(path, lock_seconds=0)
     except StoreError:  # the folder may not be written, or rank 0 has this file's journal
         changes = Changes(path, is_durable=False)
     with changes:
-        with _changed(changes) as file:
+        with changed(changes) as file:
             yield file
         changes.commit()
 
@@ -328,7 +334,7 @@ def _layout(dataset: Any, dtype: np.dtype[Any]) -> Layout:
         return StridedLayout(0, _strides(dataset, dtype))
     if dataset.chunks is not None:
         table = _chunk_table(dataset)
-        codecs = _codecs(plist)
+        codecs = hdf5_filters.codecs_of(plist)
         if codecs:
             return CodedLayout(dataset.file.filename, dataset.chunks, tuple(range(dataset.ndim)), codecs, table)
         return ChunkedLayout(dataset.chunks, table.offsets)
@@ -358,7 +364,7 @@ def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
         return EXTERNAL
     if dataset.chunks is not None and math.prod(_grid(dataset)) > CHUNKS_MAX:
         return f"it has {math.prod(_grid(dataset)):,} chunks: too many for a table of them"
-    if plist.get_nfilters() and not _codecs(plist):
+    if plist.get_nfilters() and not hdf5_filters.codecs_of(plist):
         codes = [plist.get_filter(i) for i in range(plist.get_nfilters())]
         names = ["gzip" if code == h5py.h5z.FILTER_DEFLATE else name.decode() for code, _, _, name in codes]
         verb = "compressed" if any(code != h5py.h5z.FILTER_FLETCHER32 for code, *_ in codes) else "filtered"
@@ -372,28 +378,19 @@ def _library_reason(h5py: Any, dataset: Any, plist: Any) -> str | None:
     if dataset.chunks is not None and dataset.file.userblock_size and h5py.version.hdf5_version_tuple < (1, 14, 5):
         # https://github.com/HDFGroup/hdf5/issues/3003
         return "this version of HDF5 misreports where chunks are in a file with a user block"
+    if dataset.chunks is not None and _turns_chunks_round(h5py, dataset):
+        return "HDF5 misreports where chunks are that grow along another dimension than the first"
     return None
 
 
-def _codecs(plist: Any) -> tuple[Codec, ...]:
-    """Return the filters in the order of writing, where Swath can undo all of them; else none, and the library must."""
-    h5py = _h5py()
-    known = {
-        h5py.h5z.FILTER_DEFLATE: "zlib",
-        h5py.h5z.FILTER_SHUFFLE: "shuffle",
-        h5py.h5z.FILTER_FLETCHER32: "fletcher32",
-    }
-    filters = [plist.get_filter(i) for i in range(plist.get_nfilters())]
-    names = [known.get(code, "") for code, *_ in filters]
-    try:
-        for name in names:
-            _core.check_codec(name)
-    except UnsupportedError:
-        return ()
-    return tuple(
-        Codec(name, (("element_bytes", int(values[0])),) if name == "shuffle" else ())
-        for name, (_, _, values, _) in zip(names, filters, strict=True)
-    )
+def _turns_chunks_round(h5py: Any, dataset: Any) -> bool:
+    """Return whether HDF5 may tell of a chunk's place in the order of its own index: the dimension that grows first.
+
+    Its extensible arrays, which only new headers have, are the index where one dimension grows. As of HDF5 2.0.
+    """
+    grows = [n is None for n in dataset.maxshape]
+    has_new_header = h5py.h5o.get_info(dataset.id).hdr.version > 1
+    return sum(grows) == 1 and not grows[0] and has_new_header
 
 
 def _chunk_table(dataset: Any) -> ChunkTable:
@@ -509,7 +506,7 @@ def _words(dataset: Any) -> str:
     if dataset.chunks is not None:
         grid = math.prod(_grid(dataset))
         edges = " by ".join(map(str, dataset.chunks))
-        coded = "".join(f", {codec.name}" for codec in _codecs(dataset.id.get_create_plist()))
+        coded = "".join(f", {codec.name}" for codec in hdf5_filters.codecs_of(dataset.id.get_create_plist()))
         return f"chunks of {edges}{coded}, {dataset.id.get_num_chunks()} of {grid} stored"
     offset = dataset.id.get_offset()
     return "C order, not stored yet" if offset is None else f"C order from byte {offset}"

@@ -8,6 +8,7 @@ and then the file is made what it was.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from types import TracebackType
 
 from swath.formats.changes import Changes, lock_target
@@ -36,6 +37,7 @@ class UndoableFile:
         self._at = 0
         self._held: list[tuple[int, bytes]] = []
         self._held_bytes = 0
+        self._reserved: list[tuple[int, int]] = []
         with store_errors(changes.path, "open"):
             self._descriptor = os.open(changes.path, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -56,14 +58,18 @@ class UndoableFile:
     def undo(self) -> None:
         """Make the file what it was when it was opened."""
         self._held.clear()
+        self._reserved.clear()
         if self._mark is not None:
             self._changes.undo(self._mark)
 
     def settle(self) -> None:
         """Do the writes that are held back; never fail: see `failure`."""
         held, self._held, self._held_bytes = self._held, [], 0
-        if held and self.failure is None:
+        reserved, self._reserved = self._reserved, []
+        if (held or reserved) and self.failure is None:
             try:
+                for ranges in _portions(reserved):
+                    self._changes.keep_all(self._descriptor, ranges)
                 self._changes.keep_all(self._descriptor, [(offset, len(data)) for offset, data in held])
                 for offset, data in held:
                     _write_all(self._descriptor, data, offset)
@@ -111,6 +117,25 @@ class UndoableFile:
         self._size = max(self._size, self._at)
         return len(view)
 
+    def reserve(self, count: int) -> int:
+        """Pass over so many bytes, which somebody else writes when this is closed, and return where they are.
+
+        What they overwrite is kept; of a file that has no name yet it is not, which may be as much as all that is
+        written: taken back, its elements are lost with it.
+        """
+        at = self._at
+        over = min(self._size_before - at, count)
+        if self.failure is None:
+            try:
+                self._begin()
+            except OSError as error:
+                self.failure = error
+        if over > 0 and self._changes.is_durable:
+            self._reserved.append((at, over))
+        self._at += count
+        self._size = max(self._size, self._at)
+        return at
+
     def truncate(self, size: int | None = None) -> int:
         """Do as files do, but never fail: see `failure`."""
         length = self._at if size is None else size
@@ -131,6 +156,17 @@ class UndoableFile:
     def _begin(self) -> None:
         if self._mark is None:
             self._mark = self._changes.mark()
+
+
+def _portions(ranges: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """Yield the ranges, several at a time, of no more than HELD_BYTES_MAX together where that can be."""
+    portion: list[tuple[int, int]] = []
+    for offset, count in sorted(ranges):
+        if portion and sum(n for _, n in portion) + count > HELD_BYTES_MAX:
+            yield portion
+            portion = []
+        portion.append((offset, count))
+    yield portion
 
 
 def _write_all(descriptor: int, data: bytes | memoryview, offset: int) -> None:

@@ -5,19 +5,13 @@ Sources: Zarr version 3 and its registered codecs; for version 2 numcodecs' conf
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from swath import _core
-from swath.errors import ArgumentError, FormatError, UnsupportedError
+from swath.errors import UnsupportedError
+from swath.formats.codecs import BLOSC_SHUFFLES, Dialect, asked, codec_of
 from swath.formats.description import Codec
 from swath.formats.json_fields import Field
-
-_BLOSC_SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
-_BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
-_LEVELS = {"zstd": (-131072, 22), "gzip": (0, 9), "zlib": (0, 9), "blosc": (0, 9)}
-_DEFAULT_LEVELS = {"zstd": 0, "gzip": 5, "zlib": 1, "blosc": 5, "lz4": 1}
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ def chain_of_v3(codecs: Field, ndim: int, itemsize: int) -> Chain:
                 raise UnsupportedError(f"{codecs.file}: {codecs.key}: Swath reads shards that no other codec changes")
             return Chain(order, "<", (), settings)
         elif endian:
-            found.append(_codec_of(name.removeprefix("numcodecs."), settings, itemsize))
+            found.append(codec_of(name.removeprefix("numcodecs."), settings, itemsize))
         else:
             raise UnsupportedError(f"{codec.file}: codec {name!r} is not one of transpose, bytes and sharding_indexed")
     if not endian:
@@ -74,88 +68,20 @@ def _permutation(order: Field, ndim: int) -> tuple[int, ...]:
 def codecs_of_v2(filters: Field, compressor: Field, itemsize: int) -> tuple[Codec, ...]:
     """Filters and compressor of version 2, in the order of encoding."""
     several = [*filters.items(), *([compressor] if compressor.value is not None else [])]
-    return tuple(_codec_of(codec.of("id").text(), codec, itemsize) for codec in several)
-
-
-def _codec_of(name: str, settings: Field, itemsize: int) -> Codec:
-    """Return the core's codec; FormatError for a configuration that cannot be."""
-    try:
-        _core.check_codec(name)
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{settings.file}: {error}") from None
-    if name == "crc32c" and settings.of("location").text(("start", "end"), default="end") == "start":
-        raise UnsupportedError(f"{settings.file}: crc32c at the start of a chunk")
-    return Codec(name, tuple(_settings_of(name, settings, itemsize).items()))
-
-
-def _settings_of(name: str, settings: Field, itemsize: int) -> dict[str, int | str]:
-    if name == "blosc":
-        return {
-            "compressor": settings.of("cname").text(_BLOSC_COMPRESSORS, default="lz4"),
-            "level": _level(name, settings.of("clevel")),
-            "shuffle": _shuffle(settings.of("shuffle"), itemsize),
-            "element_bytes": _size(settings.of("typesize"), itemsize),
-            "block_bytes": _size(settings.of("blocksize"), 0),
-        }
-    if name == "shuffle":
-        return {"element_bytes": _size(settings.of("elementsize"), 4)}
-    if name == "zstd":
-        return {"level": _level(name, settings.of("level")), "checksum": int(settings.of("checksum").flag())}
-    if name == "lz4":
-        return {"level": _size(settings.of("acceleration"), 1)}
-    if name in ("gzip", "zlib"):
-        return {"level": _level(name, settings.of("level"))}
-    return {}
-
-
-def _shuffle(shuffle: Field, itemsize: int) -> int:
-    if isinstance(shuffle.value, str):
-        return _BLOSC_SHUFFLES[shuffle.text(tuple(_BLOSC_SHUFFLES))]
-    found = shuffle.integer(-1, 2, default=1)
-    return found if found >= 0 else (2 if itemsize == 1 else 1)  # numcodecs: bits of single bytes, else bytes
-
-
-def _size(size: Field, default: int) -> int:
-    """Return the size of an element or a block; 0 stands for the default."""
-    return size.integer(0, 2**31 - 1, default=0) or default
-
-
-def _level(name: str, level: Field) -> int:
-    low, high = _LEVELS[name]
-    if level.value == -1 and name in ("gzip", "zlib"):
-        return 6  # what zlib takes it for
-    return level.integer(low, high, default=_DEFAULT_LEVELS[name])
+    return tuple(codec_of(codec.of("id").text(), codec, itemsize) for codec in several)
 
 
 def asked_codecs(codecs: Any, itemsize: int) -> tuple[Codec, ...]:
-    """What `create` is given as codecs: one or several, each a name or {"name": …, "configuration": …} as in version 3.
-
-    Raises ArgumentError for one that cannot be, UnsupportedError for one that this build has not.
-    """
-    if codecs is None:
-        codecs = "zstd"
-    several = [codecs] if isinstance(codecs, (str, Mapping)) else codecs
-    if not isinstance(several, Sequence):
-        raise ArgumentError(f'codecs: expected names such as "zstd", or a list of codecs, not {codecs!r}')
-    try:
-        return tuple(_asked_codec(codec, itemsize) for codec in several)
-    except FormatError as error:
-        raise ArgumentError(str(error)) from None
-
-
-def _asked_codec(codec: Any, itemsize: int) -> Codec:
-    name, settings = Field(dict(codec) if isinstance(codec, Mapping) else codec, "codecs").named()
-    name = name.removeprefix("numcodecs.")
-    if name == "shuffle":
-        settings = Field({"elementsize": itemsize, **settings.members()}, settings.file, settings.key)
-    return _codec_of(name, settings, itemsize)
+    """What `create` is given as codecs; see swath.formats.codecs."""
+    dialect = Dialect(defaults={"shuffle": {"elementsize": itemsize}})
+    return asked("zstd" if codecs is None else codecs, itemsize, dialect)
 
 
 def codec_to_v3(codec: Codec) -> dict[str, Any]:
     """Return the codec as metadata of version 3; those that are not registered have numcodecs' names."""
     settings = dict(codec.settings)
     if codec.name == "blosc":
-        shuffles = {number: word for word, number in _BLOSC_SHUFFLES.items()}
+        shuffles = {number: word for word, number in BLOSC_SHUFFLES.items()}
         return {
             "name": "blosc",
             "configuration": {

@@ -1,0 +1,354 @@
+#include "array/chunk_writing.h"
+
+#include <algorithm>
+#include <compare>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "array/collectively.h"
+#include "base/stopwatch.h"
+#include "chunks/touched.h"
+#include "comm/gather.h"
+#include "layout/copy.h"
+
+namespace swath {
+namespace {
+
+// Whether anything is so on any rank.
+struct AnyRank {
+  int64_t any;
+  void combine(const AnyRank& other) { any |= other.any; }
+};
+
+// The number of this rank among those of the operation.
+int own_number(const ChunkWriting& writing) {
+  return std::min(writing.comm.rank(), writing.operation.decomposition().ranks() - 1);
+}
+
+bool is_on_any_rank(const ChunkWriting& writing, const std::string& step, bool mine) {
+  return agree_on(writing.comm, step_of(writing.operation, step), std::nullopt, AnyRank{mine ? 1 : 0}).any != 0;
+}
+
+TouchedUnits own_units(const ChunkWriting& writing, const CodedArray& array) {
+  TouchedUnits units;
+  run_collectively(writing.comm, step_of(writing.operation, ": units"),
+                   [&] { units = touched_units(array, writing.operation.decomposition(), own_number(writing)); });
+  return units;
+}
+
+// A chunk that several ranks hold elements of, of whom this is one.
+struct SharedChunk {
+  int64_t chunk;
+  std::vector<int> ranks;
+  int writer;
+};
+
+// Up to which chunk the shared ones are dealt with at once.
+struct WindowEnd {
+  int64_t chunk;
+  void combine(const WindowEnd& other) { chunk = std::min(chunk, other.chunk); }
+};
+// How an error ends that has changed nothing, the library's too.
+constexpr const char* kAsBefore = "is as it was before";
+constexpr int64_t kAllChunks = std::numeric_limits<int64_t>::max();
+
+// What ranks tell each other of an encoded chunk.
+struct ChunkSize {
+  int64_t chunk;
+  int64_t bytes;
+  int64_t skipped;
+  friend auto operator<=>(const ChunkSize&, const ChunkSize&) = default;
+};
+
+// Packed elements that go to a rank or come from one.
+struct Packet {
+  std::vector<std::byte> bytes;
+  int64_t taken = 0;
+};
+using Packets = std::map<int, Packet>;
+
+int64_t bytes_of(const Packets& packets) {
+  int64_t bytes = 0;
+  for (const auto& [rank, packet] : packets) bytes += std::ssize(packet.bytes);
+  return bytes;
+}
+
+class TableWriting {
+ public:
+  TableWriting(const ChunkWriting& writing, const CodedArray& array, Engine& engine, ChunkPlaces& places)
+      : writing_(writing),
+        comm_(writing.comm),
+        engine_(engine),
+        places_(places),
+        array_(std::make_shared<CodedArray>(array)),
+        touched_(array, writing.memory.parts),
+        shares_(array, writing.operation.decomposition()) {}
+
+  // Collective.
+  WrittenTable write() {
+    const Stopwatch watch;
+    const TouchedUnits units = own_units(writing_, *array_);
+    try {
+      write_own(units.own);
+      write_shared(units.shared);
+      if (was_placed_) on_first_rank(": kept", [&] { places_.keep(); });
+    } catch (const Error& error) {
+      if (!was_placed_) throw;
+      throw taken_back(error);
+    }
+    counters_.total_seconds = watch.seconds();
+    return {std::move(array_), counters_};
+  }
+
+ private:
+  Question step(const std::string& words) const { return step_of(writing_.operation, words); }
+
+  template <typename Work>
+  void on_first_rank(const std::string& words, const Work& work) {
+    run_collectively(comm_, step(words), [&] {
+      if (comm_.rank() == 0) work();
+    });
+  }
+
+  // Collective: the error is the same on all ranks. What to throw once the library has made its file what it was.
+  Error taken_back(const Error& error) {
+    std::string text = error.what();
+    try {
+      on_first_rank(": taken back", [&] { places_.undo(); });
+      if (!text.ends_with(kAsBefore)) text += std::string("; the file ") + kAsBefore;
+    } catch (const Error& second) {
+      text += "; and what was placed could not be taken back: " + std::string(second.what());
+    }
+    return {error.kind(), text, error.os_error()};
+  }
+
+  // ---- chunks of one rank
+
+  void write_own(std::span<const int64_t> chunks) {
+    const auto at_once = static_cast<size_t>(encoded_at_once(*array_, writing_.options));
+    while (is_on_any_rank(writing_, ": chunks of one rank", !chunks.empty())) {
+      const auto round = chunks.first(std::min(at_once, chunks.size()));
+      chunks = chunks.subspan(round.size());
+      write_round(round, [&](size_t index) { return own_pieces(round[index]); }, 0);
+    }
+  }
+
+  std::vector<ChunkPiece> own_pieces(int64_t chunk) const {
+    const auto& all = touched_.chunks();
+    const auto found = std::partition_point(all.begin(), all.end(), [&](const auto& c) { return c.chunk < chunk; });
+    return pieces_of(*array_, chunk, writing_.memory.parts, writing_.memory.addresses, touched_.parts(*found));
+  }
+
+  // ---- chunks that several ranks share
+
+  void write_shared(std::span<const int64_t> chunks) {
+    if (!is_on_any_rank(writing_, ": shared chunks", !chunks.empty())) return;
+    for (int64_t end = 0; end != kAllChunks;) {
+      std::vector<SharedChunk> window;
+      end = agree_on(comm_, step(": window of shared chunks"), std::nullopt, WindowEnd{window_end(chunks)}).chunk;
+      while (!chunks.empty() && chunks.front() < end) {
+        window.push_back(shared_chunk(chunks.front()));
+        chunks = chunks.subspan(1);
+      }
+      write_window(window);
+    }
+  }
+
+  SharedChunk shared_chunk(int64_t chunk) {
+    SharedChunk shared{chunk, shares_.ranks_of(chunk), 0};
+    shared.writer = writer_of(chunk, shared.ranks);
+    return shared;
+  }
+
+  // The first chunk that this rank has no memory for beside those before it: at least one is dealt with.
+  int64_t window_end(std::span<const int64_t> chunks) {
+    const int64_t encoded_bytes = array_->codecs.stored_bytes_max(array_->chunk_bytes());
+    int64_t room = encoded_at_once(*array_, writing_.options) * encoded_bytes;
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      const SharedChunk shared = shared_chunk(chunks[i]);
+      const int64_t own_bytes = shares_.bytes(shared.chunk, own_number(writing_));
+      const bool writes = shared.writer == own_number(writing_);
+      room -= writes ? array_->chunk_bytes() + encoded_bytes : own_bytes;
+      if (room < 0) return i == 0 ? chunks[i] + 1 : chunks[i];
+    }
+    return kAllChunks;
+  }
+
+  void write_window(const std::vector<SharedChunk>& window) {
+    const Stopwatch watch;
+    Packets sent;
+    Packets received;
+    run_collectively(comm_, step(": elements of shared chunks"), [&] { pack(window, sent, received); });
+    exchange(sent, received);
+    counters_.exchange_seconds += watch.seconds();
+    std::vector<int64_t> chunks;
+    std::vector<std::vector<ChunkPiece>> pieces;
+    for (const SharedChunk& shared : window) {
+      if (shared.writer != comm_.rank()) continue;
+      chunks.push_back(shared.chunk);
+      pieces.push_back(pieces_of_all(shared, received));
+    }
+    write_round(chunks, [&](size_t index) { return pieces[index]; }, bytes_of(sent) + bytes_of(received));
+  }
+
+  // The elements that go to each writer, chunk by chunk, and room for those that come to this one.
+  void pack(const std::vector<SharedChunk>& window, Packets& sent, Packets& received) {
+    for (const SharedChunk& shared : window) {
+      if (shared.writer != comm_.rank()) {
+        for (const ChunkPiece& piece : own_pieces(shared.chunk)) append(piece, sent[shared.writer].bytes);
+        continue;
+      }
+      for (const int rank : shared.ranks) {
+        if (rank == comm_.rank()) continue;
+        std::vector<std::byte>& bytes = received[rank].bytes;
+        bytes.resize(bytes.size() + static_cast<size_t>(shares_.bytes(shared.chunk, rank)));
+      }
+    }
+  }
+
+  static void append(const ChunkPiece& piece, std::vector<std::byte>& packed) {
+    const size_t begin = packed.size();
+    packed.resize(begin + static_cast<size_t>(piece.regions.bytes()));
+    scatter_to_window(piece.regions.packed_in_file(), 0, piece.regions.count(), {packed.data() + begin, 0},
+                      piece.memory);
+  }
+
+  void exchange(const Packets& sent, Packets& received) {
+    std::vector<SendMessage> sends;
+    for (const auto& [rank, packet] : sent) {
+      sends.push_back({rank, packet.bytes});
+      counters_.exchanged_bytes += std::ssize(packet.bytes);
+      if (writing_.options.bytes_done != nullptr) *writing_.options.bytes_done += std::ssize(packet.bytes);
+    }
+    std::vector<ReceiveMessage> receives;
+    for (auto& [rank, packet] : received) receives.push_back({rank, packet.bytes});
+    comm_.exchange(sends, receives);
+  }
+
+  // In the order in which each rank has packed them.
+  std::vector<ChunkPiece> pieces_of_all(const SharedChunk& shared, Packets& received) {
+    std::vector<ChunkPiece> pieces = own_pieces(shared.chunk);
+    const Panel panel = array_->chunk(shared.chunk);
+    for (const int rank : shared.ranks) {
+      if (rank == comm_.rank()) continue;
+      Packet& packet = received[rank];
+      for (const Part& part : shares_.parts(rank)) {
+        const Regions regions = part.holds ? regions_in(panel, part, array_->element_bytes) : Regions();
+        if (regions.count() == 0) continue;
+        pieces.push_back({regions.packed(0), packet.bytes.data() + packet.taken});
+        packet.taken += regions.bytes();
+      }
+    }
+    return pieces;
+  }
+
+  // ---- a round
+
+  // Collective. `kept_bytes`: what the pieces lie in, where the operation has allocated it.
+  void write_round(std::span<const int64_t> chunks, const PiecesOfChunk& pieces, int64_t kept_bytes) {
+    EncodedChunks encoded;
+    run_collectively(comm_, step(": chunks encoded"),
+                     [&] { encoded = encode_chunks(*array_, chunks, pieces, writing_.options); });
+    encoded.counters.buffer_bytes += kept_bytes;
+    counters_ += encoded.counters;
+    const std::vector<ChunkSize> sizes = sizes_of_all(encoded.chunks);
+    if (sizes.empty()) return;
+    std::vector<int64_t> offsets(sizes.size());
+    was_placed_ = true;
+    on_first_rank(": places of chunks", [&] { offsets = place(sizes); });
+    comm_.broadcast(std::as_writable_bytes(std::span(offsets)), 0);
+    run_collectively(comm_, step(": chunks written"), [&] { write_at(offsets, sizes, encoded.chunks); });
+    auto& table = std::get<ChunkTable>(array_->places);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const auto entry = static_cast<size_t>(sizes[i].chunk);
+      table.offsets[entry] = offsets[i];
+      table.bytes[entry] = sizes[i].bytes;
+      table.skipped[entry] = static_cast<uint32_t>(sizes[i].skipped);
+    }
+  }
+
+  // Collective. In the order of the chunks, so that neighbours in the array get to be neighbours in the file.
+  std::vector<ChunkSize> sizes_of_all(const std::vector<EncodedChunk>& chunks) {
+    std::vector<ChunkSize> own;
+    for (const EncodedChunk& chunk : chunks) own.push_back({chunk.chunk, std::ssize(chunk.bytes), chunk.skipped});
+    std::vector<ChunkSize> all;
+    for (const Bytes& of_rank : gather_bytes(comm_, std::as_bytes(std::span(own)))) {
+      const size_t begin = all.size();
+      all.resize(begin + of_rank.size() / sizeof(ChunkSize));
+      if (!of_rank.empty()) std::memcpy(all.data() + begin, of_rank.data(), of_rank.size());
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  std::vector<int64_t> place(const std::vector<ChunkSize>& sizes) {
+    std::vector<NewChunk> chunks;
+    for (const ChunkSize& size : sizes) {
+      chunks.push_back({coordinates_of(array_->shape, array_->chunk_shape, size.chunk), size.bytes,
+                        static_cast<uint32_t>(size.skipped)});
+    }
+    std::vector<int64_t> offsets = places_.place(chunks);
+    if (offsets.size() != sizes.size() || std::ranges::any_of(offsets, [](int64_t offset) { return offset < 0; })) {
+      throw Error(ErrorKind::kInternal, array_->path + ": " + std::to_string(sizes.size()) + " chunks got " +
+                                            std::to_string(offsets.size()) + " places, or some before the file");
+    }
+    return offsets;
+  }
+
+  void write_at(std::span<const int64_t> offsets, const std::vector<ChunkSize>& sizes,
+                std::vector<EncodedChunk>& chunks) {
+    std::vector<Transfer> batch;
+    for (EncodedChunk& chunk : chunks) {
+      const auto found = std::ranges::lower_bound(sizes, chunk.chunk, {}, &ChunkSize::chunk);
+      batch.push_back(
+          {offsets[static_cast<size_t>(found - sizes.begin())], chunk.bytes.data(), std::ssize(chunk.bytes)});
+    }
+    std::ranges::sort(batch, {}, &Transfer::offset);
+    const Stopwatch watch;
+    engine_.transfer(Direction::kWrite, batch, counters_);
+    engine_.end_burst();
+    counters_.transfer_seconds += watch.seconds();
+  }
+
+  const ChunkWriting& writing_;
+  Comm& comm_;
+  Engine& engine_;
+  ChunkPlaces& places_;
+  const std::shared_ptr<CodedArray> array_;  // as it is now
+  const TouchedChunks touched_;
+  UnitShares shares_;
+  Counters counters_;
+  bool was_placed_ = false;  // anything, on any rank
+};
+
+}  // namespace
+
+Counters write_chunk_files(const ChunkWriting& writing, const CodedArray& array) {
+  Counters counters;
+  const auto write = [&](const std::string& words, std::span<const int64_t> units) {
+    run_collectively(writing.comm, step_of(writing.operation, words),
+                     [&] { counters += write_chunks(array, writing.memory, units, writing.options); });
+  };
+  const TouchedUnits units = own_units(writing, array);
+  write(": chunks of one rank", units.own);
+  if (!is_on_any_rank(writing, ": shared chunks", !units.shared.empty())) return counters;
+  for (int round = 0; round < writing.comm.size(); ++round) {
+    // Of the ranks that share a chunk, each has it in another round.
+    std::vector<int64_t> turn;
+    std::ranges::copy_if(units.shared, std::back_inserter(turn),
+                         [&](int64_t unit) { return (unit + writing.comm.rank()) % writing.comm.size() == round; });
+    write(": shared chunks, round " + std::to_string(round), turn);
+  }
+  return counters;
+}
+
+WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, Engine& engine,
+                               ChunkPlaces& places) {
+  return TableWriting(writing, array, engine, places).write();
+}
+
+}  // namespace swath
