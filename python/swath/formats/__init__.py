@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, FormatError, StoreError, UnsupportedError
-from swath.formats import hdf5, hdf5_filters, netcdf_classic, npy, raw, zarr, zarr_codecs
+from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, raw, zarr, zarr_codecs
 from swath.formats.description import (
     DIMENSIONS_MAX,
     ChunkedLayout,
@@ -93,12 +93,12 @@ class FileFormat(Format, Protocol):
 
 
 _FILE_FORMATS: dict[str, FileFormat] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
-FORMATS: dict[str, Format] = {**_FILE_FORMATS, "zarr": zarr}
+FORMATS: dict[str, Format] = {**_FILE_FORMATS, "netcdf4": netcdf4, "zarr": zarr}
 """The formats that are recognised: files by their magic numbers, folders by what is in them."""
 
 _FLAVOURS: dict[str, Collection[str]] = {"netcdf-classic": netcdf_classic.FLAVOURS, "zarr": zarr.FLAVOURS}
-_SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".h5": "hdf5", ".hdf5": "hdf5", ".zarr": "zarr"}
-_NOT_RAW = {".nc4": "hdf5 or netcdf-classic", ".npz": "npy"}
+_SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".nc4": "netcdf4", ".h5": "hdf5", ".hdf5": "hdf5", ".zarr": "zarr"}
+_NOT_RAW = {".npz": "npy"}
 _KNOWN = (
     "Swath knows .npy, netCDF classic (CDF-1, -2, -5), HDF5, netCDF-4 and Zarr (a folder); for a raw file give shape= "
     "and dtype="
