@@ -339,3 +339,29 @@ def test_a_file_that_another_program_has_open_is_refused_untouched(tmp_path: Pat
     with swath.open(path, mode="r+") as a, h5py.File(path), pytest.raises(StoreError, match="has this HDF5 file open"):
         a[:] = 1
     assert path.read_bytes() == before
+
+
+def test_changes_that_a_caller_keeps_are_the_callers_to_commit(tmp_path: Path) -> None:
+    from swath import formats
+    from swath.formats.changes import Changes
+
+    path = tmp_path / "a.h5"
+    before = a_file(path)
+    noise = np.random.default_rng(1).integers(0, 256, 20_000, np.uint8).tobytes()
+    with Changes(str(path)) as changes:
+        other = formats.chunk_places(formats.describe(path), is_new=False)
+        places = formats.chunk_places(formats.describe(path), is_new=False, changes=changes)
+        assert places is not None
+        assert other is not None
+        with pytest.raises(StoreError, match="another program is changing it"):
+            other.place([((0, 0), 20_000, 0)])
+        for ends in (places.undo, places.keep):
+            offsets = places.place([((0, 0), 20_000, 1), ((1, 1), 20_000, 1)])
+            with open(path, "r+b") as file:
+                for offset in offsets:
+                    os.pwrite(file.fileno(), noise, offset)
+            ends()
+            assert (path.read_bytes() == before) == (ends == places.undo)
+        changes.undo()
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["a.h5"]

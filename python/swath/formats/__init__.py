@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from swath.errors import ArgumentError, FormatError, StoreError, UnsupportedError
 from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, raw, zarr, zarr_codecs
+from swath.formats.changes import Changes
 from swath.formats.description import (
     DIMENSIONS_MAX,
     ChunkedLayout,
@@ -283,11 +284,17 @@ def allocate(description: Description) -> Description:
     return hdf5.allocate(description) if description.format == "hdf5" else description
 
 
-def chunk_places(description: Description, *, is_new: bool) -> ChunkPlaces | None:
-    """Return who gives coded chunks their places in the array's file; None where chunks are files, or not coded."""
+def chunk_places(description: Description, *, is_new: bool, changes: Changes | None = None) -> ChunkPlaces | None:
+    """Return who gives coded chunks their places in the array's file; None where chunks are files, or not coded.
+
+    Args:
+        description: of the array.
+        is_new: whether the file has no name yet.
+        changes: of the file, where the caller has its journal, and commits; else each write commits.
+    """
     layout = description.layout
     in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
-    return ChunkPlaces(description, is_new=is_new) if in_one_file else None
+    return ChunkPlaces(description, is_new=is_new, changes=changes) if in_one_file else None
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:

@@ -12,6 +12,7 @@ fails, or is killed, can be taken back whole.
 
 from __future__ import annotations
 
+import errno
 import mmap
 from collections.abc import Sequence
 
@@ -89,8 +90,10 @@ class ChunkPlaces:
             return Changes(self._path, is_durable=False)
         try:
             return Changes(self._path)
-        except StoreError:  # the folder may not be written: a kill may then leave the file half changed
-            return Changes(self._path, is_durable=False)
+        except StoreError as error:
+            if error.errno == errno.EAGAIN:
+                raise  # somebody else changes it
+            return Changes(self._path, is_durable=False)  # no journal can be kept: a kill leaves it half changed
 
     def _end(self) -> None:
         if self._changes is not None and self._callers is None:
