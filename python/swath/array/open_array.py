@@ -529,6 +529,8 @@ class Array:
             self._refuse(operation, error, alone=alone)
         library = None
         if not self._core.has_plans:
+            if request.direction == "write" and not self._core.goes_by_chunks("write"):
+                self._file.commit()  # each rank keeps its own changes while the library writes
             library = functools.partial(library_access.move, self._description, request, self._ranks.rank, parts)
         relocate = self._relocation() if request.direction == "write" else None
         try:
@@ -599,13 +601,12 @@ class Array:
         Before the write chunks get storage that the format has not allocated yet.
         """
         if layouts.has_absent_chunks(self._description):
-            return functools.partial(self._relocate, "allocate", formats.allocate)
+            return self._allocate
         return None
 
-    def _relocate(self, doing: str, described: Callable[[Description], Description]) -> Stored:
+    def _allocate(self) -> Stored:
         """Collective. The core calls it inside a write, which has the array alone."""
-        there = self._description
-        self._description = self._ranks.on_first(f"{doing} {self._identity_of_ranks}", lambda: described(there))
+        self._description = self._file.allocate(self._description)
         self._form = layouts.array_form(self._description, self._identity_for_ranks())
         self._operations.cache_clear()
         return self._form, layouts.coded_chunks(self._description)
