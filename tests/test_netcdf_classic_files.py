@@ -13,6 +13,7 @@ from swath.formats import netcdf_classic, netcdf_move
 from swath.formats.changes import Changes, repair
 from swath.formats.contents import Dimension
 from swath.formats.description import NewArray
+from swath.formats.netcdf_define import Move
 
 netCDF4 = pytest.importorskip("netCDF4")
 
@@ -483,6 +484,49 @@ def test_holes_stay_holes_and_are_not_copied_one_by_one(tmp_path):
                 assert list(row) == [(3 * record + i) % 100 for i in range(3)]
         assert os.stat(path).st_size > 2**43
         assert os.stat(path).st_blocks * 512 < 2**23  # in place, zeros are left where bytes were
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bytes_and_holes_go_where_they_are_moved(tmp_path, monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(netcdf_move, "PIECE_BYTES", int(rng.choice([5000, 4096, 30_000, 1 << 20])))
+    block = 4096
+    raw = np.repeat(rng.integers(0, 2, 40, dtype=np.uint8), block)  # runs of zeros become holes
+    path = tmp_path / "a.bin"
+    with open(path, "w+b") as file:
+        file.truncate(raw.size)
+        for at in range(0, raw.size, block):
+            if raw[at]:
+                raw[at : at + block] = rng.integers(1, 256, block)
+                os.pwrite(file.fileno(), raw[at : at + block].tobytes(), at)
+    count = int(rng.choice([1, 1, 2, 7]))
+    step = int(rng.integers(1, raw.size // count)) if count > 1 else raw.size - 3 * block
+    begin = int(rng.integers(0, raw.size - step * count + 1))
+    by = int(rng.choice([0, block, 2 * block, 5000]))
+    move = Move(begin, begin + by, count, step, step + int(rng.integers(1, 3 * block)) if count > 1 else step)
+    pieces = [raw[begin + i * step : begin + (i + 1) * step] for i in range(count)]
+    expected = np.concatenate([np.pad(piece, (0, move.new_step - step)) for piece in pieces])
+    with open(path, "r+b") as file, open(tmp_path / "b.bin", "w+b") as other:
+        netcdf_move.copy_moved(file.fileno(), other.fileno(), [move])
+        netcdf_move.move_in_place(file.fileno(), [move])
+        for descriptor in (file.fileno(), other.fileno()):
+            found = np.frombuffer(os.pread(descriptor, expected.size, move.to), np.uint8)
+            np.testing.assert_array_equal(np.pad(found, (0, expected.size - found.size)), expected)
+        np.testing.assert_array_equal(np.fromfile(path, np.uint8, begin), raw[:begin])
+        behind = os.pread(file.fileno(), raw.size, move.to + expected.size)
+        assert behind == raw[move.to + expected.size :].tobytes()
+
+
+def test_what_lies_in_a_gap_is_no_part_of_a_new_variable(tmp_path):
+    path = tmp_path / "a.nc"
+    values = start_with_room(path)
+    end = max(netcdf_classic.describe(str(path), name).end for name in ("fixed", "last"))
+    gap = netcdf_classic.describe(str(path), "short").layout.offset - end
+    with open(path, "r+b") as file:
+        os.pwrite(file.fileno(), b"x" * gap, end)
+    made = changed(path, netcdf_classic.add, ADDED["scalar"])
+    assert end <= made.layout.offset < end + gap
+    assert_holds(path, {**values, "scalar": np.zeros(())})
 
 
 def test_large_records_move_in_pieces(tmp_path, monkeypatch):

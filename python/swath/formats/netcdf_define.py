@@ -165,7 +165,7 @@ def is_in_order(header: Header) -> bool:
         return True
     begin = min(v.begin for v in of_records)
     dense = max(v.end for v in of_records) - begin == sum(padded(v.slab_bytes) for v in of_records)
-    return dense and all(v.begin + v.slab_bytes <= begin for v in header.variables if not v.is_record)
+    return dense and all(v.end <= begin for v in header.variables if not v.is_record)
 
 
 def file_end(header: Header) -> int:
@@ -188,7 +188,6 @@ def moves(old: Header, new: Header, file_bytes: int) -> list[Move]:
     found = []
     pairs = list(zip(old.variables, new.variables, strict=False))
     of_records = [(v.begin, now.begin) for v, now in pairs if v.is_record]
-    end = file_bytes
     if of_records:
         begin, to = min(of_records)
         held = file_bytes - begin
@@ -197,11 +196,10 @@ def moves(old: Header, new: Header, file_bytes: int) -> list[Move]:
             found.append(Move(begin, to, -(-held // step), step, new_step))
         elif held > 0:
             found.append(Move(begin, to, 1, held, held))
-        end = min(end, begin)
     fixed = [(v.begin, now.begin) for v, now in pairs if not v.is_record]
     if fixed:
         begin, to = min(fixed)
-        held = min(end, max(v.end for v in old.variables if not v.is_record)) - begin
+        held = min(file_bytes, max(v.end for v in old.variables if not v.is_record)) - begin
         if held > 0:
             found.append(Move(begin, to, 1, held, held))
     return found
