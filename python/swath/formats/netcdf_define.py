@@ -147,15 +147,19 @@ def placed(header: Header) -> Header:
         record_end += padded(v.slab_bytes)
 
     result = replace(header, variables=tuple(replace(v, begin=begins[v.name]) for v in header.variables))
-    for v in result.variables:
+    _check_places(result)
+    return result
+
+
+def _check_places(header: Header) -> None:
+    for v in header.variables:
         if v.begin > _BEGIN_MAX[header.version]:
             raise ArgumentError(
                 f"variable {v.name} would begin at byte {v.begin}, and CDF-{header.version} can tell of bytes up to "
                 f"{_BEGIN_MAX[header.version]} only; choose {'netcdf-classic:cdf5' if header.version < 5 else 'HDF5'}"
             )
-    if file_end(result) >= OFFSET_LIMIT:
-        raise ArgumentError(f"a file of {file_end(result)} bytes is beyond 64-bit offsets")
-    return result
+    if file_end(header) >= OFFSET_LIMIT:
+        raise ArgumentError(f"a file of {file_end(header)} bytes is beyond 64-bit offsets")
 
 
 def is_in_order(header: Header) -> bool:
