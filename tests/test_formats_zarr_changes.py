@@ -125,6 +125,38 @@ def test_a_dimension_of_a_group_is_its_own_where_lengths_differ(told: Told) -> N
     assert formats.describe(told.path, "t").shape == (2, 3)
 
 
+def test_a_dimension_that_a_group_declares_is_its_own_whatever_its_length(told: Told) -> None:
+    for name in ("ocean/t", "t"):
+        swath_zarr.add(told, new_array(name, (0,), dimensions=("time",), unlimited=(True,)))
+    swath_zarr.set_length(told, "time", 4)
+    assert formats.describe(told.path, "ocean/t").shape == (0,)
+    swath_zarr.set_length(told, "ocean/time", 5)
+    assert formats.describe(told.path, "t").shape == (4,)
+    assert list(swath_zarr.contents(told.path).groups["ocean"].dimensions) == ["time"]
+
+
+def test_what_is_added_appears_at_once_and_in_consolidated_metadata_last(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swath_zarr.consolidate(told.path)
+    renamed: list[str] = []
+
+    def rename(aside: str, name: str) -> None:
+        renamed.append(os.path.relpath(name, told.path))
+        os.replace(aside, name)
+
+    monkeypatch.setattr(zarr_changes.os, "rename", rename)
+    swath_zarr.add(told, new_array("ice/deep/t", (0,), dimensions=("z",), unlimited=(True,)))
+    swath_zarr.add(told, new_array("t", (0,), dimensions=("z",), unlimited=(True,)))
+    if "zarr.json" in renamed:
+        first = [f"{name}/zarr.json" for name in ("ice/deep/t", "ice/deep", "ice")]
+        assert renamed == [*first, "zarr.json", "t/zarr.json", "zarr.json"]
+    else:
+        assert renamed[:2] == ["ice/deep/t/.zattrs", "ice/deep/t/.zarray"]
+        assert renamed[2:6] == [f"{name}/{file}" for name in ("ice/deep", "ice") for file in (".zattrs", ".zgroup")]
+        assert renamed[6:] == [".zmetadata", "t/.zattrs", "t/.zarray", ".zattrs", ".zmetadata"]
+
+
 def test_an_array_without_names_of_dimensions_grows_alone(tmp_path: Path) -> None:
     path = foreign(tmp_path / "a.zarr", values_of((4, 3), "<f4"), (2, 3))
     swath_zarr.set_length(Told(path), "", 6)

@@ -60,9 +60,7 @@ def library_read(description: Description, index: tuple[slice | int, ...]) -> np
     array = _opened(folder_of(description.path, description.variable or ""))
     with _translated(description.name):
         values = np.asarray(array[forward])
-    if description.dtype.hasobject:
-        values = values.astype(object)  # of zarr-python's own type of text
-    values = values.astype(description.dtype, copy=False)
+    values = values.astype(description.dtype, copy=False)  # text has a type of NumPy's own in zarr-python
     return np.ascontiguousarray(values[flips]).reshape(values.shape)
 
 
