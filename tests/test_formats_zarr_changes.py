@@ -163,9 +163,10 @@ def test_an_array_without_names_of_dimensions_grows_alone(tmp_path: Path) -> Non
     assert formats.describe(path).shape == (6, 3)
     group = tmp_path / "g.zarr"
     swath_zarr.start(str(group), None)
-    swath_zarr.add(Told(group), new_array("a", (0, 2), unlimited=(True, False)))
-    swath_zarr.add(Told(group), new_array("b", (5, 2)))
-    swath_zarr.set_length(Told(group), "a", 8)
+    told = Told(group)
+    swath_zarr.add(told, new_array("a", (0, 2), unlimited=(True, False)))
+    swath_zarr.add(told, new_array("b", (5, 2)))
+    swath_zarr.set_length(told, "a", 8)
     assert [formats.describe(group, name).shape for name in "ab"] == [(8, 2), (5, 2)]
 
 
@@ -362,14 +363,14 @@ def test_what_was_told_takes_all_changes_back(told: Told) -> None:
     fill_store(told)
     swath_zarr.consolidate(told.path)
     before = files_of(told.path)
-    again = Told(told.path)
-    swath_zarr.add(again, new_array("ice/deep/t", (0, 3), **GROWS))
-    swath_zarr.add(again, new_array("z", (0,), dimensions=("z",), unlimited=(True,)))
-    swath_zarr.set_length(again, "time", 7)
-    swath_zarr.set_attributes(again, "", {"title": "x"})
-    swath_zarr.set_attributes(again, "t", {"units": None})
+    told.commit()
+    swath_zarr.add(told, new_array("ice/deep/t", (0, 3), **GROWS))
+    swath_zarr.add(told, new_array("z", (0,), dimensions=("z",), unlimited=(True,)))
+    swath_zarr.set_length(told, "time", 7)
+    swath_zarr.set_attributes(told, "", {"title": "x"})
+    swath_zarr.set_attributes(told, "t", {"units": None})
     assert files_of(told.path) != before
-    again.undo()
+    told.undo()
     assert files_of(told.path) == before
 
 

@@ -106,6 +106,9 @@ class Told:
         else:
             self.adds(relative)
 
+    def commit(self) -> None:
+        self._kept.clear()
+
     def undo(self) -> None:
         for full, held in reversed(self._kept):
             if held is not None:
