@@ -166,7 +166,7 @@ def fill_of(dataset: Any, dtype: np.dtype[Any]) -> bytes:
     """Return what HDF5 reads where nothing is stored: the fill value, or zeros where it is told never to fill."""
     h5py = library()
     if dtype.hasobject:
-        return b""
+        return bytes(dtype.itemsize)
     plist = dataset.id.get_create_plist()
     defined = plist.fill_value_defined() != h5py.h5d.FILL_VALUE_UNDEFINED
     if plist.get_fill_time() == h5py.h5d.FILL_TIME_NEVER or not defined:
