@@ -31,7 +31,7 @@ def extend(changes: Changes, variable: str, rows: int) -> Description:
         before = dataset.shape[0]
         if rows > before:
             dataset.id.set_extent((rows, *dataset.shape[1:]))
-        dtype = dtype_of(changes.path, dataset)
+        dtype = dtype_of(f"{changes.path}:{variable}", dataset.id)
         layout = layout_of(dataset, dtype)
         if isinstance(layout, ChunkedLayout):
             _store_chunks(dataset, layout, np.frombuffer(fill_of(dataset, dtype), dtype))
