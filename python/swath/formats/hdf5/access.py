@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from swath.errors import Error, FormatError, StoreError, UnsupportedError, store_error
 from swath.formats import files
 from swath.formats.changes import Changes
@@ -83,6 +85,24 @@ def changed_at_once(path: str) -> Iterator[Any]:
         with changed(changes) as file:
             yield file
         changes.commit()
+
+
+def stored_dtype(stored: Any) -> np.dtype[Any]:
+    """Return the dtype that h5py has for a stored type, an identifier; raises as h5py does where it has none.
+
+    It is kept: to find it takes longer than to read a short attribute.
+    """
+    key = stored.encode()
+    found = _dtypes.get(key)
+    if found is None:
+        if len(_dtypes) >= _DTYPES_MAX:
+            _dtypes.clear()
+        found = _dtypes[key] = np.dtype(stored.dtype)
+    return found
+
+
+_dtypes: dict[bytes, np.dtype[Any]] = {}
+_DTYPES_MAX = 1000
 
 
 def is_name(name: str) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from swath.errors import ArgumentError
 from swath.formats.contents import Attributes
 from swath.formats.description import text
-from swath.formats.hdf5.access import library
+from swath.formats.hdf5.access import library, stored_dtype
 
 OWN_NAMES = frozenset(
     {
@@ -51,16 +51,21 @@ def raw(holder: Any, name: str) -> Any:
     h5py = library()
     try:
         attribute = h5py.h5a.open(holder, name.encode("utf-8", "surrogateescape"))
-        dtype, shape = attribute.dtype, attribute.shape
-        if attribute.get_space().get_simple_extent_type() == h5py.h5s.NULL:
+        stored = attribute.get_type()
+        dtype = stored_dtype(stored)
+        try:
+            count = attribute.get_storage_size() // stored.get_size()
+        except RuntimeError:  # it has no elements
+            count = 0
+        if count == 0 and attribute.get_space().get_simple_extent_type() == h5py.h5s.NULL:
             return h5py.Empty(dtype)
-        file_type = None
+        shape = (1,) if count == 1 else attribute.shape
         if dtype.subdtype is not None:
-            file_type = h5py.h5t.py_create(dtype)
             dtype, inner = dtype.subdtype
-            shape += inner
+            shape = attribute.shape + inner
         values = np.zeros(shape, dtype)
-        attribute.read(values, mtype=file_type)
+        if values.size:
+            attribute.read(values, mtype=None if dtype.hasobject else stored)
         return values
     except Exception:  # noqa: BLE001  h5py has many
         return None

@@ -9,7 +9,7 @@ from swath.formats.choose import choose
 from swath.formats.description import Description
 from swath.formats.files import whole
 from swath.formats.hdf5 import attributes, scales, survey
-from swath.formats.hdf5.access import dataset_of, is_name, library, opened, shown_name
+from swath.formats.hdf5.access import dataset_of, is_name, library, names_in, opened, shown_name
 from swath.formats.hdf5.layout import dtype_of, end_of, fill_of, layout_of, unlimited_of
 
 
@@ -26,7 +26,7 @@ def describe(path: str, variable: str | None = None) -> Description:
 
 def described(path: str, dataset: Any) -> Description:
     """Return a dataset of an open file (h5py's), without a check of the file's length."""
-    dtype = dtype_of(path, dataset)
+    dtype = dtype_of(names_in(path, dataset), dataset.id)
     layout = layout_of(dataset, dtype)
     return Description(
         path=path,

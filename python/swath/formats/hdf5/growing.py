@@ -11,6 +11,7 @@ import numpy.typing as npt
 from swath.errors import ArgumentError
 from swath.formats.changes import Changes
 from swath.formats.description import ChunkedLayout, Description
+from swath.formats.files import store_errors
 from swath.formats.hdf5.access import changed, changed_at_once, dataset_of, group_and_name
 from swath.formats.hdf5.describing import describe
 from swath.formats.hdf5.layout import dtype_of, fill_of, layout_of
@@ -27,12 +28,15 @@ def extend(changes: Changes, variable: str, rows: int) -> Description:
         dataset = dataset_of(file, variable)
         if dataset is None or dataset.ndim == 0 or dataset.maxshape[0] is not None:
             raise ArgumentError(f"{changes.path}: no variable {variable!r} grows along its first dimension")
-        if rows > dataset.shape[0]:
+        before = dataset.shape[0]
+        if rows > before:
             dataset.id.set_extent((rows, *dataset.shape[1:]))
-        dtype = dtype_of(changes.path, dataset)
+        dtype = dtype_of(f"{changes.path}:{variable}", dataset.id)
         layout = layout_of(dataset, dtype)
         if isinstance(layout, ChunkedLayout):
             _store_chunks(dataset, layout, np.frombuffer(fill_of(dataset, dtype), dtype))
+    if isinstance(layout, ChunkedLayout):
+        _keep_rows(changes, layout, dtype.itemsize, (before, rows))
     return describe(changes.path, variable)
 
 
@@ -73,6 +77,21 @@ def allocate(description: Description, changes: Changes | None = None) -> Descri
         else:
             _store_chunks(dataset, layout, fill)
     return describe(description.path, description.variable)
+
+
+def _keep_rows(changes: Changes, layout: ChunkedLayout, itemsize: int, rows: tuple[int, int]) -> None:
+    """Keep what rows [begin, end) hold in chunks that were there: who writes them takes them back with the rows."""
+    in_chunk = layout.chunk_shape[0]
+    row_bytes = math.prod(layout.chunk_shape[1:]) * itemsize
+    ranges = []
+    for number in range(rows[0] // in_chunk, -(-rows[1] // in_chunk) if rows[1] > rows[0] else 0):
+        begin = max(rows[0] - number * in_chunk, 0)
+        end = min(rows[1] - number * in_chunk, in_chunk)
+        stored = layout.offsets[number].ravel()
+        ranges += [(int(at) + begin * row_bytes, (end - begin) * row_bytes) for at in stored if at >= 0]
+    if ranges:
+        with store_errors(changes.path, "read what is to be changed"), open(changes.path, "rb", buffering=0) as file:
+            changes.keep_all(file.fileno(), ranges)
 
 
 def _store_chunks(dataset: Any, layout: ChunkedLayout, fill: npt.NDArray[Any]) -> None:

@@ -21,7 +21,7 @@ from swath.formats.description import (
     stored_strides,
     without_metadata,
 )
-from swath.formats.hdf5.access import library, names_in
+from swath.formats.hdf5.access import library, names_in, stored_dtype
 
 VIRTUAL = "virtual dataset: its elements are those of other datasets"
 EXTERNAL = "external storage: its elements lie in other files"
@@ -37,16 +37,15 @@ def unlimited_of(maxshape: tuple[int | None, ...]) -> tuple[bool, ...]:
     return found if any(found) else ()
 
 
-def dtype_of(path: str, dataset: Any) -> np.dtype[Any]:
+def dtype_of(name: str, dataset: Any) -> np.dtype[Any]:
     """Return the NumPy dtype of the stored elements, without h5py's metadata; UnsupportedError where there is none.
 
-    Text of variable length is of dtype object.
+    Text of variable length is of dtype object. `name`: of the dataset, an identifier, in messages.
     """
-    name = names_in(path, dataset)
     if dataset.shape is None:
         raise UnsupportedError(f"{name}: the dataset has no elements at all (a null dataspace)")
     try:
-        dtype: np.dtype[Any] = np.dtype(dataset.dtype)
+        dtype: np.dtype[Any] = stored_dtype(dataset.get_type())
     except (TypeError, ValueError) as error:
         raise UnsupportedError(f"{name}: its elements have a type that NumPy has not ({error})") from None
     if library().check_string_dtype(dtype) is not None and dtype.hasobject:
@@ -166,7 +165,7 @@ def fill_of(dataset: Any, dtype: np.dtype[Any]) -> bytes:
     """Return what HDF5 reads where nothing is stored: the fill value, or zeros where it is told never to fill."""
     h5py = library()
     if dtype.hasobject:
-        return b""
+        return bytes(dtype.itemsize)
     plist = dataset.id.get_create_plist()
     defined = plist.fill_value_defined() != h5py.h5d.FILL_VALUE_UNDEFINED
     if plist.get_fill_time() == h5py.h5d.FILL_TIME_NEVER or not defined:

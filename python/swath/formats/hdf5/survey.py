@@ -128,13 +128,12 @@ class _Survey:
 
     def _variable(self, dataset: _Dataset, found: Attributes, named: set[str]) -> Variable:
         name = shown_name(dataset.path)
-        item = library().Dataset(dataset.identifier)
         dtype: np.dtype[Any] | None = None
         unsupported = ""
         try:
-            dtype = dtype_of(self._file.filename, item)
+            dtype = dtype_of(name, dataset.identifier)
         except UnsupportedError as error:
-            unsupported = str(error).rpartition(f":{name}: ")[2]
+            unsupported = str(error).removeprefix(f"{name}: ")
         is_coordinate = dataset.is_scale or group_and_name(name)[1] in named
         return Variable(
             name=name,
