@@ -101,7 +101,7 @@ class TableWriting {
       throw taken_back(error);
     }
     counters_.total_seconds = watch.seconds();
-    return {std::move(array_), counters_};
+    return {array_, counters_};
   }
 
  private:

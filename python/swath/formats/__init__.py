@@ -254,8 +254,8 @@ def create(
     netCDF classic its default fill value. `format` is "raw", "npy", "hdf5", "netcdf-classic" or, for one of its
     versions, "netcdf-classic:cdf1" (or cdf2, cdf5), or "zarr" ("zarr:v2" for its version 2); None takes it from the
     suffix. The stored dtype may differ from `dtype` in byte order: netCDF classic is big-endian. Names and attributes
-    are for netCDF, HDF5 and Zarr only; the shapes of chunks, and codecs (see `swath.create`), are for HDF5 and Zarr,
-    those of shards for Zarr only.
+    are for netCDF, HDF5 and Zarr only; the shapes of chunks are for HDF5 and Zarr, those of shards, and codecs
+    (see `swath.create`), for Zarr only.
     Of a Zarr store no chunk is stored yet.
 
     Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
