@@ -264,27 +264,32 @@ def test_chunks_are_where_hdf5_has_them_whichever_dimension_grows(
 # ---- What goes wrong -------------------------------------------------------------------------------------------------
 
 
-def a_file(path: Path) -> bytes:
+def a_file(path: Path, values: np.ndarray = VALUES) -> bytes:
     with h5py.File(path, "w") as file:
-        file.create_dataset("data", data=VALUES, chunks=(100, 100), compression=1)
+        file.create_dataset("data", data=values, chunks=(100, 100), compression=1)
     return path.read_bytes()
 
 
+NOISE = np.random.default_rng(1).random(VALUES.shape).astype("<f4")
+
+
+@pytest.mark.parametrize(("old", "new"), [(VALUES, NOISE), (NOISE, VALUES)], ids=["chunks grow", "chunks shrink"])
 @pytest.mark.parametrize("rule", ["write@0=ENOSPC", "write@0=short+EIO", "write@1=ENOSPC", "read@0=EIO"])
-def test_a_write_that_fails_is_an_error_on_all_ranks_and_is_taken_back(tmp_path: Path, rule: str) -> None:
+def test_a_write_that_fails_is_an_error_on_all_ranks_and_is_taken_back(
+    tmp_path: Path, rule: str, old: np.ndarray, new: np.ndarray
+) -> None:
     path = tmp_path / "a.h5"
-    before = a_file(path)
-    noise = np.random.default_rng(1).random(VALUES.shape).astype("<f4")
+    before = a_file(path, old)
 
     def work(comm: Any) -> str:
         engine = f"fault:{rule}" if comm.rank == 2 else "posix"
         with swath.open(path, mode="r+", comm=comm, engine=engine) as a:
-            mine = noise[::2, 75 * comm.rank : 75 * (comm.rank + 1)]
+            mine = new[::2, 75 * comm.rank : 75 * (comm.rank + 1)]
             with pytest.raises(StoreError) as raised:
                 # Several rounds, of which the first ones go well; what is there is read first.
                 a.write(mine, COLUMNS, selection=np.s_[::2], tuning={"chunk_buffer_bytes": 200_000})
             if comm.rank == 0:
-                np.testing.assert_array_equal(a[...], VALUES)
+                np.testing.assert_array_equal(a[...], old)
             return str(raised.value)
 
     messages = run_ranks(4, work, seed=1)
