@@ -437,16 +437,14 @@ Execution Array::execute_chunks(const Call& call) {
                      [&] { done.counters = read_chunks(*chunks, memory, options); });
     return done;
   }
-  done.counters = write_chunks_of({call.comm, operation, memory, options}, *chunks);
+  done.counters = write_chunks_of({call.comm, operation, memory, options, call.will_sync}, *chunks);
   return done;
 }
 
 Counters Array::write_chunks_of(const ChunkWriting& writing, const CodedArray& chunks) {
   writing.operation.decomposition().check_written_once();
   if (!std::holds_alternative<ChunkTable>(chunks.places)) return write_chunk_files(writing, chunks);
-  SharedEngine::Lease engine = file_->engine().lease();
-  engine->set_write_behind(will_sync_);
-  WrittenTable written = write_chunk_table(writing, chunks, *engine, *places_);
+  WrittenTable written = write_chunk_table(writing, chunks, file_->engine(), *places_);
   store_as({form(), std::move(written.array)});
   return written.counters;
 }
