@@ -19,7 +19,7 @@ from swath.formats.hdf5.scales import Scales
 
 
 def extend(changes: Changes, variable: str, rows: int) -> Description:
-    """Give a variable that grows room for so many rows, and return where they are.
+    """Give a variable that grows room for so many rows, or take room away again, and return where they are.
 
     Rows that were not there yet hold the fill value, those of coded chunks too, which are not stored. Raises
     ArgumentError where there is no such variable, or it does not grow along its first dimension.
@@ -29,7 +29,7 @@ def extend(changes: Changes, variable: str, rows: int) -> Description:
         if dataset is None or dataset.ndim == 0 or dataset.maxshape[0] is not None:
             raise ArgumentError(f"{changes.path}: no variable {variable!r} grows along its first dimension")
         before = dataset.shape[0]
-        if rows > before:
+        if rows != before:
             dataset.id.set_extent((rows, *dataset.shape[1:]))
         dtype = dtype_of(f"{changes.path}:{variable}", dataset.id)
         layout = layout_of(dataset, dtype)
@@ -43,7 +43,7 @@ def extend(changes: Changes, variable: str, rows: int) -> Description:
 def set_length(changes: Changes, dimension: str, rows: int) -> None:
     """Make a dimension that grows so long, with all variables along it: rows that nobody wrote are the fill value.
 
-    Raises ArgumentError where there is no such dimension.
+    A variable that has more rows keeps them. Raises ArgumentError where there is no such dimension.
     """
     group, name = group_and_name(dimension)
     with changed(changes) as file:
@@ -52,7 +52,7 @@ def set_length(changes: Changes, dimension: str, rows: int) -> None:
         if scale is None or scale.maxshape[0] is not None:
             raise ArgumentError(f"{changes.path}: there is no dimension {dimension!r} that grows")
         for dataset, axis in [(scale, 0), *scales.users(scale)]:
-            if dataset.shape[axis] != rows and dataset.maxshape[axis] is None:
+            if dataset.shape[axis] < rows and dataset.maxshape[axis] is None:
                 dataset.resize(rows, axis)
 
 
