@@ -14,6 +14,7 @@
 #include "chunks/touched.h"
 #include "comm/gather.h"
 #include "layout/copy.h"
+#include "plan/chunk_sharing.h"
 
 namespace swath {
 namespace {
@@ -337,8 +338,9 @@ Counters write_chunk_files(const ChunkWriting& writing, const CodedArray& array)
   for (int round = 0; round < writing.comm.size(); ++round) {
     // Of the ranks that share a chunk, each has it in another round.
     std::vector<int64_t> turn;
-    std::ranges::copy_if(units.shared, std::back_inserter(turn),
-                         [&](int64_t unit) { return (unit + writing.comm.rank()) % writing.comm.size() == round; });
+    std::ranges::copy_if(units.shared, std::back_inserter(turn), [&](int64_t unit) {
+      return writing_turn(unit, writing.comm.rank(), writing.comm.size()) == round;
+    });
     write(": shared chunks, round " + std::to_string(round), turn);
   }
   return counters;
