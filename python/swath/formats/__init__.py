@@ -78,6 +78,7 @@ __all__ = [
     "moves_others",
     "new_array",
     "new_chunks",
+    "recognised",
     "set_attributes",
     "set_length",
     "start",
@@ -353,14 +354,18 @@ def contents(path: Path) -> Contents:
     return FORMATS[_detected(name)].contents(name)
 
 
-def contents_of_many(path: Path) -> Contents | None:
-    """Return the same where the file's format holds many variables; None where it does not, or is not known."""
-    name = checked_path(path)
+def recognised(path: Path) -> str | None:
+    """Return the format that a file's first bytes, or what is in a folder, say: "hdf5" for netCDF-4; None for none."""
     try:
-        kind = _detected(name)
+        return _detected(checked_path(path))
     except (FormatError, StoreError):
         return None
-    return FORMATS[kind].contents(name) if kind in _MANY else None
+
+
+def contents_of_many(path: Path) -> Contents | None:
+    """Return the same where the file's format holds many variables; None where it does not, or is not known."""
+    kind = recognised(path)
+    return FORMATS[kind].contents(checked_path(path)) if kind in _MANY else None
 
 
 def format_of(path: Path) -> str:

@@ -295,8 +295,10 @@ def _opened_to_change(path: str) -> Iterator[int]:
 
 
 def _chosen(path: str, header: Header, variable: str | None) -> HeaderVariable:
-    name = choose(path, _summaries(path, header), variable)
-    return next(v for v in header.variables if v.name == name)
+    by_name = {v.name: v for v in header.variables}
+    wanted = (variable or "").strip("/")
+    # Summaries are long to make: only where one must be chosen, or what there is be listed.
+    return by_name[wanted if wanted in by_name else choose(path, _summaries(path, header), variable)]
 
 
 def _read(path: str) -> Header:

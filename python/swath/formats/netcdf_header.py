@@ -7,6 +7,7 @@ are put together.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -96,7 +97,7 @@ class Header:
     attributes: tuple[StoredAttribute, ...] = ()
     variables: tuple[HeaderVariable, ...] = ()
 
-    @property
+    @functools.cached_property
     def record_bytes(self) -> int:
         """From one record to the next; 0 where no variable has records. Those of a single variable are not padded."""
         slabs = [v.slab_bytes for v in self.variables if v.is_record]
