@@ -3,7 +3,7 @@
     read_outer(a, (slice(None), np.array([3, 4, 900]), 7))      # two boxes: columns 3 to 4, and 900
     read_points(a, (slice(None), np.array([3, 4]), np.array([7, 9])))      # two boxes: columns (3, 7) and (4, 9)
 
-One operation means that a coded chunk is decoded once, however many boxes lie in it, and that the planner sees all of it.
+One operation means that a coded chunk is decoded once, however many boxes lie in it, and the planner sees all of it.
 """
 
 from __future__ import annotations
