@@ -122,8 +122,8 @@ def _narrowed(data: Any, dtype: np.dtype[Any], name: str) -> Any:
         narrowed = values.astype(dtype)
         if not (narrowed == values).all():
             raise ArgumentError(
-                f"variable {name!r}: could not safely cast array from {values.dtype} to {dtype}, which is what CDF-1 and "
-                'CDF-2 can store; choose format="netcdf-classic:cdf5", another format, or a dtype in its encoding'
+                f"variable {name!r}: could not safely cast array from {values.dtype} to {dtype}, which is what CDF-1 "
+                'and CDF-2 can store; choose format="netcdf-classic:cdf5", or a dtype in its encoding'
             )
         return narrowed
 

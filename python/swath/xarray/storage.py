@@ -31,10 +31,10 @@ _WORDS = {"netcdf-classic": set[str](), "netcdf4": _OF_HDF5, "hdf5": _OF_HDF5, "
 
 def storage_of(
     variable: xr.Variable,
-    format: str,
+    format: str,  # noqa: A002
     unlimited: Collection[Hashable],
     *,
-    is_strict: bool,  # noqa: A002
+    is_strict: bool,
 ) -> dict[str, Any]:
     """Return `chunks`, `shards` and `codecs` for a variable, as far as its encoding says them.
 
@@ -45,7 +45,7 @@ def storage_of(
         unknown = sorted(set(words) - _OF_ANY - _WORDS[format])
         if unknown:
             raise ArgumentError(
-                f"encoding: {format} files have no {', '.join(unknown)}; expected some of "
+                f"unexpected encoding parameters {', '.join(unknown)} for {format}; expected some of "
                 f"{', '.join(sorted((_OF_ANY - {'source', 'original_shape'}) | _WORDS[format]))}"
             )
     if format == "netcdf-classic" or not variable.shape:
