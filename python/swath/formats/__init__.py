@@ -65,6 +65,7 @@ __all__ = [
     "check_codecs",
     "checked_path",
     "chunk_places",
+    "consolidate",
     "contents",
     "contents_of_many",
     "create",
@@ -413,6 +414,12 @@ def extend(format: str, changes: Changes, variable: str, rows: int) -> Descripti
 def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
     """Let the dimension, "group/time", have so many rows, for every variable along it and every reader."""
     _of_files(format).set_length(changes, dimension, rows)
+
+
+def consolidate(format: str, path: str) -> None:  # noqa: A002
+    """Let a file's metadata be read by opening one file, where its format has many: Zarr."""
+    if is_folder(format):
+        zarr.consolidate(path)
 
 
 def moves_others(format: str) -> bool:  # noqa: A002

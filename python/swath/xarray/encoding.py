@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from xarray import conventions
-from xarray.backends.common import ensure_dtype_not_object
+from xarray.backends.common import NONE_VAR_NAME, ensure_dtype_not_object
 from xarray.backends.zarr import encode_zarr_variable
 from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder, check_vlen_dtype
 
@@ -24,6 +24,8 @@ Encoding = Mapping[Hashable, Mapping[str, Any]]
 
 _FEW_TYPES = {"int64": "i4", "uint64": "i4", "uint32": "i4", "uint16": "i2", "uint8": "i1", "bool": "i1"}
 """Of CDF-1 and CDF-2: what xarray stores these as in netCDF 3, where all values fit."""
+
+_UNITS_OF_TIME = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds")
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,13 @@ def encoded(
             f"encoding: there is no variable {unknown[0]!r}; there are {', '.join(map(str, variables))}"
         )
     for name, words in given.items():
+        if not isinstance(words, Mapping):
+            raise ArgumentError(f"encoding of {name!r} must be castable to a dictionary, not {words!r}")
+        if words.get("dtype") is str:
+            raise ArgumentError(
+                f"encoding of {name!r}: encoding dtype=str for vlen strings: Swath writes text of fixed length: leave "
+                "it out"
+            )
         variables[name].encoding = dict(words)
     if target.format == "zarr":
         stored = {name: _for_zarr(variable, name) for name, variable in variables.items()}
@@ -105,17 +114,36 @@ def _without_variable_length(variable: xr.Variable) -> xr.Variable:
     return variable
 
 
-def _as_stored(name: Hashable, variable: xr.Variable, storage: dict[str, Any], target: Target) -> EncodedVariable:
+def _checked_name(name: Hashable) -> str:
+    """Return the name; None is what xarray calls it. Raises ArgumentError for what is none."""
+    if name is None:
+        return str(NONE_VAR_NAME)
     if not isinstance(name, str) or not name or "/" in name:
         raise ArgumentError(f"variable {name!r}: expected a name without '/', which separates groups")
+    return name
+
+
+def _as_stored(name: Hashable, variable: xr.Variable, storage: dict[str, Any], target: Target) -> EncodedVariable:
     data, attributes = variable.data, _checked_attributes(variable.attrs, f"variable {name!r}")
     fill = attributes.pop("_FillValue", None)
+    if target.has_few_types and data.dtype.kind == "i" and _is_of_time(attributes.get("units")):
+        data = _without_missing_times(data, np.nan if fill is None else fill)
     if target.has_few_types and data.dtype.name in _FEW_TYPES:
         data = _narrowed(data, np.dtype(_FEW_TYPES[data.dtype.name]), name)
-    return EncodedVariable(name, data, tuple(map(str, variable.dims)), attributes, fill, storage)
+    return EncodedVariable(_checked_name(name), data, tuple(map(str, variable.dims)), attributes, fill, storage)
 
 
-def _narrowed(data: Any, dtype: np.dtype[Any], name: str) -> Any:
+def _is_of_time(units: Any) -> bool:
+    return isinstance(units, str) and (" since " in units or units in _UNITS_OF_TIME)
+
+
+def _without_missing_times(data: Any, fill: Any) -> Any:
+    """Return times with the fill value where they are missing, which in int64 is the lowest one of all."""
+    missing = data == np.iinfo(np.int64).min
+    return np.where(missing, fill, data) if missing.any() else data
+
+
+def _narrowed(data: Any, dtype: np.dtype[Any], name: Hashable) -> Any:
     """Return the same values in a narrower type; ArgumentError, when they are computed, where they do not fit."""
 
     def narrow(values: Any) -> Any:

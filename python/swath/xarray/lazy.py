@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,10 @@ class LazyArray(BackendArray):  # type: ignore[misc]
         return indexing.explicit_indexing_adapter(
             key, self.shape, indexing.IndexingSupport.OUTER, lambda outer: self._read(read_outer, outer)
         )
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+        """Read in a thread, beside whatever else the event loop is at."""
+        return await asyncio.to_thread(self.__getitem__, key)
 
     def _read(self, read: Any, key: tuple[Any, ...]) -> Any:
         with self._manager.acquire_context() as file:

@@ -1,4 +1,4 @@
-"""Chunks and codecs of `File.create` from a variable's encoding, in the words of xarray's netcdf4 and zarr engines."""
+"""How a variable is stored, to and from xarray's `encoding`: in the words of its netcdf4 and of its zarr engine."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import xarray as xr
 
 from swath.errors import ArgumentError
+from swath.formats.contents import Contents, Variable
+from swath.formats.zarr_codecs import codec_to_v2, codec_to_v3
 
 _OF_ANY = {"dtype", "_FillValue", "source", "original_shape", "preferred_chunks", "coordinates", "grid_mapping"}
 _OF_HDF5 = {
@@ -27,6 +29,54 @@ _OF_HDF5 = {
 }
 _OF_ZARR = {"chunks", "shards", "compressors", "compressor", "filters", "serializer", "fill_value"}
 _WORDS = {"netcdf-classic": set[str](), "netcdf4": _OF_HDF5, "hdf5": _OF_HDF5, "zarr": _OF_ZARR}
+
+
+_FLAGS = {"zlib": "zlib", "zstd": "zstd", "blosc": "blosc", "shuffle": "shuffle", "fletcher32": "fletcher32"}
+"""Of the netcdf4 engine, by the core's codecs."""
+_SHUFFLES_OF_BLOSC = ("noshuffle", "shuffle", "bitshuffle")
+"""By numcodecs' numbers."""
+
+
+# ---- What is read ----------------------------------------------------------------------------------------------------
+
+
+def encoding_of(variable: Variable, contents: Contents, dimensions: tuple[str, ...]) -> dict[str, Any]:
+    """Return how a variable is stored; codecs of Zarr as its metadata have them."""
+    assert variable.dtype is not None
+    is_of_text = variable.dtype.hasobject
+    encoding: dict[str, Any] = {"dtype": str if is_of_text else variable.dtype.newbyteorder("=")}
+    if contents.format == "zarr":
+        if is_of_text:
+            del encoding["dtype"]
+        encoding |= {"chunks": variable.chunks, "shards": variable.shards, **_zarr_codecs(variable, contents.version)}
+    elif contents.format in ("netcdf4", "hdf5"):
+        encoding |= _hdf5_flags(variable)
+        encoding |= {"contiguous": variable.chunks is None, "chunksizes": variable.chunks}
+    if variable.chunks is not None:
+        encoding["preferred_chunks"] = dict(zip(dimensions, variable.chunks, strict=True))
+    return encoding
+
+
+def _zarr_codecs(variable: Variable, version: str) -> dict[str, Any]:
+    if variable.codecs is None:
+        return {}
+    if version.endswith("2"):
+        found = tuple(codec_to_v2(codec) for codec in variable.codecs)
+        return {"filters": found[:-1], "compressors": found[-1:]}
+    return {"filters": (), "compressors": tuple(codec_to_v3(codec) for codec in variable.codecs)}
+
+
+def _hdf5_flags(variable: Variable) -> dict[str, Any]:
+    if variable.codecs is None:
+        return {}
+    names = {codec.name: dict(codec.settings) for codec in variable.codecs}
+    flags: dict[str, Any] = {"szip": False, "bzip2": False}
+    flags |= {flag: codec in names for flag, codec in _FLAGS.items()}
+    levels = [settings["level"] for settings in names.values() if "level" in settings]
+    return {**flags, "complevel": levels[0] if levels else 0}
+
+
+# ---- What is asked for -----------------------------------------------------------------------------------------------
 
 
 def storage_of(
@@ -91,7 +141,7 @@ def _of_zarr(variable: xr.Variable) -> dict[str, Any]:
     found: dict[str, Any] = {}
     chunks = words.get("chunks")
     if chunks is None and variable.chunks is not None:
-        chunks = tuple(along[0] for along in variable.chunks)
+        chunks = tuple(max(along[0], 1) for along in variable.chunks)
     for name, lengths in (("chunks", chunks), ("shards", words.get("shards"))):
         if isinstance(lengths, int):
             found[name] = (lengths,) * variable.ndim
@@ -110,10 +160,14 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _as_words(codec: Any) -> Any:
-    """Return a codec of the zarr package (`to_dict`) or of numcodecs (`get_config`) as a name and its settings."""
-    if isinstance(codec, (str, dict)):
-        return codec
+    """Return a codec of the zarr package, or of numcodecs, or as their metadata have it, as a name and its settings."""
     if hasattr(codec, "to_dict"):
         return codec.to_dict()
-    settings = dict(codec.get_config())
-    return {"name": settings.pop("id"), "configuration": settings}
+    words = codec.get_config() if hasattr(codec, "get_config") else codec
+    if isinstance(words, str) or "id" not in words:
+        return words
+    settings = {name: value for name, value in words.items() if name != "id"}
+    if words["id"] == "blosc":
+        shuffle = settings.pop("shuffle", -1)
+        settings |= {} if shuffle == -1 else {"shuffle": _SHUFFLES_OF_BLOSC[shuffle]}
+    return {"name": words["id"], "configuration": settings}

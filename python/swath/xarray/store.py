@@ -16,6 +16,7 @@ from swath.errors import NotFoundError
 from swath.formats.contents import Contents, Variable
 from swath.xarray.dimensions import Names, names_of_dimensions
 from swath.xarray.lazy import LazyArray, file_manager
+from swath.xarray.storage import encoding_of
 
 UNNAMED = "data"
 """What the array of a file is called whose format knows no names."""
@@ -72,7 +73,9 @@ class SwathDataStore(AbstractDataStore):  # type: ignore[misc]
 
     def get_encoding(self) -> dict[str, Any]:
         """Return which dimensions grow."""
-        return {"unlimited_dims": {name for name, d in self._group.dimensions.items() if d.is_unlimited}}
+        unlimited = {name for name, d in self._group.dimensions.items() if d.is_unlimited}
+        # xarray knows none of Zarr's own.
+        return {"unlimited_dims": unlimited} if unlimited or self._source.contents.format != "zarr" else {}
 
     def get_variables(self) -> dict[str, xr.Variable]:
         """Return the variables of the group. Nothing is read but what the file was opened with."""
@@ -90,20 +93,7 @@ class SwathDataStore(AbstractDataStore):  # type: ignore[misc]
         attributes = dict(variable.attributes)
         if variable.dtype.kind == "S" and "_FillValue" in attributes:
             attributes["_FillValue"] = np.bytes_(attributes["_FillValue"])
-        encoding = self._encoding(variable, dimensions)
-        return xr.Variable(dimensions, indexing.LazilyIndexedArray(lazy), attributes, encoding)
-
-    def _encoding(self, variable: Variable, dimensions: tuple[str, ...]) -> dict[str, Any]:
-        """Return how the variable is stored, in the words of the netcdf4 engine and, for Zarr, of the zarr engine."""
-        assert variable.dtype is not None
-        encoding: dict[str, Any] = {"dtype": variable.dtype.newbyteorder("=")}
-        kind = self._source.contents.format
-        if kind == "zarr":
-            encoding["chunks"] = variable.chunks
-        else:
+        encoding = encoding_of(variable, self._source.contents, dimensions)
+        if self._source.contents.format != "zarr":
             encoding |= {"source": self._source.path, "original_shape": variable.shape}
-        if kind in ("netcdf4", "hdf5"):
-            encoding |= {"contiguous": variable.chunks is None, "chunksizes": variable.chunks}
-        if variable.chunks is not None:
-            encoding["preferred_chunks"] = dict(zip(dimensions, variable.chunks, strict=True))
-        return encoding
+        return xr.Variable(dimensions, indexing.LazilyIndexedArray(lazy), attributes, encoding)

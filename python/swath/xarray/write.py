@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -67,6 +68,7 @@ def _write(data_sets: Mapping[str, xr.Dataset], file: File, target: Target, opti
         if attributes:
             _attributes_of(file, group).update(attributes)
     write_blocks(arrays, options.memory_bytes)
+    formats.consolidate(file.format, file._file.path)
 
 
 def _attributes_of(file: File, group: str) -> Any:
@@ -78,18 +80,22 @@ def _attributes_of(file: File, group: str) -> Any:
 def unlimited_dimensions(data_set: xr.Dataset, wanted: Iterable[Hashable] | None) -> set[Hashable]:
     """Return the dimensions that are to grow: those that are wanted, or that grew in the file of the data set.
 
-    Raises ArgumentError for a wanted one that is not there, or that is not the first of all variables that have it.
+    Raises ArgumentError for a wanted one that is not there, or that is not the first of all variables that have it;
+    warns of one of the file's.
     """
     chosen = data_set.encoding.get("unlimited_dims", ()) if wanted is None else wanted
-    names = {chosen} if isinstance(chosen, str) else set(chosen)
-    unlimited = set()
-    for name in names:
+    source = "dataset.encoding" if wanted is None else "unlimited_dims-kwarg"
+    unlimited: set[Hashable] = set()
+    for name in {chosen} if isinstance(chosen, str) else set(chosen):
         later = [str(v) for v, variable in data_set.variables.items() if name in variable.dims[1:]]
         if name in data_set.dims and not later:
             unlimited.add(name)
-        elif wanted is not None:
-            what = f"it is not the first dimension of {', '.join(later)}" if later else "the data set has none"
-            raise ArgumentError(f"unlimited_dims: {name!r}: {what}; arrays grow along their first dimension")
+            continue
+        why = f"not the first one of {', '.join(later)}" if later else "not part of current dataset dimensions"
+        problem = f"Unlimited dimension(s) {{{name!r}}} declared in {source!r}, but {why}: it cannot grow"
+        if wanted is not None:
+            raise ArgumentError(problem)
+        warnings.warn(problem, UserWarning, stacklevel=2)
     return unlimited
 
 
