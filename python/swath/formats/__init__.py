@@ -65,6 +65,7 @@ __all__ = [
     "check_codecs",
     "checked_path",
     "chunk_places",
+    "consolidate",
     "contents",
     "contents_of_many",
     "create",
@@ -78,6 +79,7 @@ __all__ = [
     "moves_others",
     "new_array",
     "new_chunks",
+    "recognised",
     "set_attributes",
     "set_length",
     "start",
@@ -353,14 +355,18 @@ def contents(path: Path) -> Contents:
     return FORMATS[_detected(name)].contents(name)
 
 
-def contents_of_many(path: Path) -> Contents | None:
-    """Return the same where the file's format holds many variables; None where it does not, or is not known."""
-    name = checked_path(path)
+def recognised(path: Path) -> str | None:
+    """Return the format that a file's first bytes, or what is in a folder, say: "hdf5" for netCDF-4; None for none."""
     try:
-        kind = _detected(name)
+        return _detected(checked_path(path))
     except (FormatError, StoreError):
         return None
-    return FORMATS[kind].contents(name) if kind in _MANY else None
+
+
+def contents_of_many(path: Path) -> Contents | None:
+    """Return the same where the file's format holds many variables; None where it does not, or is not known."""
+    kind = recognised(path)
+    return FORMATS[kind].contents(checked_path(path)) if kind in _MANY else None
 
 
 def format_of(path: Path) -> str:
@@ -408,6 +414,12 @@ def extend(format: str, changes: Changes, variable: str, rows: int) -> Descripti
 def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
     """Let the dimension, "group/time", have so many rows, for every variable along it and every reader."""
     _of_files(format).set_length(changes, dimension, rows)
+
+
+def consolidate(format: str, path: str) -> None:  # noqa: A002
+    """Let a file's metadata be read by opening one file, where its format has many: Zarr."""
+    if is_folder(format):
+        zarr.consolidate(path)
 
 
 def moves_others(format: str) -> bool:  # noqa: A002

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from swath import _core
-from swath.calibration.samples import NOISY, Sample
+from swath.store.calibration.samples import NOISY, Sample
 
 
 class Findings:
