@@ -25,6 +25,7 @@ from swath.errors import (
     LockWarning,
     NotFoundError,
     OutOfMemoryError,
+    SelectionError,
     StoreError,
     UnsupportedError,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "NotFoundError",
     "OutOfMemoryError",
     "Plan",
+    "SelectionError",
     "StoreError",
     "UnsupportedError",
     "Whole",

@@ -26,6 +26,12 @@ class ArgumentError(Error, ValueError):
     kind = "argument"
 
 
+class SelectionError(ArgumentError, IndexError):
+    """A selection that the array does not have: an index out of range, too many indices, no basic slicing."""
+
+    kind = "selection"
+
+
 class StoreError(Error, OSError):
     """The system refused, or cut short, a transfer or another call on a file; `errno` says why (None when unknown)."""
 
@@ -95,6 +101,7 @@ _BY_KIND: dict[str, type[Error]] = {
     for kind in (
         Error,
         ArgumentError,
+        SelectionError,
         StoreError,
         NotFoundError,
         ExistsError,
@@ -143,6 +150,9 @@ def from_wire(wire: dict[str, Any]) -> Error:
     return kind(wire["message"])
 
 
+_OF_SELECTION = errnos.EDOM
+"""The number by which the core, which knows an error's kind and errno, passes a SelectionError on."""
+
 _CORE_KINDS: list[type[Error]] = [
     Error,
     ArgumentError,
@@ -161,6 +171,8 @@ def from_core(kind: int, message: str, errno: int) -> Error:
     error_type = _CORE_KINDS[kind]
     if error_type is StoreError:
         return store_error(message, errno or None)
+    if error_type is ArgumentError and errno == _OF_SELECTION:
+        return SelectionError(message)
     return error_type(message)
 
 
@@ -168,7 +180,8 @@ def to_core(exc: BaseException) -> tuple[int, str, int]:
     """Return `exc` as the core's (kind, message, errno), to be agreed on by all ranks."""
     error = from_wire(to_wire(exc))
     kind = next(i for i in range(len(_CORE_KINDS) - 1, -1, -1) if isinstance(error, _CORE_KINDS[i]))
-    return kind, str(error), getattr(error, "errno", None) or 0
+    errno = _OF_SELECTION if isinstance(error, SelectionError) else getattr(error, "errno", None)
+    return kind, str(error), errno or 0
 
 
 def warn_of_wait(text: str) -> None:

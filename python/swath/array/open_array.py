@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from swath import _core, formats
-from swath.array import layouts, library_access, progress
+from swath.array import appending, explaining, layouts, library_access, progress
 from swath.array.attributes import StoredAttributes
 from swath.array.counters import Counters
 from swath.array.memory import Part, checked_out, checked_values, new_part
+from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
-from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
+from swath.array.plan import Plan
+from swath.array.request import Request, checked_tuning
 from swath.errors import ArgumentError, Error, to_core
-from swath.formats import Description, LibraryLayout, StridedLayout
+from swath.formats import Description
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
-from swath.space import (
-    Block,
-    Boxes,
-    Distribution,
-    Selection,
-    Whole,
-    normalise_selection,
-    selected_shape,
-    selection_text,
-)
+from swath.space import Boxes, Distribution, Selection, normalise_selection, selected_shape, selection_text
 from swath.throttle import throttle
 
 Stored = tuple[_core.ArrayForm, _core.CodedArray | None]
@@ -42,18 +34,7 @@ Share = tuple[Distribution | None, Selection, int | None]
 """Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
 
 
-class Request(NamedTuple):
-    """What a caller asks for, as it was given: the arguments of `Array.read` and `Array.write`."""
-
-    direction: str
-    distribution: Distribution | Boxes | None
-    selection: Any
-    method: str = "auto"
-    rank: int | None = None
-    tuning: Any = None
-
-
-class Array:
+class Array(NumpyProtocol):
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
@@ -146,19 +127,14 @@ class Array:
         return self._description.shape
 
     @property
-    def ndim(self) -> int:
-        """Return the number of dimensions."""
-        return len(self.shape)
+    def dimensions(self) -> tuple[str, ...]:
+        """Return their names; () where the file names none."""
+        return self._description.dimensions
 
     @property
-    def size(self) -> int:
-        """Return the number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes of all elements."""
-        return self.size * self.dtype.itemsize
+    def chunks(self) -> tuple[int, ...] | None:
+        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
+        return getattr(self._description.layout, "chunk_shape", None)
 
     @property
     def fill_value(self) -> Any:
@@ -276,16 +252,11 @@ class Array:
         request = Request("write" if write else "read", distribution, selection, method, rank, tuning)
         if analyze:
             with self._ranks.in_turn(f"explain {self.path}"):
-                return self._analyze(request)
+                return explaining.analyzed(self, request)
         if not isinstance(distribution, Boxes):
-            return self._plan(self._explained_operation(request), cached)
+            return explaining.explained(self, request, cached)
         with self._ranks.in_turn(f"explain {self.path}"):
-            try:
-                operation = self._operation(request)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-                self._refuse(None, error)
-            with self._agreed_errors():
-                return self._plan(self._core.with_all_boxes(operation, f"explained with cached={cached}"), cached)
+            return explaining.explained_boxes(self, request, cached)
 
     def __getitem__(self, selection: Any) -> Any:
         """Read the selected elements, as NumPy's basic slicing returns them: a scalar where every dimension is dropped.
@@ -342,7 +313,7 @@ class Array:
             StoreError: as `write` does. The array has the records that it had before.
         """
         with self._ranks.in_turn(f"append to {self.path}"):
-            self._append(values, distribution, records, method, tuning)
+            appending.append(self, Request("write", distribution, ..., method, None, tuning), values, records)
 
     def sync(self) -> None:
         """Bring what was written to the medium before it returns. Collective; of all arrays of the file.
@@ -391,40 +362,6 @@ class Array:
         if self._core.is_closed:
             raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
 
-    def _append(
-        self, values: Any, distribution: Distribution | None, records: int | None, method: str, tuning: Any
-    ) -> None:
-        several = records
-        if distribution is None and records is None and np.ndim(values) == self.ndim:
-            several = len(values)
-        if distribution is None and several is None and self.ndim == 1:
-            distribution = Distribution((), grid=())  # one element: that of rank 0
-        words = f"append {'a record' if several is None else f'{several} records'} to {self._identity_of_ranks}"
-        first = self._file.rows_to_append_to(self, words)
-        last = first + (1 if several is None else several)
-        self._file.extend(self, last, f"{words}: from row {first}")
-        try:
-            selection = first if several is None else slice(first, last)
-            self._write(Request("write", distribution, selection, method, None, tuning), values)
-        except Error as error:
-            if self._ranks.size == 1 or self._ranks.all_raise(error):
-                self._file.extend(self, first, f"{words}: taken back")
-            raise
-        self._file.wrote(self.variable or "", last)
-
-    def _fill_rows(self, first: int, last: int) -> None:
-        """Write the fill value to so many rows, this rank's part of each. Collective."""
-        if not isinstance(self._description.layout, StridedLayout) or not self.size:
-            return  # chunks that are not stored read as the fill value
-        ranks = self._ranks
-        by_rows = Distribution(
-            (Block(), *(Whole() for _ in self.shape[1:])), grid=(ranks.size, *(1 for _ in self.shape[1:]))
-        )
-        share = by_rows.local_shape((last - first, *self.shape[1:]), ranks.rank)
-        element = np.frombuffer(self._description.fill, self.dtype)[0]
-        # It takes no memory: every element is the same one.
-        self._write(Request("write", by_rows, slice(first, last)), np.broadcast_to(element, share))
-
     @property
     def _identity(self) -> str:
         """Return which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
@@ -439,7 +376,7 @@ class Array:
     def _operation(self, request: Request, *, alone: bool = False) -> _core.Operation:
         """Return the operation that is requested. Raise ArgumentError where there can be none."""
         direction, distribution, selection, method, rank, tuning = request
-        sizes = checked_tuning(tuning)
+        sizes = () if tuning is None else checked_tuning(tuning)
         chosen = normalise_selection(selection, self.shape)
         ranks = self._ranks
         if rank is not None and ranks.size > 1:
@@ -483,27 +420,6 @@ class Array:
             raise ArgumentError(f"{where}: boxes are this rank's own; leave out rank={request.rank}")
         own = _core.Decomposition.own_boxes(boxes.boxes, self._ranks.rank, self._ranks.size, self.shape)
         return _core.Operation(self._form, request.direction, own, request.method, sizes)
-
-    def explain_for(self, request: Request, ranks: int) -> Plan:
-        """Return the plan of so many ranks, of whom none is needed. Local; `request` is of a distribution."""
-        return self._plan(self._operation_of_ranks(request, ranks), None)
-
-    def _explained_operation(self, request: Request) -> _core.Operation:
-        """Return the operation to explain: without a communicator, one of as many ranks as the distribution is for."""
-        distribution = request.distribution
-        if self._ranks.size > 1 or request.rank is not None or not isinstance(distribution, Distribution):
-            return self._operation(request)
-        return self._operation_of_ranks(
-            request, max(distribution.ranks) + 1 if distribution.ranks else distribution.size
-        )
-
-    def _operation_of_ranks(self, request: Request, ranks: int) -> _core.Operation:
-        distribution = request.distribution
-        assert isinstance(distribution, Distribution)
-        chosen = normalise_selection(request.selection, self.shape)
-        decomposition = _core.Decomposition.distributed(distribution._core, chosen, ranks)
-        sizes = checked_tuning(request.tuning)
-        return _core.Operation(self._form, request.direction, decomposition, request.method, sizes)
 
     def _execute(
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
@@ -611,32 +527,6 @@ class Array:
         self._operations.cache_clear()
         return self._form, layouts.coded_chunks(self._description)
 
-    def _analyze(self, request: Request) -> Plan:
-        """Carry the operation out, and return its plan with what was measured. Collective."""
-        self._ranks.agree(f"explain, with analyze, {request.direction} {self._identity_of_ranks}")
-        if request.direction == "read":
-            self._read(request, None)
-        else:
-            self._write(request, self.read(request.distribution, selection=request.selection, rank=request.rank))
-        assert self._done is not None
-        if self._done.plan is None:
-            plan = self._plan(self._operation(request), None)
-        else:
-            plan = Plan(self._done.plan, self._title())
-        plan.measured = Measured.of(self._ranks.gather_objects(self.counters.to_dict()))
-        return plan
-
-    def _plan(self, operation: _core.Operation, cached: float | None) -> Plan:
-        if self._core.has_plans:
-            return Plan(self._core.explain(operation, cached), self._title())
-        self.refuse_closed("explain")
-        layout = self._description.layout
-        direction, ranks = operation.direction, operation.ranks
-        reason = layout.reason if isinstance(layout, LibraryLayout) else self.layout
-        if self._core.goes_by_chunks(direction):
-            return ChunkPlan(self._title(), direction, ranks, reason)
-        return LibraryPlan(self._title(), direction, ranks, reason)
-
 
 def _operation(
     ranks: int, form: _core.ArrayForm, direction: str, share: Share, method: str, sizes: tuple[tuple[str, int], ...]
@@ -654,15 +544,3 @@ def _decomposition(
         return _core.Decomposition.distributed(distribution._core, selection, ranks)
     distribution.local_shape(selected_shape(selection), rank)  # raises where there is no such rank
     return _core.Decomposition.share_of(distribution._core, selection, rank)
-
-
-def checked_tuning(tuning: Any) -> tuple[tuple[str, int], ...]:
-    """Return `tuning` sorted by name. Raise ArgumentError where it is none."""
-    if tuning is None:
-        return ()
-    if not isinstance(tuning, Mapping):
-        raise ArgumentError(f'tuning: expected sizes by name, such as {{"window_bytes": 1 << 22}}, not {tuning!r}')
-    for name, value in tuning.items():
-        if not isinstance(value, (int, np.integer)) or value >= 1 << 62:
-            raise ArgumentError(f"tuning: {name}: expected an integer below 2**62, not {value!r}")
-    return tuple(sorted((str(name), int(value)) for name, value in tuning.items()))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from swath import _core, formats
+from swath.array import appending
 from swath.array.records import Records
 from swath.errors import ArgumentError, StoreError
 from swath.formats import Contents, Description, NewArray, files
@@ -354,7 +355,7 @@ class OpenedFile:
             array = self._make_array(found, self)
         first = self.records().rows[variable]
         self.extend(array, rows, f"fill rows {first} to {rows} of {variable} of {self.identity}")
-        array._fill_rows(first, rows)
+        appending.fill_rows(array, first, rows)
         self.records().rows[variable] = rows
 
     # ---- sync and close; collective ----------------------------------------------------------------------------------
