@@ -9,6 +9,7 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
 """
 
 from swath.array.counters import Counters
+from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup
 from swath.array.open_array import Array
 from swath.array.opening import create, create_file, open, open_file  # noqa: A004
@@ -45,6 +46,7 @@ __all__ = [
     "CopyPlan",
     "Counters",
     "Cyclic",
+    "Decoded",
     "DisagreementError",
     "Distribution",
     "Error",

@@ -84,9 +84,12 @@ class NumpyProtocol:
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """Return all elements, in new memory. Raises ArgumentError where none is allowed (copy=False)."""
+        return np.asarray(self._all(copy), dtype=dtype)
+
+    def _all(self, copy: bool | None) -> Any:
         if copy is False:
             raise ArgumentError("copy=False: the elements are in a file, of which there is no view; leave it out")
-        return np.asarray(self[...], dtype=dtype)
+        return self[...]
 
     def _blocks(self) -> Iterator[Any]:
         """Return all rows, some at a time: whole rows of chunks where these are not too large."""

@@ -11,9 +11,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from swath import _core, formats
-from swath.array import appending, explaining, layouts, library_access, progress
+from swath.array import appending, explaining, layouts, library_access, masks, progress
 from swath.array.attributes import StoredAttributes
 from swath.array.counters import Counters
+from swath.array.decoded import Decoded
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
@@ -144,6 +145,14 @@ class Array(NumpyProtocol):
         return np.frombuffer(self._description.fill, dtype=self.dtype)[0]
 
     @property
+    def decoded(self) -> Decoded:
+        """Return a view that masks and scales what it reads, by the attributes `_FillValue`, `scale_factor` and so on.
+
+        Everything else of the array has the stored values.
+        """
+        return Decoded(self)
+
+    @property
     def format(self) -> str:
         """Return the format: "raw", "npy", "netcdf-classic", "hdf5" or "zarr"."""
         return self._description.format
@@ -205,7 +214,8 @@ class Array(NumpyProtocol):
 
         Args:
             values: an ndarray of the share's shape and the array's dtype, in either byte order, strided as it likes
-                (views without ghost cells); for boxes a list of them.
+                (views without ghost cells); for boxes a list of them. Masked elements are written as the variable's
+                `_FillValue`, else its `missing_value`.
             distribution: see `read`. Boxes must not overlap.
             selection: see `read`.
             method: see `read`.
@@ -267,17 +277,22 @@ class Array(NumpyProtocol):
         return part[()] if part.ndim == 0 else part
 
     def __setitem__(self, selection: Any, values: Any) -> None:
-        """Write the selected elements; `values` may broadcast, as in NumPy. This is local: this rank alone writes."""
+        """Write the selected elements; `values` may broadcast, as in NumPy. This is local: this rank alone writes.
+
+        Masked elements are written as `write` does it.
+        """
         if self._ranks.size > 1:
             raise ArgumentError(f"{self.path}: a[...] = values is for one process; with a communicator use write()")
         chosen = normalise_selection(selection, self.shape)
         shape = selected_shape(chosen)
         try:
-            part = np.asarray(values, dtype=self.dtype)
+            part = self._unmasked(masks.cast(values, self.dtype))
             if part.shape != shape or not part.flags.c_contiguous:
                 full = new_part(shape, self.dtype, lambda: f"write {self.path}{selection_text(chosen)}")
                 full[...] = np.broadcast_to(part, shape)
                 part = full
+        except Error:
+            raise
         except (ValueError, TypeError) as error:
             raise ArgumentError(
                 f"{self.path}: cannot write these values to a selection of shape {shape}: {error}"
@@ -509,7 +524,14 @@ class Array(NumpyProtocol):
         if self.mode != "r+":
             raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
         shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
+        values = self._unmasked(values)
         return checked_values(values, shapes, self.dtype, boxes=isinstance(request.distribution, Boxes))
+
+    def _unmasked(self, values: Any) -> Any:
+        """Return values with the fill value in place of masked ones. Raise ArgumentError where there is none."""
+        if not isinstance(values, masks.CAN_BE_MASKED):
+            return values
+        return masks.filled(values, self.dtype, self.attributes, f"write {self._description.name}: values")
 
     def _relocation(self) -> Callable[[], Stored] | None:
         """Return what a write must call where it gives elements other places in the file, else None.
