@@ -13,6 +13,7 @@ from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup
 from swath.array.open_array import Array
 from swath.array.opening import create, create_file, open, open_file  # noqa: A004
+from swath.array.pickling import register as _register_for_pickling
 from swath.array.plan import Plan
 from swath.array.redistribution import redistribute
 from swath.copying import Comparison, Copied, CopyPlan, copy, explain_copy, verify
@@ -32,6 +33,8 @@ from swath.errors import (
 )
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
 from swath.throttle.throttle import stream
+
+_register_for_pickling()
 
 __version__ = "0.1.0"
 

@@ -138,5 +138,11 @@ class Decoded(NumpyProtocol):
     ) -> None:
         self.stored.__exit__(kind, error, trace)
 
+    def __reduce__(self) -> tuple[type[Decoded], tuple[Array]]:
+        return Decoded, (self.stored,)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return "swath.Decoded", self.stored.__dask_tokenize__()
+
     def __repr__(self) -> str:
         return f"<swath.Decoded {self.dtype} of {self.stored!r}>"

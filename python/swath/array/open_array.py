@@ -15,6 +15,7 @@ from swath.array import appending, explaining, layouts, library_access, masks, p
 from swath.array.attributes import StoredAttributes
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
+from swath.array.fingerprint import fingerprint
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
@@ -361,6 +362,9 @@ class Array(NumpyProtocol):
         except Error:
             if error is None:
                 raise
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return "swath.Array", *fingerprint(self._description, self._file.folder)
 
     def __repr__(self) -> str:
         state = "closed, " if self._core.is_closed else ""

@@ -77,6 +77,7 @@ class OpenedFile:
 
     Attributes:
         path: where it is: under its name, or beside it as long as it is not complete.
+        folder: that a relative path starts from; "" where it is absolute.
         format: as a Description says it.
         mode: "r" or "r+".
         ranks: that opened it together.
@@ -98,6 +99,7 @@ class OpenedFile:
         contents: Contents | None = None,
     ) -> None:
         self.path = path
+        self.folder = "" if os.path.isabs(path) else os.getcwd()
         self.format = format
         self.mode = options.mode
         self.ranks = ranks
