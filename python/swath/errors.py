@@ -7,6 +7,7 @@ data that any rank can send, `from_wire` rebuilds it, and pickling goes the same
 from __future__ import annotations
 
 import errno as errnos
+import sys
 import warnings
 from typing import Any, ClassVar
 
@@ -182,6 +183,14 @@ def to_core(exc: BaseException) -> tuple[int, str, int]:
     kind = next(i for i in range(len(_CORE_KINDS) - 1, -1, -1) if isinstance(error, _CORE_KINDS[i]))
     errno = _OF_SELECTION if isinstance(error, SelectionError) else getattr(error, "errno", None)
     return kind, str(error), errno or 0
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning that points at the line of the program that called Swath."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 def warn_of_wait(text: str) -> None:

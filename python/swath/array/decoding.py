@@ -10,13 +10,14 @@ float32 where all are float32, float64 where one is. With `_Unsigned` = "true" s
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from swath.errors import warn_caller
 
 USED = (
     "_FillValue",
@@ -234,9 +235,7 @@ class _Attributes:
 
     def _warn(self, attribute: str, why: str) -> None:
         where = f"{self._name}: " if self._name else ""
-        warnings.warn(
-            f"{where}{attribute} = {self._attributes[attribute]!r} is not used: {why}", UserWarning, stacklevel=2
-        )
+        warn_caller(f"{where}{attribute} = {self._attributes[attribute]!r} is not used: {why}")
 
 
 def _is_nan(value: Scalar) -> bool:

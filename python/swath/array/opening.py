@@ -309,6 +309,7 @@ def create(
 
     def make(atomic_file: AtomicFile) -> Description:
         kind = formats.format_for(path, format)
+        formats.warn_of_raw(path, format)
         return formats.create(atomic_file.working_path, shape, dtype, format=kind, **given)
 
     def opened(description: Description, options: OpenOptions) -> Array:
