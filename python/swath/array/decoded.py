@@ -144,5 +144,8 @@ class Decoded(NumpyProtocol):
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return "swath.Decoded", self.stored.__dask_tokenize__()
 
+    def _repr_html_(self) -> str:
+        return self.stored._repr_html_()
+
     def __repr__(self) -> str:
         return f"<swath.Decoded {self.dtype} of {self.stored!r}>"

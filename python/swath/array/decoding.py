@@ -31,6 +31,9 @@ USED = (
 )
 """The attributes that decoding uses: they say nothing of decoded values."""
 
+AS_STORED = "as stored; decode=True masks and scales"
+"""What is said of values that mean others by their attributes."""
+
 _MASKED_KINDS = "biufcSU"
 _DEFAULT_FILLS: dict[str, Any] = {
     "i1": -127,
@@ -137,6 +140,11 @@ class Decoding:
         if self.offset is not None:
             values = np.add(values, self.offset, dtype=np.result_type(values.dtype, self.offset.dtype))
         return values.astype(self.dtype, copy=False)
+
+
+def mean_others(attributes: Mapping[str, Any]) -> bool:
+    """Return whether attributes say that values are to be masked or scaled."""
+    return any(name in USED for name in attributes)
 
 
 def is_default_fill(stored: np.dtype[Any], fill: Any) -> bool:

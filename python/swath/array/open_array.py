@@ -15,7 +15,9 @@ from swath.array import appending, explaining, layouts, library_access, masks, p
 from swath.array.attributes import StoredAttributes
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
+from swath.array.decoding import AS_STORED, mean_others
 from swath.array.fingerprint import fingerprint
+from swath.array.html_of_files import of_array
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
@@ -63,6 +65,7 @@ class Array(NumpyProtocol):
         self._has_file = has_file  # and closes it with itself
         self._ranks = file.ranks
         self._done: _core.Execution | None = None  # the last operation
+        self._shared: Request | None = None  # the last one that ranks shared
         self.mode = file.mode
         self.path: str = file.final_path
         self.variable = description.variable
@@ -368,7 +371,11 @@ class Array(NumpyProtocol):
 
     def __repr__(self) -> str:
         state = "closed, " if self._core.is_closed else ""
-        return f"<swath.Array {self._title()}: {state}{self.layout}>"
+        values = f"; values {AS_STORED}" if mean_others(self.attributes) else ""
+        return f"<swath.Array {self._title()}: {state}{self.layout}{values}>"
+
+    def _repr_html_(self) -> str:
+        return of_array(self, self._shared)
 
     def _close(self, error: BaseException | None) -> None:
         if self._has_file:
@@ -478,6 +485,8 @@ class Array(NumpyProtocol):
             if not alone:
                 self._ranks.have_agreed(error)
             raise
+        if request.distribution is not None:
+            self._shared = request
         return parts
 
     def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:

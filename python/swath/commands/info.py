@@ -11,7 +11,7 @@ from rich.text import Text
 
 from swath import formats
 from swath.array import layouts, opening
-from swath.array.decoding import USED
+from swath.array.decoding import AS_STORED, mean_others
 from swath.commands import arguments, output
 from swath.errors import Error
 from swath.formats import Contents, sizes
@@ -140,7 +140,7 @@ def _dtype(dtype: np.dtype[Any]) -> str:
 
 def _values(attributes: Mapping[str, Any]) -> str:
     """Return what the values are that Swath gives, where attributes say that they mean others."""
-    return "as stored; decode=True masks and scales" if any(name in USED for name in attributes) else "as stored"
+    return AS_STORED if mean_others(attributes) else "as stored"
 
 
 def _print_variable(facts: dict[str, Any]) -> None:
