@@ -52,7 +52,6 @@ class Array(NumpyProtocol):
     Attributes:
         path: the file.
         variable: its name in the file, or None.
-        shape: in elements.
         dtype: as stored, byte order included.
         attributes: as stored in the file.
         engine_reason: why the engine is another than the one asked for, else empty.
