@@ -4,7 +4,7 @@
     description.layout              # StridedLayout, ChunkedLayout, CodedLayout or LibraryLayout
 
 Values are the stored ones: byte order kept, nothing scaled, nothing masked. A format is a module with `describe`,
-`variables` and `create` (the protocol `Format`), and `matches` where it is one file (`FileFormat`); to add one, write
+`contents` and `create` (the protocol `Format`), and `matches` where it is one file (`FileFormat`); to add one, write
 it and enter it in `FORMATS`, or in `_FILE_FORMATS`.
 """
 
@@ -37,7 +37,6 @@ from swath.formats.description import (
     NewArray,
     Order,
     StridedLayout,
-    Summary,
     TiledLayout,
     checked_chunks,
     checked_dtype,
@@ -58,7 +57,6 @@ __all__ = [
     "LibraryLayout",
     "NewArray",
     "StridedLayout",
-    "Summary",
     "TiledLayout",
     "add",
     "allocate",
@@ -81,7 +79,6 @@ __all__ = [
     "set_attributes",
     "set_length",
     "start",
-    "variables",
     "warn_of_raw",
 ]
 
@@ -94,9 +91,6 @@ class Format(Protocol):
 
     def describe(self, path: str, variable: str | None = None) -> Description:
         """Return where the bytes of `variable` are; None where only one can be meant."""
-
-    def variables(self, path: str) -> list[Summary]:
-        """Return what the file holds."""
 
     def create(self, path: str, new: NewArray) -> Description:
         """Make a file for `new` in its final size without writing its elements."""
@@ -206,12 +200,6 @@ def describe(
             f"{DIMENSIONS_MAX}"
         )
     return described
-
-
-def variables(path: Path) -> list[Summary]:
-    """Return what an existing file holds, also what Swath cannot read. Raises as `describe` does."""
-    name = checked_path(path)
-    return FORMATS[_detected(name)].variables(name)
 
 
 def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
