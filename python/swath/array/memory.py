@@ -106,6 +106,8 @@ def _check_shape(where: str, part: Part, shape: Shape) -> None:
 
 
 def _check_plain(where: str, part: Part, of_the_first: np.dtype[Any]) -> None:
+    if np.ma.is_masked(part):
+        raise ArgumentError(f"{where}: some elements are masked: move part.data and part.mask, each for itself")
     if part.dtype.hasobject:
         raise ArgumentError(f"{where}: dtype {part.dtype} holds Python objects; expected plain numbers")
     if part.dtype != of_the_first:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from swath import formats
 from swath.copying.sides import Side
 from swath.copying.store import available_bytes
-from swath.errors import ArgumentError, Error
+from swath.errors import ArgumentError
 from swath.formats import Description, StridedLayout, differs_in_byte_order_only
 from swath.formats.description import Order, checked_dtype, checked_order
 from swath.formats.files import checked_path
@@ -287,10 +287,7 @@ def _dimensions(source: Description, axes: tuple[int, ...]) -> tuple[str, ...] |
     """Return the names of the dimensions, where the source has different ones."""
     if source.format in NAMELESS:
         return None
-    try:
-        names = next((s.dimensions for s in formats.variables(source.path) if s.name == source.variable), ())
-    except Error:
-        return None
+    names = source.dimensions
     if len(names) != len(axes) or not names or len(set(names)) != len(names) or "" in names:
         return None
     return tuple(names[a] for a in axes)

@@ -6,7 +6,7 @@ import dataclasses
 
 from swath.formats import hdf5
 from swath.formats.description import Description, NewArray
-from swath.formats.hdf5 import add, contents, describe, extend, set_attributes, set_length, variables
+from swath.formats.hdf5 import add, contents, describe, extend, set_attributes, set_length
 
 __all__ = [
     "add",
@@ -17,7 +17,6 @@ __all__ = [
     "set_attributes",
     "set_length",
     "start",
-    "variables",
 ]
 
 FLAVOUR = "netcdf4"
