@@ -8,7 +8,6 @@ import numpy as np
 
 from swath.array.request import Request
 from swath.errors import Error
-from swath.formats import StridedLayout
 from swath.space import Block, Distribution, Whole
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ def append(array: Array, request: Request, values: Any, records: int | None) -> 
 
 def fill_rows(array: Array, first: int, last: int) -> None:
     """Write the fill value to these rows, this rank's part of each. Collective."""
-    if not isinstance(array._description.layout, StridedLayout) or not array.size:
-        return  # chunks that are not stored read as the fill value
+    if array._description.format == "hdf5" or not array.size:
+        return  # what is not stored reads as the fill value, and nothing is left of what a killed run had stored there
     ranks, rest = array._ranks, array.shape[1:]
     by_rows = Distribution((Block(), *(Whole() for _ in rest)), grid=(ranks.size, *(1 for _ in rest)))
     share = by_rows.local_shape((last - first, *rest), ranks.rank)

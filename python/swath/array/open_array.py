@@ -76,7 +76,8 @@ class Array(NumpyProtocol):
         self.engine: str = file.core.engine
         self.engine_reason: str = file.core.engine_reason
         self._form = layouts.array_form(description, self._identity_of_ranks)
-        given: dict[str, Any] = {"name": self.path, "learning": file.learning, "is_new": is_new}
+        grows = description.unlimited[:1] == (True,)  # its file fills what nobody writes
+        given: dict[str, Any] = {"name": self.path, "learning": file.learning, "is_new": is_new and not grows}
         chunks = layouts.coded_chunks(description)
         if chunks is not None:
             given["chunks"] = chunks

@@ -312,8 +312,10 @@ class OpenedFile:
         return self.records().rows[array.variable or ""]
 
     def extend(self, array: Array, rows: int, words: str) -> None:
-        """Give one array room for so many rows, or take room away again."""
+        """Give one array room for so many rows, or take room away again; it is never shorter than its dimension."""
         variable = array.variable or ""
+        records = self.records()
+        rows = max(rows, records.length[records.dimension_of[variable]])
 
         def work() -> Description:
             self.refuse_reading("append to")

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError, warn_caller
 from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, raw, zarr, zarr_codecs, zarr_library
-from swath.formats.changes import Changes
+from swath.formats.changes import Changes, repair
 from swath.formats.contents import Attributes, Contents, typed
 from swath.formats.description import (
     DIMENSIONS_MAX,
@@ -179,6 +179,7 @@ def describe(
     name = checked_path(path)
     _check_text(variable=variable, format=format)
     known = _known_format(format)
+    repair(name)
     described_by_caller = [
         key
         for key, given in (("shape", shape), ("dtype", dtype), ("order", order), ("offset", offset))
@@ -357,6 +358,7 @@ def _as_asked(made: Description, new: NewArray) -> Description:
 def contents(path: Path) -> Contents:
     """Return everything that an existing file holds but the elements. Raises as `describe` does."""
     name = checked_path(path)
+    repair(name)
     return FORMATS[_detected(name)].contents(name)
 
 
