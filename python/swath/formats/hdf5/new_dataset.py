@@ -161,7 +161,7 @@ class NewDataset:
             plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
             plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)  # else the library would write every element before us
         if fill is not None:
-            plist.set_fill_value(fill)
+            plist.set_fill_value(_fill_for_h5py(fill))
         longest = tuple(h5py.h5s.UNLIMITED if u else n for n, u in zip(new.shape, self._unlimited, strict=True))
         space = h5py.h5s.create_simple(new.shape, longest) if new.shape else h5py.h5s.create(h5py.h5s.SCALAR)
         path = joined(self._group, name).encode()
@@ -250,6 +250,11 @@ class NewDataset:
         users = self._scales.detach_all(scale)
         del self._file[scale.name]
         return users
+
+
+def _fill_for_h5py(fill: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return what h5py takes for a fill value: it takes text for text of variable length, whatever its dtype says."""
+    return fill.astype(library().string_dtype("ascii")) if fill.dtype.kind == "S" else fill
 
 
 def _links() -> Any:
