@@ -282,15 +282,7 @@ class Array:
         if analyze:
             with self._ranks.in_turn(f"explain {self.path}"):
                 return self._analyze(request)
-        if not isinstance(distribution, Boxes):
-            return self._plan(self._explained_operation(request), cached)
-        with self._ranks.in_turn(f"explain {self.path}"):
-            try:
-                operation = self._operation(request)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-                self._refuse(None, error)
-            with self._agreed_errors():
-                return self._plan(self._core.with_all_boxes(operation, f"explained with cached={cached}"), cached)
+        return self._explain(request, cached)
 
     def __getitem__(self, selection: Any) -> Any:
         """Read the selected elements, as NumPy's basic slicing returns them: a scalar where every dimension is dropped.
@@ -616,15 +608,31 @@ class Array:
         self._operations.cache_clear()
         return self._form, layouts.coded_chunks(self._description)
 
+    def _explain(self, request: Request, cached: float | None) -> Plan:
+        """Return the plan. Local for a distribution, collective for boxes."""
+        if not isinstance(request.distribution, Boxes):
+            return self._plan(self._explained_operation(request), cached)
+        with self._ranks.in_turn(f"explain {self.path}"):
+            try:
+                operation = self._operation(request)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+                self._refuse(None, error)
+            with self._agreed_errors():
+                return self._plan(self._core.with_all_boxes(operation, f"explained with cached={cached}"), cached)
+
     def _analyze(self, request: Request) -> Plan:
         """Carry the operation out, and return its plan with what was measured. Collective."""
         self._ranks.agree(f"explain, with analyze, {request.direction} {self._identity_of_ranks}")
+        plan: Plan | None = None
         if request.direction == "read":
             self._read(request, None)
         else:
-            self._write(request, self.read(request.distribution, selection=request.selection, rank=request.rank))
-        assert self._done is not None
-        plan = self.last_plan or self._plan(self._operation(request), None)
+            values = self.read(request.distribution, selection=request.selection, rank=request.rank)
+            if self._core.goes_by_chunks("write"):
+                with contextlib.suppress(ArgumentError):  # the write will raise it, on all ranks
+                    plan = self._explain(request, None)  # of what is stored before it
+            self._write(request, values)
+        plan = plan or self.last_plan or self._plan(self._operation(request), None)
         plan.measured = Measured.of(self._ranks.gather_objects(self.counters.to_dict()))
         return plan
 
