@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from swath import _core
 from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.array.request import Request, checked_tuning
+from swath.errors import ArgumentError
 from swath.formats import LibraryLayout
-from swath.space import Distribution, normalise_selection
+from swath.space import Boxes, Distribution, normalise_selection
 
 if TYPE_CHECKING:
     from swath.array.open_array import Array
@@ -47,13 +49,23 @@ def explained_boxes(array: Array, request: Request, cached: float | None) -> Pla
 def analyzed(array: Array, request: Request) -> Plan:
     """Carry the operation out, and return its plan with what was measured. Collective."""
     array._ranks.agree(f"explain, with analyze, {request.direction} {array._identity_of_ranks}")
+    plan: Plan | None = None
     if request.direction == "read":
         array._read(request, None)
     else:
-        array._write(request, array.read(request.distribution, selection=request.selection, rank=request.rank))
-    plan = array.last_plan or _plan(array, array._operation(request), None)
+        values = array.read(request.distribution, selection=request.selection, rank=request.rank)
+        if array._core.goes_by_chunks("write"):
+            with contextlib.suppress(ArgumentError):  # the write will raise it, on all ranks
+                plan = _explained(array, request)  # of what is stored before it
+        array._write(request, values)
+    plan = plan or array.last_plan or _plan(array, array._operation(request), None)
     plan.measured = Measured.of(array._ranks.gather_objects(array.counters.to_dict()))
     return plan
+
+
+def _explained(array: Array, request: Request) -> Plan:
+    is_of_boxes = isinstance(request.distribution, Boxes)
+    return explained_boxes(array, request, None) if is_of_boxes else explained(array, request, None)
 
 
 def plan_of_chunks(array: Array, operation: _core.Operation, cached: float | None) -> Plan:
