@@ -235,3 +235,20 @@ def test_a_new_variable_with_a_fill_value_takes_masks(tmp_path: Path) -> None:
         assert_same(a.decoded[...], np.ma.MaskedArray(STORED, mask=MISSING))
     with netCDF4.Dataset(tmp_path / "a.nc") as file:
         np.testing.assert_array_equal(np.ma.getmaskarray(file["t"][:]), MISSING)
+
+
+@pytest.mark.parametrize("suffix", ["nc", "h5", "zarr"])
+def test_masked_records_are_appended_or_refused_and_the_array_is_then_as_it_was(tmp_path: Path, suffix: str) -> None:
+    record = np.ma.MaskedArray([1, 2, 3], mask=[0, 1, 0], dtype="i2")
+    with swath.create_file(tmp_path / f"a.{suffix}") as f:
+        t = f.create("t", (None, 3), "i2", dimensions=("time", "x"), attributes={"missing_value": np.int16(-9)})
+        u = f.create("u", (None, 3), "i2", dimensions=("time", "x"))
+        t.append(record.astype(t.dtype))
+        with pytest.raises(swath.ArgumentError, match="1 elements are masked"):
+            u.append(record.astype(u.dtype))
+        assert u.shape == (0, 3)
+        u.append(record.filled(0).astype(u.dtype))
+    with swath.open_file(tmp_path / f"a.{suffix}") as f:
+        assert f["t"][...].tolist() == [[1, -9, 3]]
+        assert f["t"].decoded[...].tolist() == [[1, None, 3]]
+        assert f["u"][...].tolist() == [[1, 0, 3]]
