@@ -6,8 +6,8 @@ request ──▶ make_plan()   pure (sides.py, one_pass.py, price.py, plan.py):
 """
 
 from swath.copying.explain import Explained
-from swath.copying.plan import CopyPlan
+from swath.copying.plan import CopyPlan, FilePlan
 from swath.copying.run import Copied, copy, explain_copy
 from swath.copying.verify import Comparison, verify
 
-__all__ = ["Comparison", "Copied", "CopyPlan", "Explained", "copy", "explain_copy", "verify"]
+__all__ = ["Comparison", "Copied", "CopyPlan", "Explained", "FilePlan", "copy", "explain_copy", "verify"]
