@@ -19,17 +19,17 @@ import pytest
 
 import swath
 from kernels import HAS_CACHESTAT, needs_cachestat
-from swath import _core, calibration
+from swath import _core
 from swath.bench.standalone import page_cache as kernel
-from swath.calibration import Effort
-from swath.calibration.file import MeasuredFile
-from swath.calibration.measuring import SIZES
-from swath.calibration.samples import Sample, in_turn
 from swath.commands import cli
 from swath.errors import ArgumentError, StoreError
 from swath.ranks import mpi
 from swath.simulated import run_ranks
-from swath.store import page_cache, profile
+from swath.store import calibration, page_cache, profile
+from swath.store.calibration import Effort
+from swath.store.calibration.file import MeasuredFile
+from swath.store.calibration.measuring import SIZES
+from swath.store.calibration.samples import Sample, in_turn
 from swath.store.profile import StoredProfile
 
 Capture = pytest.CaptureFixture[str]
@@ -73,13 +73,15 @@ def test_every_number_is_measured_or_said_to_be_a_default(measured: StoredProfil
     assert set(measured.numbers) == set(DEFAULTS)
     assert measured.numbers == measured.core.to_dict()
     not_measured = {"source", "cores", "message_seconds", "message_byte_seconds"}
+    not_measured |= {"chunk_open_seconds", "chunk_create_seconds"}
+    not_measured |= {name for name in DEFAULTS if name.endswith((".decode", ".encode"))}
     if claims_no_device(measured):
         not_measured |= {name for name in DEFAULTS if name.startswith("device.")}
     if not HAS_CACHESTAT:
         not_measured |= {"look", "look_page_seconds"}
     assert set(measured.spread) == set(DEFAULTS) - not_measured
-    assert set(measured.known) == {"cache", "device", "syncs", "copies", "barrier", "messages"}
-    assert "stated defaults" in measured.known["messages"]
+    assert set(measured.known) == {"cache", "device", "syncs", "copies", "barrier", "messages", "chunks"}
+    assert all("stated defaults" in measured.known[group] for group in ("messages", "chunks"))
 
 
 def test_the_page_cache_was_measured_warm_and_says_how_that_is_known(measured: StoredProfile) -> None:

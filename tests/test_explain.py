@@ -123,19 +123,44 @@ def sparse(folder: Path) -> swath.Plan:
 def library(folder: Path) -> swath.Plan:
     h5py = pytest.importorskip("h5py")
     with h5py.File(folder / "a.h5", "w") as file:
-        file.create_dataset("v", data=np.zeros((100, 90)), chunks=(32, 25), compression="gzip")
+        file.create_dataset("v", data=np.zeros((100, 90)), chunks=(32, 25), compression="lzf")  # nobody else has it
     with swath.open(folder / "a.h5", "v") as a:
         return a.explain(Distribution((Block(), Whole()), grid=(2, 1)), write=True, cached=1)
 
 
+def coded_array(folder: Path) -> Path:
+    """Shards of checksummed chunks: how many bytes are stored no compressor decides."""
+    with swath.create(folder / "a.zarr", (100, 90), "<f8", chunks=(16, 15), shards=(32, 30), codecs=["crc32c"]) as a:
+        a[:70] = 1.0
+    return folder / "a.zarr"
+
+
 def coded(folder: Path) -> swath.Plan:
-    with swath.create(folder / "a.zarr", (100, 90), "<f8", chunks=(16, 15), shards=(32, 30)) as a:
+    with swath.open(coded_array(folder)) as a:
         return a.explain(Distribution((Block(), Whole()), grid=(2, 1)), cached=1)
+
+
+def coded_write(folder: Path) -> swath.Plan:
+    with swath.open(coded_array(folder)) as a:
+        return a.explain(Distribution((Block(), Whole()), grid=(2, 1)), write=True, cached=1)
+
+
+def coded_table(folder: Path) -> swath.Plan:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(folder / "a.h5", "w") as file:
+        file.create_dataset("v", data=np.zeros((100, 90)), chunks=(32, 25), fletcher32=True)
+    path = folder / "a.h5"
+
+    def work(comm: Any) -> swath.Plan:
+        with swath.open(path, "v", comm=comm) as a:
+            return a.explain(Distribution((Whole(), Cyclic(7)), grid=(1, 3)), selection=np.s_[::2], cached=0)
+
+    return run_ranks(3, work, nodes=2)[0]
 
 
 CASES = (
     *(chunked_hdf5, record_variable, boxes, scalar, conforming),
-    *(write_with_holes, one_rank, sparse, library, coded),
+    *(write_with_holes, one_rank, sparse, library, coded, coded_write, coded_table),
 )
 
 

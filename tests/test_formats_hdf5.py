@@ -442,14 +442,13 @@ def test_wrong_indices_and_values_for_the_library_are_refused(path):
 
 def test_elements_that_are_not_plain_bytes_are_refused(path):
     with h5py.File(path, "w") as file:
-        file["text"] = "hello"
         file.create_dataset("vlen", (2,), h5py.vlen_dtype("i4"))
         file.create_dataset("reference", (2,), h5py.ref_dtype)
         file.create_dataset("null", data=h5py.Empty("f4"))
         file.create_dataset("nested", (2,), [("a", "i4"), ("b", h5py.string_dtype())])
         file.create_dataset("arrays", (2,), np.dtype("(3,)f4"))
         file["good"] = [1.0]
-    for name in ("text", "vlen", "reference", "null", "nested", "arrays"):
+    for name in ("vlen", "reference", "null", "nested", "arrays"):
         with pytest.raises(UnsupportedError, match=f"{name}: "):
             describe(path, name)
         assert next(s for s in variables(path) if s.name == name).layout.startswith("unsupported: ")
@@ -489,32 +488,36 @@ def test_links_are_followed_inside_the_file_only(path, tmp_path):
             describe(path, name)
 
 
-def test_attributes_are_plain_values(path):
+def test_attributes_keep_their_types(path):
     with h5py.File(path, "w") as file:
         file["v"] = [1.0]
-        file["v"].attrs.update(
-            {
-                "text": "°C",
-                "bytes": np.bytes_(b"K"),
-                "one": np.float32(1.5),
-                "array": np.arange(3),
-                "empty": h5py.Empty("f4"),
-            }
-        )
-        file["v"].attrs["texts"] = ["a", "b"]
-        file["v"].attrs["reference"] = file["v"].ref
-        file["v"].attrs["flag"] = True
+        attributes = file["v"].attrs
+        attributes.update({"text": "°C", "bytes": np.bytes_(b"K"), "one": np.float32(1.5), "flag": True, "n": [7]})
+        attributes.update({"several": np.arange(3, dtype=">i2"), "texts": ["a", "b"], "fixed": np.array([b"a", b"bc"])})
+        attributes.update({"nothing": h5py.Empty("f4"), "no text": h5py.Empty("S3"), "complex": 1j})
+        attributes.create("level", 2, dtype=h5py.enum_dtype({"LOW": 1, "HIGH": 2}, "u1"))
+        attributes["reference"] = file["v"].ref
+        attributes["structure"] = np.array((1, 2.0), [("a", "i4"), ("b", "f8")])
     found = describe(path).attributes
-    assert found == {
+    assert pickle.loads(pickle.dumps(found)).keys() == found.keys()
+    several, nothing = found.pop("several"), found.pop("nothing")
+    assert several.dtype == np.dtype(">i2")
+    assert several.tolist() == [0, 1, 2]
+    assert (nothing.dtype, nothing.shape) == (np.dtype("f4"), (0,))
+    expected = {
         "text": "°C",
         "bytes": "K",
-        "one": 1.5,
-        "array": [0, 1, 2],
-        "empty": None,
+        "one": np.float32(1.5),
+        "flag": np.True_,
+        "n": np.int64(7),
         "texts": ["a", "b"],
-        "flag": True,
+        "fixed": ["a", "bc"],
+        "no text": "",
+        "complex": np.complex128(1j),
+        "level": np.uint8(2),
     }
-    pickle.dumps(describe(path))
+    assert found == expected
+    assert {name: type(value) for name, value in found.items()} == {n: type(v) for n, v in expected.items()}
 
 
 def test_truncated_and_damaged_files_are_format_errors_with_the_path(path):
@@ -662,8 +665,9 @@ def test_names_attributes_and_fill_are_created_and_nothing_is_written(path):
     assert status.st_blocks * 512 < 2**20
     assert made.fill == np.float32(-1.5).tobytes()
     assert made.variable == "ocean/sst"
-    assert made.attributes == {"units": "K", "range": [1.0, 2.0]}
-    assert variables(path)[0].dimensions == ("lat", "lon")
+    assert made.attributes.pop("range").tolist() == [1.0, 2.0]
+    assert made.attributes == {"_FillValue": np.float32(-1.5), "units": "K"}
+    assert variables(path)[0].dimensions == made.dimensions == ("lat", "lon")
     with h5py.File(path, "r") as file:
         assert file["ocean/sst"].fillvalue == -1.5
         assert file["ocean/sst"][2**15, 7] == 0

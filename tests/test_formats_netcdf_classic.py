@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from swath import formats
 from swath.errors import ArgumentError, FormatError, UnsupportedError
-from swath.formats import StridedLayout, create, describe, variables
+from swath.formats import StridedLayout, create, describe, netcdf_classic, variables
+from swath.formats.changes import Changes
+from swath.formats.description import NewArray
 
 netCDF4 = pytest.importorskip("netCDF4")
 
@@ -466,12 +468,18 @@ def valid_headers(tmp_path_factory):
 
 
 def check_damaged(path, raw):
-    """Only a FormatError, or descriptions whose bytes are all in the file, may come of `raw`."""
+    """Only a FormatError, or descriptions whose bytes are all in the file, may come of `raw`.
+
+    Nothing else may come of adding a variable to it.
+    """
     path.write_bytes(raw)
     try:
         found = variables(path)
     except FormatError:
+        with pytest.raises(FormatError):
+            netcdf_classic.contents(str(path))
         return
+    assert list(netcdf_classic.contents(str(path)).variables) == [summary.name for summary in found]
     for summary in found:
         try:
             description = describe(path, summary.name)
@@ -481,6 +489,18 @@ def check_damaged(path, raw):
         if 0 not in description.shape:
             last = sum((n - 1) * s for n, s in zip(description.shape, description.layout.strides, strict=True))
             assert description.layout.offset + last + description.dtype.itemsize == description.end
+    check_added(path, raw, [summary.name for summary in found])
+
+
+def check_added(path, raw, names):
+    new = NewArray((), np.dtype("f4"), (), np.float32(1), "new_one", None, {}, None)
+    with Changes(str(path), is_durable=False) as changes:
+        try:
+            netcdf_classic.add(changes, new)
+        except (FormatError, ArgumentError, UnsupportedError):
+            assert path.read_bytes() == raw
+        else:
+            assert [summary.name for summary in variables(path)] == [*names, "new_one"]
 
 
 @settings(max_examples=300, deadline=None)

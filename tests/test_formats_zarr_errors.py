@@ -6,7 +6,6 @@ import json
 import pathlib
 import re
 import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import swath
 from swath import formats
 from swath.commands import cli
 from swath.errors import ArgumentError, Error, ExistsError, FormatError, StoreError, UnsupportedError
-from zarr_cases import V2, V3, as_zarr_reads, same, store, values_of
+from zarr_cases import OTHER_VALUES, V2, V3, as_zarr_reads, places_in, put, same, store, values_of
 
 Path = pathlib.Path
 
@@ -357,30 +356,6 @@ def test_chunks_that_no_shape_divides_well_are_refused_at_once(tmp_path: Path) -
         assert a.layout.startswith("chunks of 1 by 1009")
     with swath.create(tmp_path / "b.zarr", (2**40,), "<f8", shards=(2**40,)) as a:
         assert a.layout.startswith(f"chunks of {1 << 19}")
-
-
-OTHER_VALUES: list[Any] = [
-    *(None, True, 0, -1, 3, 1.5, float("inf"), float("nan"), 2**31, 2**63 - 1, 2**64, 10**400),
-    *("", "x", "\ud800", "bytes", "f8,f8", "(2,3)f8", "|O"),
-    *([], [1], ["x"], [[]], [2**40, 2**40], [["a", "<f8", [10**12]]], {}, {"name": 5}, {"id": 5}),
-    {"name": "bytes", "configuration": 5},
-]
-
-
-def places_in(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Of every value in a value of JSON, the keys that lead to it."""
-    yield at
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        yield from places_in(value[key], (*at, key))
-
-
-def put(value: Any, at: tuple[Any, ...], other: Any) -> Any:
-    """The value with another one in a place."""
-    if not at:
-        return other
-    changed = dict(value) if isinstance(value, dict) else list(value)
-    changed[at[0]] = put(value[at[0]], at[1:], other)
-    return changed
 
 
 def test_any_value_in_any_place_of_metadata_is_right_or_an_error_of_the_format(

@@ -264,27 +264,32 @@ def test_chunks_are_where_hdf5_has_them_whichever_dimension_grows(
 # ---- What goes wrong -------------------------------------------------------------------------------------------------
 
 
-def a_file(path: Path) -> bytes:
+def a_file(path: Path, values: np.ndarray = VALUES) -> bytes:
     with h5py.File(path, "w") as file:
-        file.create_dataset("data", data=VALUES, chunks=(100, 100), compression=1)
+        file.create_dataset("data", data=values, chunks=(100, 100), compression=1)
     return path.read_bytes()
 
 
+NOISE = np.random.default_rng(1).random(VALUES.shape).astype("<f4")
+
+
+@pytest.mark.parametrize(("old", "new"), [(VALUES, NOISE), (NOISE, VALUES)], ids=["chunks grow", "chunks shrink"])
 @pytest.mark.parametrize("rule", ["write@0=ENOSPC", "write@0=short+EIO", "write@1=ENOSPC", "read@0=EIO"])
-def test_a_write_that_fails_is_an_error_on_all_ranks_and_is_taken_back(tmp_path: Path, rule: str) -> None:
+def test_a_write_that_fails_is_an_error_on_all_ranks_and_is_taken_back(
+    tmp_path: Path, rule: str, old: np.ndarray, new: np.ndarray
+) -> None:
     path = tmp_path / "a.h5"
-    before = a_file(path)
-    noise = np.random.default_rng(1).random(VALUES.shape).astype("<f4")
+    before = a_file(path, old)
 
     def work(comm: Any) -> str:
         engine = f"fault:{rule}" if comm.rank == 2 else "posix"
         with swath.open(path, mode="r+", comm=comm, engine=engine) as a:
-            mine = noise[::2, 75 * comm.rank : 75 * (comm.rank + 1)]
+            mine = new[::2, 75 * comm.rank : 75 * (comm.rank + 1)]
             with pytest.raises(StoreError) as raised:
                 # Several rounds, of which the first ones go well; what is there is read first.
                 a.write(mine, COLUMNS, selection=np.s_[::2], tuning={"chunk_buffer_bytes": 200_000})
             if comm.rank == 0:
-                np.testing.assert_array_equal(a[...], VALUES)
+                np.testing.assert_array_equal(a[...], old)
             return str(raised.value)
 
     messages = run_ranks(4, work, seed=1)
@@ -339,3 +344,29 @@ def test_a_file_that_another_program_has_open_is_refused_untouched(tmp_path: Pat
     with swath.open(path, mode="r+") as a, h5py.File(path), pytest.raises(StoreError, match="has this HDF5 file open"):
         a[:] = 1
     assert path.read_bytes() == before
+
+
+def test_changes_that_a_caller_keeps_are_the_callers_to_commit(tmp_path: Path) -> None:
+    from swath import formats
+    from swath.formats.changes import Changes
+
+    path = tmp_path / "a.h5"
+    before = a_file(path)
+    noise = np.random.default_rng(1).integers(0, 256, 20_000, np.uint8).tobytes()
+    with Changes(str(path)) as changes:
+        other = formats.chunk_places(formats.describe(path), is_new=False)
+        places = formats.chunk_places(formats.describe(path), is_new=False, changes=changes)
+        assert places is not None
+        assert other is not None
+        with pytest.raises(StoreError, match="another program is changing it"):
+            other.place([((0, 0), 20_000, 0)])
+        for ends in (places.undo, places.keep):
+            offsets = places.place([((0, 0), 20_000, 1), ((1, 1), 20_000, 1)])
+            with open(path, "r+b") as file:
+                for offset in offsets:
+                    os.pwrite(file.fileno(), noise, offset)
+            ends()
+            assert (path.read_bytes() == before) == (ends == places.undo)
+        changes.undo()
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["a.h5"]

@@ -1,73 +1,33 @@
 """netCDF classic files as a whole: contents beside netCDF4, variables and attributes added, records appended."""
 
-import errno
-import itertools
 import os
 
 import numpy as np
 import pytest
 
-from kills import killed
-from swath.errors import ArgumentError, ExistsError, StoreError, UnsupportedError
+from classic_files import (
+    ADDED,
+    LONG,
+    TYPES,
+    VERSIONS,
+    assert_contents_are_those_of_netcdf4,
+    assert_holds,
+    assert_same_attributes,
+    changed,
+    new_array,
+    random_values,
+    read_by_netcdf4,
+    some_attributes,
+    start_with_records,
+    values_at,
+    write_at,
+)
+from swath.errors import ArgumentError, ExistsError, UnsupportedError
 from swath.formats import netcdf_classic, netcdf_move
-from swath.formats.changes import Changes, repair
+from swath.formats.changes import Changes
 from swath.formats.contents import Dimension
-from swath.formats.description import NewArray
 
 netCDF4 = pytest.importorskip("netCDF4")
-
-VERSIONS = {"CDF-1": "NETCDF3_CLASSIC", "CDF-2": "NETCDF3_64BIT_OFFSET", "CDF-5": "NETCDF3_64BIT_DATA"}
-CLASSIC_TYPES = ["i1", "S1", "i2", "i4", "f4", "f8"]
-TYPES = {"CDF-1": CLASSIC_TYPES, "CDF-2": CLASSIC_TYPES, "CDF-5": [*CLASSIC_TYPES, "u1", "u2", "u4", "i8", "u8"]}
-
-
-def new_array(variable, shape, dtype, **more):
-    """What `create` makes of its arguments."""
-    more = {"fill": None, "dimensions": None, "attributes": {}, "flavour": None, **more}
-    return NewArray(shape, np.dtype(dtype), tuple(range(len(shape))), variable=variable, **more)
-
-
-def random_values(rng, shape, dtype):
-    values = rng.integers(0, 100, shape)
-    return values.astype("u1").view("S1") if dtype == "S1" else values.astype(dtype)
-
-
-def assert_same_attributes(found, expected):
-    """Names, types and values; `expected` as netCDF4 tells them."""
-    assert list(found) == list(expected)
-    for key, value in expected.items():
-        assert type(found[key]) is type(value), key
-        assert np.asarray(found[key]).dtype == np.asarray(value).dtype, key
-        np.testing.assert_array_equal(found[key], value)
-
-
-def assert_contents_are_those_of_netcdf4(path):
-    found = netcdf_classic.contents(str(path))
-    with netCDF4.Dataset(path) as dataset:
-        assert found.format == "netcdf-classic"
-        assert VERSIONS[found.version] == dataset.data_model
-        assert list(found.groups) == [""]
-        assert found.group("").dimensions == {
-            d.name: Dimension(d.name, len(d), d.isunlimited()) for d in dataset.dimensions.values()
-        }
-        assert_same_attributes(found.group("").attributes, dataset.__dict__)
-        assert list(found.variables) == list(dataset.variables)
-        for name, variable in dataset.variables.items():
-            assert found.variables[name].shape == variable.shape
-            assert found.variables[name].dtype == np.dtype(variable.dtype).newbyteorder(">")
-            assert found.variables[name].dimensions == variable.dimensions
-            assert_same_attributes(found.variables[name].attributes, variable.__dict__)
-    return found
-
-
-def some_attributes(rng, types):
-    """A text, and of each type one value and several."""
-    attributes = {"text": "°C"}
-    for dtype in types:
-        if dtype != "S1":
-            attributes[f"one_{dtype}"] = random_values(rng, (), dtype)[()]
-            attributes[f"several_{dtype}"] = random_values(rng, int(rng.integers(2, 6)), dtype)
-    return attributes
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -108,38 +68,6 @@ def test_contents_of_a_variable_with_more_dimensions_than_numpy_has_say_that_it_
     found = netcdf_classic.contents(str(tmp_path / "a.nc")).variables
     assert "dimensions" in found["v"].unsupported
     assert found["w"].unsupported == ""
-
-
-# ---- Files that grow -------------------------------------------------------------------------------------------------
-
-
-def values_at(description):
-    """What the described bytes of the file are, by NumPy alone; bytes behind its end are zeros."""
-    raw = np.fromfile(description.path, np.uint8)
-    if raw.size < description.end:
-        raw = np.concatenate([raw, np.zeros(description.end - raw.size, np.uint8)])
-    layout = description.layout
-    view = np.ndarray(description.shape, description.dtype, raw[layout.offset :], 0, layout.strides)
-    return view.copy() if description.end else np.empty(description.shape, description.dtype)
-
-
-def write_at(description, values, first=0):
-    """Write rows, or all of a variable, where the description says."""
-    values = np.asarray(values, description.dtype)
-    with open(description.path, "r+b") as file:
-        if not any(description.unlimited):
-            os.pwrite(file.fileno(), values.tobytes(), description.layout.offset)
-            return
-        for row in range(len(values)):
-            at = description.layout.offset + (first + row) * description.layout.strides[0]
-            os.pwrite(file.fileno(), values[row : row + 1].tobytes(), at)
-
-
-def read_by_netcdf4(path):
-    with netCDF4.Dataset(path) as dataset:
-        dataset.set_auto_maskandscale(False)
-        dataset.set_auto_chartostring(False)
-        return {name: np.asarray(variable[...]) for name, variable in dataset.variables.items()}
 
 
 def read_by_scipy(path):
@@ -252,46 +180,6 @@ def test_a_file_that_grows_by_random_steps_keeps_all_that_was_in_it(
     assert sorted(p.suffix for p in tmp_path.iterdir()) == [".nc"] * (seed + 1)
 
 
-def start_with_records(path, version="CDF-5", records=3):
-    """A file of two fixed variables and two of records, each odd in size; returns their values."""
-    with netCDF4.Dataset(path, "w", format=VERSIONS[version]) as dataset:
-        for name, length in (("time", None), ("y", 3), ("x", 5)):
-            dataset.createDimension(name, length)
-        rng = np.random.default_rng(7)
-        for name, dtype, dimensions in (
-            ("fixed", "i2", ("y", "x")),
-            ("last", "i1", ("x",)),
-            ("short", "i2", ("time", "y")),
-            ("byte", "i1", ("time", "x")),
-        ):
-            variable = dataset.createVariable(name, dtype, dimensions)
-            shape = [records if d == "time" else len(dataset.dimensions[d]) for d in dimensions]
-            variable[: shape[0]] = random_values(rng, shape, dtype)
-    return read_by_netcdf4(path)
-
-
-def changed(path, function, *arguments, is_durable=True):
-    with Changes(str(path), is_durable=is_durable) as changes:
-        result = function(changes, *arguments)
-        changes.commit()
-    return result
-
-
-def assert_holds(path, values):
-    for found in (read_by_netcdf4(path), {n: values_at(netcdf_classic.describe(str(path), n)) for n in values}):
-        for name, expected in values.items():
-            np.testing.assert_array_equal(found[name], expected)
-
-
-ADDED = {
-    "scalar": new_array("scalar", (), "f8", attributes={"text": "t"}),
-    "fixed": new_array("large", (70, 1000), "f4"),
-    "record": new_array("grows", (0, 7), "i2", dimensions=("time", "other"), unlimited=(True, False)),
-    "existing": new_array("later", (3, 5), "i1", dimensions=("time", "x")),
-}
-LONG = "attribute " * 3000
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("is_durable", [True, False])
 @pytest.mark.parametrize("what", [*ADDED, "attribute"])
@@ -328,176 +216,6 @@ def test_records_that_are_written_but_not_counted_yet_are_moved_too(tmp_path):
         assert netcdf_classic.describe(path, "a").shape == (0, 3)
         changed(path, netcdf_classic.set_length, "dim0", 5)
         assert_holds(path, {"a": np.arange(15).reshape(5, 3), "b": np.zeros(5), "fixed": np.zeros(9000)})
-
-
-def start_with_room(path):
-    """As `start_with_records`, by Swath, which leaves room behind the header and the fixed variables."""
-    made = start_with_records(path)
-    path.unlink()
-    netcdf_classic.start(str(path), None)
-    for name, dimensions in (
-        ("fixed", ("y", "x")),
-        ("last", ("x",)),
-        ("short", ("time", "y")),
-        ("byte", ("time", "x")),
-    ):
-        shape = tuple(0 if d == "time" else n for d, n in zip(dimensions, made[name].shape, strict=True))
-        changed(path, netcdf_classic.add, new_array(name, shape, made[name].dtype, dimensions=dimensions))
-    changed(path, netcdf_classic.set_length, "time", 3)
-    for name, values in made.items():
-        write_at(netcdf_classic.describe(str(path), name), values)
-    return made
-
-
-def start_without_records(path):
-    """Two fixed variables, and dimensions that others have, too."""
-    values = {"short": np.full((3, 5), 7, ">i2"), "byte": np.full((2, 5), 8, "i1")}
-    netcdf_classic.start(str(path), "cdf1")
-    for name, dimensions in (("short", ("time", "x")), ("byte", ("z", "x"))):
-        new = new_array(name, values[name].shape, values[name].dtype, dimensions=dimensions)
-        write_at(changed(path, netcdf_classic.add, new), values[name])
-    return values
-
-
-STARTS = [start_with_records, start_with_room, start_without_records]
-ATTRIBUTES = {"long": {"a": LONG}, "short": {"a": 1}}
-
-
-def carry_out(changes, what):
-    if what in ATTRIBUTES:
-        netcdf_classic.set_attributes(changes, "byte", ATTRIBUTES[what])
-    elif what == "records":
-        netcdf_classic.set_length(changes, "time", 9)
-    else:
-        netcdf_classic.add(changes, ADDED[what])
-
-
-def steps_of(start):
-    """What can be done to a file of those that `STARTS` make."""
-    return [w for w in [*ADDED, *ATTRIBUTES, "records"] if start is not start_without_records or w not in UNLIMITED]
-
-
-UNLIMITED = ("record", "records")
-
-
-@pytest.mark.parametrize(("start", "what"), [(start, what) for start in STARTS for what in steps_of(start)])
-def test_a_kill_at_any_call_leaves_the_old_file_or_the_new_one(tmp_path, start, what):
-    path = tmp_path / "a.nc"
-    values = start(path)
-    before = path.read_bytes()
-
-    def work():
-        with Changes(str(path)) as changes:
-            carry_out(changes, what)
-            changes.commit()
-
-    after = None
-    for at in itertools.count(-1):  # the first time there is no kill
-        path.unlink()
-        path.write_bytes(before)
-        is_whole = not killed(work, at)
-        repair(str(path))
-        now = path.read_bytes()
-        if after is None:
-            after = now
-            assert_holds(path, {n: v for n, v in values.items() if what != "records"})
-        elif is_whole:
-            break
-        only_longer = before.ljust(len(after), b"\0") if what == "records" else before
-        assert now in (after, before, only_longer)
-        for left in set(os.listdir(tmp_path)) - {"a.nc"}:
-            assert left.startswith(".a.nc.swath-")
-            os.unlink(tmp_path / left)
-    assert at > (0 if what == "records" else 3)
-    assert after != before
-    assert os.listdir(tmp_path) == ["a.nc"]
-
-
-@pytest.mark.parametrize(
-    ("start", "what", "call"),
-    [
-        *((start_with_records, "record", call) for call in ("pwrite", "fchmod", "fsync")),
-        *((start_with_records, "long", call) for call in ("pwrite", "fchmod", "fsync")),
-        (start_with_room, "scalar", "pwrite"),
-        (start_with_room, "short", "pwrite"),
-        (start_without_records, "fixed", "truncate"),
-        (start_without_records, "fixed", "pwrite"),
-    ],
-)
-def test_a_change_that_the_system_refuses_leaves_the_file_as_it_was(tmp_path, monkeypatch, start, what, call):
-    path = tmp_path / "a.nc"
-    start(path)
-    before = path.read_bytes()
-    calls = []
-
-    def refused_once(*arguments):
-        calls.append(arguments)
-        if len(calls) == 1:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return call_of_os(*arguments)
-
-    with Changes(str(path)) as changes:
-        netcdf_classic.set_attributes(changes, "", {})  # a change before, which stays one that can be taken back
-        call_of_os = getattr(os, call)
-        monkeypatch.setattr(os, call, refused_once)
-        with pytest.raises(StoreError, match=f"{path}: .*No space left"):
-            carry_out(changes, what)
-        assert path.read_bytes() == before
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["a.nc"]
-
-
-def test_what_is_taken_back_was_never_there(tmp_path):
-    path = tmp_path / "a.nc"
-    netcdf_classic.start(str(path), "cdf2")
-    changed(path, netcdf_classic.add, new_array("v", (0, 3), "i2", unlimited=(True, False)))
-    write_at(changed(path, netcdf_classic.extend, "v", 2), np.ones((2, 3)))
-    changed(path, netcdf_classic.set_length, "dim0", 2)
-    before = path.read_bytes()
-    for is_durable in (True, False):
-        with Changes(str(path), is_durable=is_durable) as changes:
-            netcdf_classic.set_attributes(changes, "v", {"a": 1})
-            netcdf_classic.set_attributes(changes, "", {"b": "two"})
-            assert netcdf_classic.contents(str(path)).group("").attributes == {"b": "two"}
-        assert path.read_bytes() == before
-
-
-def test_holes_stay_holes_and_are_not_copied_one_by_one(tmp_path):
-    for is_durable in (True, False):
-        path = str(tmp_path / f"{is_durable}.nc")
-        netcdf_classic.start(path, None)
-        big = new_array("big", (0, 2**32), "i1", unlimited=(True, False))
-        changed(path, netcdf_classic.add, big)
-        changed(path, netcdf_classic.add, new_array("small", (0, 3), "i1", unlimited=(True, False)))
-        changed(path, netcdf_classic.add, new_array("huge", (2**20, 2**20), "f4"))
-        changed(path, netcdf_classic.set_length, "dim0", 100)
-        made = netcdf_classic.describe(path, "small")
-        write_at(made, np.arange(300).reshape(100, 3) % 100)
-        changed(path, netcdf_classic.set_attributes, "", {"long": LONG}, is_durable=is_durable)
-        changed(path, netcdf_classic.add, new_array("more", (2**20, 2**20), "f8"), is_durable=is_durable)
-        changed(path, netcdf_classic.add, new_array("late", (100,), "f4", dimensions=("dim0",)), is_durable=is_durable)
-        made = netcdf_classic.describe(path, "small")
-        with open(path, "rb") as file:
-            for record in (0, 1, 99):
-                row = os.pread(file.fileno(), 3, made.layout.offset + record * made.layout.strides[0])
-                assert list(row) == [(3 * record + i) % 100 for i in range(3)]
-        assert os.stat(path).st_size > 2**43
-        assert os.stat(path).st_blocks * 512 < 2**23  # in place, zeros are left where bytes were
-
-
-def test_large_records_move_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(netcdf_move, "PIECE_BYTES", 1 << 16)
-    values = np.random.default_rng(3).integers(0, 100, (5, 100_003)).astype("i1")
-    for is_durable in (True, False):
-        path = str(tmp_path / f"{is_durable}.nc")
-        netcdf_classic.start(path, None)
-        changed(path, netcdf_classic.add, new_array("v", (0, 100_003), "i1", unlimited=(True, False)))
-        write_at(changed(path, netcdf_classic.extend, "v", 5), values)
-        changed(path, netcdf_classic.set_length, "dim0", 5)
-        for name, width in (("w", 20_000), ("x", 1)):
-            new = new_array(name, (5, width), "f4", dimensions=("dim0", f"d{width}"))
-            changed(path, netcdf_classic.add, new, is_durable=is_durable)
-        assert_holds(path, {"v": values, "w": np.zeros((5, 20_000)), "x": np.zeros((5, 1))})
 
 
 def test_a_header_has_room_for_variables_and_attributes_to_come(tmp_path):

@@ -13,7 +13,8 @@ import swath
 PACKAGE = Path(swath.__file__).parent
 PARAMETERS_MAX = 6
 PASSED_ON = {("formats/__init__.py", name) for name in ("describe", "create", "new_array")}
-"""They take the keyword options of `swath.open` and `swath.create` as these do."""
+PASSED_ON |= {("xarray/accessor.py", "DatasetAccessor")}
+"""They take the keyword options of `swath.open` and `swath.create`, or of xarray's `to_netcdf`, as these do."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -45,7 +46,7 @@ def too_long(module: str, text: str) -> list[str]:
         for names in [parameters(function, of_class)]
         if len(names) > PARAMETERS_MAX
         and (of_class or function.name) not in swath.__all__
-        and (module, function.name) not in PASSED_ON
+        and (module, of_class or function.name) not in PASSED_ON
     ]
 
 

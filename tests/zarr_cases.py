@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+
+from swath.formats.description import NewArray
 
 zarr = pytest.importorskip("zarr")
 V3: dict[str, Any] = {
@@ -69,3 +73,77 @@ def store(folder: Path, metadata: dict[str, Any]) -> str:
     path.mkdir(exist_ok=True)
     (path / ("zarr.json" if metadata.get("zarr_format") == 3 else ".zarray")).write_text(json.dumps(metadata))
     return str(path)
+
+
+def new_array(variable: str | None, shape: tuple[int, ...], dtype: Any = "<f4", **options: Any) -> NewArray:
+    """What `add` is asked for: as NewArray, where less must be said."""
+    stored = np.dtype(dtype)
+    if options.get("fill") is not None:
+        options["fill"] = np.array(options["fill"], stored)
+    given: dict[str, Any] = {"fill": None, "dimensions": None, "attributes": {}, "flavour": None, **options}
+    return NewArray(shape=shape, dtype=stored, order=tuple(range(len(shape))), variable=variable, **given)
+
+
+class Told:
+    """Changes of a store that can be taken back, newest first, by what was told before them."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self.told: list[tuple[str, str]] = []
+        self._kept: list[tuple[Path, bytes | None]] = []
+
+    def adds(self, relative: str) -> None:
+        full = Path(self.path) / relative
+        assert not full.exists()
+        self.told.append(("adds", relative))
+        self._kept.append((full, None))
+
+    def replaces(self, relative: str) -> None:
+        full = Path(self.path) / relative
+        if full.exists():
+            self.told.append(("replaces", relative))
+            self._kept.append((full, full.read_bytes()))
+        else:
+            self.adds(relative)
+
+    def commit(self) -> None:
+        self._kept.clear()
+
+    def undo(self) -> None:
+        for full, held in reversed(self._kept):
+            if held is not None:
+                full.write_bytes(held)
+            elif full.is_dir():
+                shutil.rmtree(full)
+            else:
+                full.unlink(missing_ok=True)
+        self._kept.clear()
+
+
+def files_of(path: str | Path) -> dict[str, bytes]:
+    """Every file of a store, and what it holds."""
+    return {str(f.relative_to(path)): f.read_bytes() for f in sorted(Path(path).rglob("*")) if f.is_file()}
+
+
+OTHER_VALUES: list[Any] = [
+    *(None, True, 0, -1, 3, 1.5, float("inf"), float("nan"), 2**31, 2**63 - 1, 2**64, 10**400),
+    *("", "x", "\ud800", "bytes", "f8,f8", "(2,3)f8", "|O"),
+    *([], [1], ["x"], [[]], [2**40, 2**40], [["a", "<f8", [10**12]]], {}, {"name": 5}, {"id": 5}),
+    {"name": "bytes", "configuration": 5},
+]
+
+
+def places_in(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Of every value in a value of JSON, the keys that lead to it."""
+    yield at
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places_in(value[key], (*at, key))
+
+
+def put(value: Any, at: tuple[Any, ...], other: Any) -> Any:
+    """The value with another one in a place."""
+    if not at:
+        return other
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[at[0]] = put(value[at[0]], at[1:], other)
+    return changed

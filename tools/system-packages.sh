@@ -31,6 +31,7 @@ look() {
   has_header blosc.h || missing+=(libblosc-dev)
   has_header lz4.h || missing+=(liblz4-dev)
   has_header libdeflate.h || missing+=(libdeflate-dev)
+  command -v h5dump >/dev/null || missing+=(hdf5-tools)
 }
 
 as_root=()
@@ -65,6 +66,7 @@ for package in "${missing[@]}"; do
       echo "setup: $package is missing: Zarr arrays with that codec will be refused" ;;
     libdeflate-dev)
       echo "setup: $package is missing: Zarr's gzip is refused, HDF5's goes through h5py, one chunk at a time" ;;
+    hdf5-tools) echo "setup: hdf5-tools is missing: the test that asks h5dump will be skipped" ;;
     libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;
     libfuse3-dev | pkg-config) echo "setup: $package is missing: no swath-modelled-disk, its tests will be skipped" ;;
     *) echo "setup: $package is missing and nothing can take its place: install it" >&2 && failed=1 ;;

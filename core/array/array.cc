@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "array/chunk_reading.h"
 #include "array/collectively.h"
 #include "base/hash.h"
 #include "chunks/chunks.h"
@@ -43,6 +44,11 @@ bool needs_filling(const Array::Options& options) {
   const Layout* layout = options.form->layout().get();
   return is_new(options) && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
 }
+
+struct MostBytes {
+  int64_t most;
+  void combine(const MostBytes& other) { most = std::max(most, other.most); }
+};
 
 }  // namespace
 
@@ -420,33 +426,58 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
 
 // ---- otherwise than by a plan ---------------------------------------------------------------------------------------
 
-Execution Array::execute_chunks(const Call& call) {
-  const Operation operation = with_boxes_of_all(call, agree(call, std::nullopt, own_boxes_hint(call)).boxes);
-  const std::shared_ptr<const CodedArray> chunks = stored()->chunks;
-  const ChunkMemory memory{call.memory.parts, call.memory.addresses};
+ChunkOptions Array::chunk_options(const Operation& operation) const {
   ChunkOptions options;
   options.buffer_bytes_max = setting_or(operation.tuning(), "chunk_buffer_bytes", options.buffer_bytes_max);
   options.ranks_of_node = most_on_a_node_;
   options.engine = file_->chunk_engine();
   options.make_stream = file_->chunk_streams();
+  return options;
+}
+
+// Ranks agree on what their nodes share together with the operation, where each can tell it by then: boxes must be told
+// first.
+Execution Array::read_chunks_together(const Call& call, const CodedArray& chunks, const ChunkOptions& options) {
+  std::optional<ChunkReading> reading;
+  const auto plan = [&](const Operation& operation) {
+    return failure_of([&] { reading.emplace(chunks, operation.decomposition(), options, call.comm); });
+  };
+  RankHints own = own_boxes_hint(call);
+  std::optional<Error> failure;
+  if (call.operation.decomposition().knows_all_ranks()) failure = plan(call.operation);
+  if (reading) own.window_bytes = reading->window_bytes();
+  const RankHints all = agree(call, failure, own);
+  const Operation operation = with_boxes_of_all(call, all.boxes);
+  int64_t window_bytes = all.window_bytes;
+  if (!reading) {
+    failure = plan(operation);
+    const int64_t mine = reading ? reading->window_bytes() : 0;
+    window_bytes = agree_on(call.comm, step_of(operation, ": shared chunks"), failure, MostBytes{mine}).most;
+  }
+  Execution done{"chunks", nullptr, {}, false, std::make_shared<const Operation>(operation)};
+  run_collectively(call.comm, step_of(operation, ": chunks"), [&] {
+    done.counters = reading->read(call.comm, {call.memory.parts, call.memory.addresses}, window_bytes);
+  });
+  return done;
+}
+
+Execution Array::execute_chunks(const Call& call) {
+  const std::shared_ptr<const CodedArray> chunks = stored()->chunks;
+  ChunkOptions options = chunk_options(call.operation);
   options.bytes_done = &call.progress.bytes_done;
   for (const Part& part : call.memory.parts) call.progress.bytes_total += part.count() * chunks->element_bytes;
-  Execution done{"chunks", nullptr, {}, false};
-  if (operation.direction() == Direction::kRead) {
-    run_collectively(call.comm, step_of(operation, ": chunks"),
-                     [&] { done.counters = read_chunks(*chunks, memory, options); });
-    return done;
-  }
-  done.counters = write_chunks_of({call.comm, operation, memory, options}, *chunks);
+  if (call.operation.direction() == Direction::kRead) return read_chunks_together(call, *chunks, options);
+  const Operation operation = with_boxes_of_all(call, agree(call, std::nullopt, own_boxes_hint(call)).boxes);
+  const ChunkMemory memory{call.memory.parts, call.memory.addresses};
+  Execution done{"chunks", nullptr, {}, false, std::make_shared<const Operation>(operation)};
+  done.counters = write_chunks_of({call.comm, operation, memory, options, call.will_sync}, *chunks);
   return done;
 }
 
 Counters Array::write_chunks_of(const ChunkWriting& writing, const CodedArray& chunks) {
   writing.operation.decomposition().check_written_once();
   if (!std::holds_alternative<ChunkTable>(chunks.places)) return write_chunk_files(writing, chunks);
-  SharedEngine::Lease engine = file_->engine().lease();
-  engine->set_write_behind(will_sync_);
-  WrittenTable written = write_chunk_table(writing, chunks, *engine, *places_);
+  WrittenTable written = write_chunk_table(writing, chunks, file_->engine(), *places_);
   store_as({form(), std::move(written.array)});
   return written.counters;
 }

@@ -25,10 +25,12 @@
 #include "array/plan_cache.h"
 #include "base/gate.h"
 #include "base/per_process.h"
+#include "chunks/chunks.h"
 #include "chunks/coded_array.h"
 #include "comm/agreement.h"
 #include "comm/comm.h"
 #include "method/run.h"
+#include "plan/chunk_plan.h"
 #include "plan/operation.h"
 #include "store/atomic_file.h"
 
@@ -56,7 +58,7 @@ class Array {
     std::vector<std::byte> fill;               // one element: what those read as that were never stored
     std::shared_ptr<const CodedArray> chunks;  // where they are coded; else null
     std::shared_ptr<Learning> learning;        // of all arrays of the file; null: the stated defaults, for this one
-    std::shared_ptr<ChunkPlaces> places;        // of coded chunks in one file; null: they are not written by Swath
+    std::shared_ptr<ChunkPlaces> places;       // of coded chunks in one file; null: they are not written by Swath
     std::string name;                          // of the file and the variable, for messages
     // It is being made: all of it is in the page cache, elements that are never written are filled, and it will be
     // synced.
@@ -114,6 +116,8 @@ class Array {
   // Local. How the operation would be carried out, by what is known now; `cached`: the part of it that is taken to be
   // in the page cache. The boxes of all ranks must be known.
   std::shared_ptr<const Plan> explain(const Operation& operation, std::optional<double> cached);
+  // The same of coded chunks, by a look at what is stored of them, where the array is not closed.
+  std::shared_ptr<const ChunkPlan> explain_chunks(const Operation& operation, std::optional<double> cached);
   // Collective. The same operation with the boxes of all ranks. `also`: what ranks compare besides.
   Operation with_all_boxes(const Operation& operation, const std::string& also);
 
@@ -158,6 +162,8 @@ class Array {
   Execution execute_planned(const Call& call);
   Execution execute_chunks(const Call& call);
   Counters write_chunks_of(const ChunkWriting& writing, const CodedArray& chunks);
+  Execution read_chunks_together(const Call& call, const CodedArray& chunks, const ChunkOptions& options);
+  ChunkOptions chunk_options(const Operation& operation) const;
   Execution execute_library(const Call& call);
 
   Beginning begin(const Call& call);

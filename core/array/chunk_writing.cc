@@ -14,6 +14,7 @@
 #include "chunks/touched.h"
 #include "comm/gather.h"
 #include "layout/copy.h"
+#include "plan/chunk_sharing.h"
 
 namespace swath {
 namespace {
@@ -31,13 +32,6 @@ int own_number(const ChunkWriting& writing) {
 
 bool is_on_any_rank(const ChunkWriting& writing, const std::string& step, bool mine) {
   return agree_on(writing.comm, step_of(writing.operation, step), std::nullopt, AnyRank{mine ? 1 : 0}).any != 0;
-}
-
-TouchedUnits own_units(const ChunkWriting& writing, const CodedArray& array) {
-  TouchedUnits units;
-  run_collectively(writing.comm, step_of(writing.operation, ": units"),
-                   [&] { units = touched_units(array, writing.operation.decomposition(), own_number(writing)); });
-  return units;
 }
 
 // A chunk that several ranks hold elements of, of whom this is one.
@@ -79,29 +73,31 @@ int64_t bytes_of(const Packets& packets) {
 
 class TableWriting {
  public:
-  TableWriting(const ChunkWriting& writing, const CodedArray& array, Engine& engine, ChunkPlaces& places)
+  TableWriting(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine, ChunkPlaces& places)
       : writing_(writing),
         comm_(writing.comm),
-        engine_(engine),
+        engine_(engine.lease()),
         places_(places),
         array_(std::make_shared<CodedArray>(array)),
+        units_(touched_units(array, writing.operation.decomposition(), own_number(writing))),
         touched_(array, writing.memory.parts),
-        shares_(array, writing.operation.decomposition()) {}
+        shares_(array, writing.operation.decomposition()) {
+    engine_->set_write_behind(writing.will_sync);
+  }
 
   // Collective.
   WrittenTable write() {
     const Stopwatch watch;
-    const TouchedUnits units = own_units(writing_, *array_);
     try {
-      write_own(units.own);
-      write_shared(units.shared);
+      write_own(units_.own);
+      write_shared(units_.shared);
       if (was_placed_) on_first_rank(": kept", [&] { places_.keep(); });
     } catch (const Error& error) {
       if (!was_placed_) throw;
       throw taken_back(error);
     }
     counters_.total_seconds = watch.seconds();
-    return {std::move(array_), counters_};
+    return {array_, counters_};
   }
 
  private:
@@ -309,16 +305,17 @@ class TableWriting {
     }
     std::ranges::sort(batch, {}, &Transfer::offset);
     const Stopwatch watch;
-    engine_.transfer(Direction::kWrite, batch, counters_);
-    engine_.end_burst();
+    engine_->transfer(Direction::kWrite, batch, counters_);
+    engine_->end_burst();
     counters_.transfer_seconds += watch.seconds();
   }
 
   const ChunkWriting& writing_;
   Comm& comm_;
-  Engine& engine_;
+  const SharedEngine::Lease engine_;
   ChunkPlaces& places_;
   const std::shared_ptr<CodedArray> array_;  // as it is now
+  const TouchedUnits units_;
   const TouchedChunks touched_;
   UnitShares shares_;
   Counters counters_;
@@ -333,22 +330,28 @@ Counters write_chunk_files(const ChunkWriting& writing, const CodedArray& array)
     run_collectively(writing.comm, step_of(writing.operation, words),
                      [&] { counters += write_chunks(array, writing.memory, units, writing.options); });
   };
-  const TouchedUnits units = own_units(writing, array);
+  TouchedUnits units;
+  run_collectively(writing.comm, step_of(writing.operation, ": units"),
+                   [&] { units = touched_units(array, writing.operation.decomposition(), own_number(writing)); });
   write(": chunks of one rank", units.own);
   if (!is_on_any_rank(writing, ": shared chunks", !units.shared.empty())) return counters;
   for (int round = 0; round < writing.comm.size(); ++round) {
     // Of the ranks that share a chunk, each has it in another round.
     std::vector<int64_t> turn;
-    std::ranges::copy_if(units.shared, std::back_inserter(turn),
-                         [&](int64_t unit) { return (unit + writing.comm.rank()) % writing.comm.size() == round; });
+    std::ranges::copy_if(units.shared, std::back_inserter(turn), [&](int64_t unit) {
+      return writing_turn(unit, writing.comm.rank(), writing.comm.size()) == round;
+    });
     write(": shared chunks, round " + std::to_string(round), turn);
   }
   return counters;
 }
 
-WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, Engine& engine,
+WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine,
                                ChunkPlaces& places) {
-  return TableWriting(writing, array, engine, places).write();
+  std::optional<TableWriting> table;
+  run_collectively(writing.comm, step_of(writing.operation, ": units"),
+                   [&] { table.emplace(writing, array, engine, places); });
+  return table->write();
 }
 
 }  // namespace swath

@@ -15,11 +15,11 @@
 #include <span>
 #include <vector>
 
+#include "array/shared_engine.h"
 #include "base/counters.h"
 #include "chunks/chunks.h"
 #include "comm/comm.h"
 #include "plan/operation.h"
-#include "store/engine.h"
 
 namespace swath {
 
@@ -50,6 +50,7 @@ struct ChunkWriting {
   const Operation& operation;
   ChunkMemory memory;
   ChunkOptions options;
+  bool will_sync;
 };
 
 // Collective. Of chunks or shards that are files.
@@ -61,7 +62,7 @@ struct WrittenTable {
 };
 // Collective. Of chunks in one file, whose bytes `engine` moves; `places`: used on rank 0. When it throws, the file is
 // as it was.
-WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, Engine& engine,
+WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine,
                                ChunkPlaces& places);
 
 }  // namespace swath

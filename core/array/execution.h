@@ -6,6 +6,7 @@
 
 #include "base/counters.h"
 #include "plan/make_plan.h"
+#include "plan/operation.h"
 
 namespace swath {
 
@@ -14,6 +15,8 @@ struct Execution {
   std::shared_ptr<const Plan> plan;  // null where no plan moves the bytes
   Counters counters;                 // of this rank
   bool was_read_before_agreement = false;
+  // Of coded chunks: what was carried out, with the boxes of all ranks, for who wants a plan of it.
+  std::shared_ptr<const Operation> of_chunks = nullptr;
 };
 
 }  // namespace swath

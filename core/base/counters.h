@@ -14,6 +14,9 @@ struct IoAmounts {
   int64_t written_bytes = 0;    // bytes the kernel accepted, holes that were filled included
   int64_t exchanged_bytes = 0;  // bytes that this rank moved from or to another rank's aggregator
   int64_t locks = 0;            // windows locked for read-modify-write
+  int64_t chunks_decoded = 0;   // coded chunks, each as often as it was decoded
+  int64_t decoded_bytes = 0;    // of these chunks, each whole
+  int64_t chunks_encoded = 0;   // the same of those that were encoded
   int64_t buffer_bytes = 0;     // peak of the buffers that the operation itself allocated, this rank's part
 };
 
@@ -36,6 +39,9 @@ constexpr void for_each_amount(const Visit& visit) {
   visit("written_bytes", &IoAmounts::written_bytes);
   visit("exchanged_bytes", &IoAmounts::exchanged_bytes);
   visit("locks", &IoAmounts::locks);
+  visit("chunks_decoded", &IoAmounts::chunks_decoded);
+  visit("decoded_bytes", &IoAmounts::decoded_bytes);
+  visit("chunks_encoded", &IoAmounts::chunks_encoded);
   visit("buffer_bytes", &IoAmounts::buffer_bytes);
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,49 @@ struct ChunkOptions {
 
   // How many may work, each with so many bytes.
   WorkerLimits workers(int64_t worker_bytes) const;
+};
+
+// What one of the threads of an operation works with, at most.
+int64_t buffer_bytes_of_thread(const CodedArray& array, Direction direction);
+
+// A chunk that is read, which must hold elements of this process. `room`: where others will find all of it decoded, of
+// which somebody wants the bytes `wanted`; null where nobody else does.
+struct ChunkTask {
+  int64_t chunk = 0;
+  std::byte* room = nullptr;
+  ByteRange wanted = {};
+};
+
+// A chunk that another process has decoded, whole.
+struct DecodedChunk {
+  int64_t chunk;
+  const std::byte* bytes;
+};
+
+// A reading in several steps, by the same open files and with the same memory. Errors are those of read_chunks().
+class ChunkReader {
+ public:
+  ChunkReader(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options);
+  ~ChunkReader();
+  ChunkReader(const ChunkReader&) = delete;
+  ChunkReader& operator=(const ChunkReader&) = delete;
+
+  // Whether a chunk holds elements of this process.
+  bool needs(int64_t chunk) const;
+  // The chunks that do, by unit and in each in C order.
+  std::vector<int64_t> needed() const;
+
+  // What will be read, in this order: each chunk that is needed, where nothing is set.
+  void set_tasks(const std::vector<ChunkTask>& tasks);
+  int64_t tasks() const;
+  // Reads those of tasks [first, last), decodes them, and puts this process's elements to their places.
+  Counters read(int64_t first, int64_t last);
+  // Takes this process's elements out of chunks that it needs. Their bytes count as exchanged.
+  Counters take(std::span<const DecodedChunk> chunks);
+
+ private:
+  class Reading;
+  std::unique_ptr<Reading> reading_;
 };
 
 // Reads the elements of the parts. Chunks that are not stored have the fill value. Throws Error{kFormat} naming chunk,

@@ -80,6 +80,8 @@ class CodecChain {
   const std::vector<Codec>& codecs() const { return codecs_; }
   // Whether nothing is done to the bytes. Bit i of `skipped` leaves codec i out, as HDF5's filter mask does.
   bool is_plain(uint32_t skipped = 0) const;
+  // Whether decode() makes use of what is wanted.
+  bool decodes_parts() const { return !codecs_.empty() && codecs_.front().kind == CodecKind::kBlosc; }
   // Not even a hostile chunk is larger than this for so many decoded bytes: what is longer is refused unread.
   int64_t stored_bytes_max(int64_t decoded_bytes) const;
 

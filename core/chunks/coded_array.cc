@@ -9,6 +9,7 @@ namespace {
 
 // Of a chunk decoded, and of all chunks of a shard: so much that sums of a few of them stay within 64 bits.
 constexpr int64_t kChunkBytesMax = INT64_MAX / 64;
+constexpr int64_t kEntryBytes = 16;  // of a shard's index
 // A chunk's mask of codecs that were left out has a bit for each.
 constexpr size_t kCodecsMax = 32;
 
@@ -137,6 +138,29 @@ std::vector<int64_t> CodedArray::chunks_in(int64_t unit) const {
     chunks = std::move(longer);
   }
   return chunks;
+}
+
+ChunkGrid CodedArray::grid() const {
+  ChunkGrid grid{shape, chunk_shape, unit_shape(), element_bytes, {}, false, 0, {}, {}, {}};
+  for (const Codec& codec : codecs.codecs()) grid.codecs.push_back(to_string(codec.kind));
+  if (const auto* table = std::get_if<ChunkTable>(&places)) {
+    grid.is_table = true;
+    grid.is_coded = [this, table](int64_t chunk) {
+      const auto entry = static_cast<size_t>(chunk);
+      return table->offsets[entry] >= 0 && !codecs.is_plain(table->skipped[entry]);
+    };
+    grid.stored_bytes = [table](int64_t chunk) {
+      const auto entry = static_cast<size_t>(chunk);
+      return std::optional(table->offsets[entry] < 0 ? -1 : table->bytes[entry]);
+    };
+    grid.unit_is_stored = [table](int64_t unit) { return table->offsets[static_cast<size_t>(unit)] >= 0; };
+    return grid;
+  }
+  grid.is_coded = [is_coded = !codecs.is_plain()](int64_t) { return is_coded; };
+  grid.stored_bytes = [](int64_t) { return std::optional<int64_t>(); };
+  grid.unit_is_stored = [](int64_t) { return std::optional<bool>(); };
+  if (shards() != nullptr) grid.index_bytes = shards()->index_codecs.stored_bytes_max(kEntryBytes * chunks_of_unit());
+  return grid;
 }
 
 std::string CodedArray::file_name(int64_t unit) const {

@@ -12,6 +12,7 @@
 
 #include "chunks/codec.h"
 #include "layout/layout.h"
+#include "plan/chunk_grid.h"
 
 namespace swath {
 
@@ -70,6 +71,8 @@ struct CodedArray {
   int64_t chunks_of_unit() const;  // 1 without shards
   // The chunks of a unit, one entry of the index each, in its order; -1 where an entry lies beyond the array.
   std::vector<int64_t> chunks_in(int64_t unit) const;
+  // For planning. It refers to this array. Of files nothing is known but what all have in common.
+  ChunkGrid grid() const;
   // The unit's file, in the folder; only where there is one.
   std::string file_name(int64_t unit) const;
 };

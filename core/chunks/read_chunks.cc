@@ -92,50 +92,113 @@ class ReadAhead {
   std::map<int64_t, StoredChunk> found_;
 };
 
-class ChunkRead {
+// Of one thread.
+int64_t reader_bytes(const CodedArray& array) {
+  const int64_t decoded = array.chunk_bytes();
+  const int64_t coded = array.codecs.is_plain() ? 0 : array.codecs.stored_bytes_max(decoded);
+  const int64_t between = array.codecs.codecs().size() > 1 ? 2 * coded : 0;
+  return decoded + coded + between;
+}
+
+}  // namespace
+
+class ChunkReader::Reading {
  public:
-  ChunkRead(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options)
+  Reading(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options)
       : array_(array),
         memory_(memory),
         stored_(array, options.engine, options.make_stream),
         touched_(array, memory.parts),
-        ahead_(tasks(), array.chunk_bytes()) {
+        limits_(options.workers(reader_bytes(array))),
+        bytes_done_(options.bytes_done) {
     for (const Part& part : memory.parts) local_bytes_ += part.count() * array.element_bytes;
-    if (array.shards() == nullptr) return;
-    shard_of_.reserve(touched_.chunks().size());
-    int64_t unit = -1;
-    for (const TouchedChunk& chunk : touched_.chunks()) {  // sorted by unit
-      if (chunk.unit != unit) shards_.push_back(std::make_unique<SharedShard>());
-      unit = chunk.unit;
-      shard_of_.push_back(shards_.back().get());
-      shards_.back()->add_task();
-    }
   }
 
-  const StoredChunks& stored() const { return stored_; }
-  int64_t tasks() const { return static_cast<int64_t>(touched_.chunks().size()); }
+  const TouchedChunks& touched() const { return touched_; }
+  size_t place_of(int64_t chunk) const {
+    const std::optional<size_t> place = touched_.find(array_, chunk);
+    if (!place) throw Error(ErrorKind::kInternal, array_.chunk_name(chunk) + " is read in vain");
+    return *place;
+  }
+  bool needs(int64_t chunk) const { return touched_.find(array_, chunk).has_value(); }
+
+  void set_tasks(const std::vector<ChunkTask>& tasks) {
+    tasks_.clear();
+    for (const ChunkTask& task : tasks) tasks_.push_back({place_of(task.chunk), task.room, task.wanted});
+    has_tasks_ = true;
+  }
+  int64_t tasks() const { return has_tasks_ ? std::ssize(tasks_) : std::ssize(touched_.chunks()); }
+
+  Counters read(int64_t first, int64_t last) {
+    begin();
+    return run_tasks(
+        last - first, limits_, [&](int64_t task, Worker& worker) { return read_one(first + task, worker); },
+        bytes_done_, &idle_);
+  }
+
+  Counters take(std::span<const DecodedChunk> chunks) {
+    return run_tasks(
+        std::ssize(chunks), {limits_.first, limits_.first},
+        [&](int64_t task, Worker& worker) {
+          const DecodedChunk& chunk = chunks[static_cast<size_t>(task)];
+          const int64_t bytes = place_all(touched_.chunks()[place_of(chunk.chunk)],
+                                          {chunk.bytes, static_cast<size_t>(array_.chunk_bytes())});
+          worker.counters.exchanged_bytes += bytes;
+          return bytes;
+        },
+        bytes_done_, &idle_);
+  }
+
+ private:
+  struct Task {
+    size_t touched;
+    std::byte* room;
+    ByteRange wanted;
+  };
+
+  Task task_at(int64_t task) const {
+    const auto place = static_cast<size_t>(task);
+    return has_tasks_ ? tasks_[place] : Task{place, nullptr, {}};
+  }
+  const TouchedChunk& touched_at(int64_t task) const { return touched_.chunks()[task_at(task).touched]; }
+
+  // Once, when all tasks are known.
+  void begin() {
+    if (ahead_) return;
+    ahead_.emplace(tasks(), array_.chunk_bytes());
+    if (tasks() > 1) beside_ = stored_.stream_beside(limits_);
+    if (array_.shards() == nullptr) return;
+    for (int64_t task = 0; task < tasks(); ++task) {
+      std::unique_ptr<SharedShard>& shard = shards_[touched_at(task).unit];
+      if (shard == nullptr) shard = std::make_unique<SharedShard>();
+      shard->add_task();
+      shard_of_.push_back(shard.get());
+    }
+  }
 
   int64_t read_one(int64_t task, Worker& worker) {
     try {
       return read_task(task, worker);
     } catch (const std::bad_alloc&) {
-      fail_memory(array_, touched_.chunks()[static_cast<size_t>(task)].chunk);
+      fail_memory(array_, touched_at(task).chunk);
     }
   }
 
- private:
   int64_t read_task(int64_t task, Worker& worker) {
     const bool looks_ahead = !array_.codecs.is_plain() || picks_from_device_;
-    std::optional<StoredChunk> stored = looks_ahead ? ahead_.take(task) : std::nullopt;
+    std::optional<StoredChunk> stored = looks_ahead ? ahead_->take(task) : std::nullopt;
     if (!stored.has_value()) stored = find(task, worker);
     if (looks_ahead) look_ahead(task, stored, worker);
-    const int64_t bytes = read_chunk(touched_.chunks()[static_cast<size_t>(task)], stored, worker);
+    const Task& one = task_at(task);
+    const TouchedChunk& chunk = touched_at(task);
+    const int64_t bytes =
+        one.room == nullptr ? read_chunk(chunk, stored, worker) : read_for_all(chunk, one, stored, worker);
     if (!shard_of_.empty()) shard_of_[static_cast<size_t>(task)]->task_done();
     return bytes;
   }
 
   std::optional<StoredChunk> find(int64_t task, Worker& worker) {
-    const TouchedChunk& chunk = touched_.chunks()[static_cast<size_t>(task)];
+    const TouchedChunk& chunk = touched_at(task);
     if (shard_of_.empty()) return stored_.find(chunk.chunk, nullptr);
     return stored_.find(chunk.chunk, shard_of_[static_cast<size_t>(task)]->get(stored_, chunk.unit, worker));
   }
@@ -144,14 +207,14 @@ class ChunkRead {
   // in one piece keep it busy themselves.
   void look_ahead(int64_t task, const std::optional<StoredChunk>& stored, Worker& worker) {
     bool has_told = false;
-    while (const std::optional<int64_t> next = ahead_.next(task)) {
+    while (const std::optional<int64_t> next = ahead_->next(task)) {
       if (!has_told && stored.has_value()) stored_.will_need(*stored, worker);  // before those that can wait
       has_told = true;
       try {
         auto found = find(*next, worker);
         if (!found.has_value()) continue;
         stored_.will_need(*found, worker);
-        ahead_.keep(*next, std::move(*found));
+        ahead_->keep(*next, std::move(*found));
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::kInterrupted) throw;
         return;  // whose turn it is will find it again, and say so
@@ -159,11 +222,25 @@ class ChunkRead {
     }
   }
 
+  // What others will take their elements from, too.
+  int64_t read_for_all(const TouchedChunk& chunk, const Task& task, const std::optional<StoredChunk>& stored,
+                       Worker& worker) const {
+    const std::span<std::byte> room{task.room, static_cast<size_t>(array_.chunk_bytes())};
+    if (stored.has_value()) {
+      stored_.read_and_decode(chunk.chunk, *stored, room, worker, task.wanted);
+    } else {
+      fill_with(room, array_.fill);
+    }
+    return place_all(chunk, room);
+  }
+
   int64_t read_chunk(const TouchedChunk& chunk, const std::optional<StoredChunk>& stored, Worker& worker) {
     const Panel panel = array_.chunk(chunk.chunk);
     const std::span<const size_t> parts = touched_.parts(chunk);
     if (stored.has_value() && !array_.codecs.is_plain(stored->skipped) && parts.size() > 1) {
-      return decode_for_several(chunk, *stored, panel, worker);
+      const auto decoded = decoded_room(worker);
+      stored_.read_and_decode(chunk.chunk, *stored, decoded, worker);
+      return place_all(chunk, decoded);
     }
     int64_t bytes = 0;
     for (const size_t part : parts) {
@@ -208,10 +285,9 @@ class ChunkRead {
     place(regions, decoded, 0, address);
   }
 
-  int64_t decode_for_several(const TouchedChunk& chunk, const StoredChunk& stored, const Panel& panel,
-                             Worker& worker) const {
-    const auto decoded = decoded_room(worker);
-    stored_.read_and_decode(chunk.chunk, stored, decoded, worker);
+  // The elements of all parts.
+  int64_t place_all(const TouchedChunk& chunk, std::span<const std::byte> decoded) const {
+    const Panel panel = array_.chunk(chunk.chunk);
     int64_t bytes = 0;
     for (const size_t part : touched_.parts(chunk)) {
       const Regions regions = regions_in(panel, memory_.parts[part], array_.element_bytes);
@@ -277,25 +353,44 @@ class ChunkRead {
   const ChunkMemory memory_;
   const StoredChunks stored_;
   const TouchedChunks touched_;
-  ReadAhead ahead_;
-  std::vector<std::unique_ptr<SharedShard>> shards_;
-  std::vector<SharedShard*> shard_of_;           // of each task
+  const WorkerLimits limits_;
+  std::atomic<int64_t>* const bytes_done_;
+  bool has_tasks_ = false;
+  std::vector<Task> tasks_;
+  std::optional<ReadAhead> ahead_;
+  std::unique_ptr<Stream> beside_;
+  std::map<int64_t, std::unique_ptr<SharedShard>> shards_;  // by unit
+  std::vector<SharedShard*> shard_of_;                      // of each task
   std::atomic<bool> picks_from_device_ = false;  // plain chunks, of which most bytes have to be read for some of them
   int64_t local_bytes_ = 0;
+  IdleWorkers idle_;
 };
 
-}  // namespace
+ChunkReader::ChunkReader(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options)
+    : reading_(std::make_unique<Reading>(array, memory, options)) {}
+ChunkReader::~ChunkReader() = default;
+
+bool ChunkReader::needs(int64_t chunk) const { return reading_->needs(chunk); }
+
+std::vector<int64_t> ChunkReader::needed() const {
+  std::vector<int64_t> chunks;
+  for (const TouchedChunk& chunk : reading_->touched().chunks()) chunks.push_back(chunk.chunk);
+  return chunks;
+}
+
+void ChunkReader::set_tasks(const std::vector<ChunkTask>& tasks) { reading_->set_tasks(tasks); }
+int64_t ChunkReader::tasks() const { return reading_->tasks(); }
+Counters ChunkReader::read(int64_t first, int64_t last) { return reading_->read(first, last); }
+Counters ChunkReader::take(std::span<const DecodedChunk> chunks) { return reading_->take(chunks); }
+
+int64_t buffer_bytes_of_thread(const CodedArray& array, Direction direction) {
+  const int64_t decoded = array.chunk_bytes();
+  return direction == Direction::kRead ? reader_bytes(array) : decoded + 3 * array.codecs.stored_bytes_max(decoded);
+}
 
 Counters read_chunks(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options) {
-  ChunkRead read(array, memory, options);
-  const int64_t decoded = array.chunk_bytes();
-  const int64_t coded = array.codecs.is_plain() ? 0 : array.codecs.stored_bytes_max(decoded);
-  const int64_t between = array.codecs.codecs().size() > 1 ? 2 * coded : 0;
-  const WorkerLimits limits = options.workers(decoded + coded + between);
-  const auto beside = read.tasks() > 1 ? read.stored().stream_beside(limits) : nullptr;
-  return run_tasks(
-      read.tasks(), limits, [&](int64_t task, Worker& worker) { return read.read_one(task, worker); },
-      options.bytes_done);
+  ChunkReader reader(array, memory, options);
+  return reader.read(0, reader.tasks());
 }
 
 }  // namespace swath

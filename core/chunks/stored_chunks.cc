@@ -175,7 +175,10 @@ void StoredChunks::read_and_decode(int64_t chunk, const StoredChunk& stored, std
     const auto room = is_plain ? decoded : worker.stored.at_least(array_.codecs.stored_bytes_max(array_.chunk_bytes()));
     const auto bytes = room.first(static_cast<size_t>(stored.bytes));
     read(*stored.file, stored.offset, bytes, worker);
-    if (!is_plain) array_.codecs.decode(bytes, decoded, stored.skipped, worker.codecs, wanted);
+    if (is_plain) return;
+    array_.codecs.decode(bytes, decoded, stored.skipped, worker.codecs, wanted);
+    ++worker.counters.chunks_decoded;
+    worker.counters.decoded_bytes += static_cast<int64_t>(decoded.size());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kFormat) throw;
     fail_format(array_.chunk_name(chunk) + place_text(stored) + ": " + error.what());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace swath {
 namespace {
@@ -40,6 +41,14 @@ TouchedChunks::TouchedChunks(const CodedArray& array, std::span<const Part> part
   }
 }
 
+std::optional<size_t> TouchedChunks::find(const CodedArray& array, int64_t chunk) const {
+  const std::pair wanted{array.unit_of(chunk).unit, chunk};
+  const auto found = std::partition_point(
+      chunks_.begin(), chunks_.end(), [&](const TouchedChunk& one) { return std::pair(one.unit, one.chunk) < wanted; });
+  if (found == chunks_.end() || found->chunk != chunk) return std::nullopt;
+  return static_cast<size_t>(found - chunks_.begin());
+}
+
 const std::vector<Part>& UnitShares::parts(int rank) {
   auto& kept = parts_[static_cast<size_t>(rank)];
   if (!kept.has_value()) kept = ranks_.parts(rank, array_.element_bytes);
@@ -67,7 +76,5 @@ bool UnitShares::holds_all(int64_t unit, int rank) {
   for (size_t d = 0; d < box.begin.size(); ++d) elements *= box.end[d] - box.begin[d];
   return bytes(unit, rank) == elements * array_.element_bytes;
 }
-
-int writer_of(int64_t unit, std::span<const int> ranks) { return ranks[static_cast<size_t>(unit % std::ssize(ranks))]; }
 
 }  // namespace swath

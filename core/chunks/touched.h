@@ -24,6 +24,8 @@ class TouchedChunks {
   TouchedChunks(const CodedArray& array, std::span<const Part> parts);
 
   const std::vector<TouchedChunk>& chunks() const { return chunks_; }
+  // Where a chunk stands in it; nothing where it is not among them.
+  std::optional<size_t> find(const CodedArray& array, int64_t chunk) const;
   // Indices of the parts that touch it.
   std::span<const size_t> parts(const TouchedChunk& chunk) const {
     return std::span(parts_).subspan(chunk.first_part, chunk.part_count);
@@ -54,8 +56,5 @@ class UnitShares {
   const Decomposition& ranks_;
   std::vector<std::optional<std::vector<Part>>> parts_;
 };
-
-// Of the ranks that share a unit, the one that writes it for all: alike on all ranks, and spread over them.
-int writer_of(int64_t unit, std::span<const int> ranks);
 
 }  // namespace swath

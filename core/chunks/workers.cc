@@ -35,8 +35,8 @@ int cores() {
 class Pool {
  public:
   Pool(int64_t count, WorkerLimits limits, const std::function<int64_t(int64_t, Worker&)>& task,
-       std::atomic<int64_t>* bytes_done)
-      : count_(count), task_(task), bytes_done_(bytes_done), control_(limits) {}
+       std::atomic<int64_t>* bytes_done, IdleWorkers* idle)
+      : count_(count), task_(task), bytes_done_(bytes_done), idle_(idle), control_(limits) {}
 
   Counters run() {
     const Stopwatch watch;
@@ -99,8 +99,18 @@ class Pool {
   }
 
   void work(bool is_caller) {
-    Worker worker;
-    double slept_before = 0;
+    if (idle_ == nullptr) {
+      Worker worker;
+      work_as(worker, is_caller);
+      return;
+    }
+    std::unique_ptr<Worker> worker = idle_->take();
+    work_as(*worker, is_caller);
+    idle_->give_back(std::move(worker));
+  }
+
+  void work_as(Worker& worker, bool is_caller) {
+    double slept_before = worker.slept_seconds;
     std::unique_lock lock(mutex_);
     while (next_ < count_) {
       if (!is_caller && running_ > control_.readers() - 1) break;  // one too many
@@ -145,6 +155,7 @@ class Pool {
   const int64_t count_;
   const std::function<int64_t(int64_t, Worker&)>& task_;
   std::atomic<int64_t>* const bytes_done_;
+  IdleWorkers* const idle_;
 
   std::mutex mutex_;
   ReaderControl control_;
@@ -164,6 +175,20 @@ class Pool {
 };
 
 }  // namespace
+
+std::unique_ptr<Worker> IdleWorkers::take() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<Worker>();
+  std::unique_ptr<Worker> worker = std::move(idle_.back());
+  idle_.pop_back();
+  worker->counters = {};
+  return worker;
+}
+
+void IdleWorkers::give_back(std::unique_ptr<Worker> worker) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(worker));
+}
 
 WorkerLimits worker_limits(int64_t worker_bytes, int64_t buffer_bytes_max, int ranks_of_node) {
   const auto allowed =
@@ -200,8 +225,8 @@ void ReaderControl::window_over(double bytes_a_second, double sleeping_part) {
 }
 
 Counters run_tasks(int64_t count, WorkerLimits limits, const std::function<int64_t(int64_t, Worker&)>& task,
-                   std::atomic<int64_t>* bytes_done) {
-  return Pool(count, limits, task, bytes_done).run();
+                   std::atomic<int64_t>* bytes_done, IdleWorkers* idle) {
+  return Pool(count, limits, task, bytes_done, idle).run();
 }
 
 }  // namespace swath

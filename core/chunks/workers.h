@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "base/counters.h"
 #include "chunks/codec.h"
@@ -22,6 +24,17 @@ struct Worker {
   double slept_seconds = 0;        // in reads that waited for the device
 
   int64_t buffer_bytes() const { return stored.capacity() + decoded.capacity() + codecs.capacity(); }
+};
+
+// Workers between two runs: what they have allocated is used again.
+class IdleWorkers {
+ public:
+  std::unique_ptr<Worker> take();
+  void give_back(std::unique_ptr<Worker> worker);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Worker>> idle_;
 };
 
 // How many threads to begin with, and the most there may be.
@@ -62,8 +75,8 @@ class ReaderControl {
 // Carries out tasks 0 ... count - 1 in about this order, several at a time. `task` returns how many bytes it dealt
 // with. When one throws, no other is begun, and its error is thrown here. One task, or one worker, needs no thread.
 // Told to stop (base/interrupt.h), the caller has all of them stop, and throws when they have ended. `bytes_done` (may
-// be null) is added to for whoever watches.
+// be null) is added to for whoever watches. `idle` (may be null): workers to begin with, which come back there.
 Counters run_tasks(int64_t count, WorkerLimits limits, const std::function<int64_t(int64_t, Worker&)>& task,
-                   std::atomic<int64_t>* bytes_done = nullptr);
+                   std::atomic<int64_t>* bytes_done = nullptr, IdleWorkers* idle = nullptr);
 
 }  // namespace swath

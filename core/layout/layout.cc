@@ -57,18 +57,35 @@ Regions regions_in(const Panel& panel, const Part& part, int64_t element_bytes) 
   return Regions(panel.offset, memory_origin, element_bytes, std::move(dimensions));
 }
 
+std::vector<ChunkRun> chunk_runs(const IndexSet& indices, int64_t extent, int64_t chunk_extent) {
+  if (indices.empty()) return {};
+  if (indices.widest_step() <= chunk_extent)
+    return {{indices.front() / chunk_extent, indices.back() / chunk_extent + 1}};
+  std::vector<ChunkRun> runs;
+  for (int64_t position = 0; position < indices.count();) {
+    const int64_t chunk = indices.at(position) / chunk_extent;
+    if (!runs.empty() && runs.back().end == chunk) {
+      ++runs.back().end;
+    } else {
+      runs.push_back({chunk, chunk + 1});
+    }
+    position = indices.count_below(block_end(chunk * chunk_extent, chunk_extent, extent));
+  }
+  return runs;
+}
+
 std::vector<int64_t> chunks_of(const Shape& shape, const Shape& chunk_shape, const Part& part) {
   if (part.count() == 0) return {};
   // The chunks that each dimension touches; a chunk is touched when it is so in every dimension.
   std::vector<int64_t> chunks{0};
   for (size_t d = 0; d < shape.size(); ++d) {
-    const IndexSet& indices = part.indices[d];
+    const std::vector<ChunkRun> runs = chunk_runs(part.indices[d], shape[d], chunk_shape[d]);
     std::vector<int64_t> longer;
     for (const int64_t outer : chunks) {
-      for (int64_t position = 0; position < indices.count();) {
-        const int64_t coordinate = indices.at(position) / chunk_shape[d];
-        longer.push_back(outer * ceil_div(shape[d], chunk_shape[d]) + coordinate);
-        position = indices.count_below(block_end(coordinate * chunk_shape[d], chunk_shape[d], shape[d]));
+      for (const ChunkRun& run : runs) {
+        for (int64_t chunk = run.begin; chunk < run.end; ++chunk) {
+          longer.push_back(outer * ceil_div(shape[d], chunk_shape[d]) + chunk);
+        }
       }
     }
     chunks = std::move(longer);

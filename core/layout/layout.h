@@ -26,6 +26,16 @@ struct Panel {
 Regions regions_in(const Panel& panel, const Part& part, int64_t element_bytes);
 // The strides in bytes of a dense array whose dimensions vary in `order`, slowest first.
 std::vector<int64_t> strides_in_order(const Shape& shape, int64_t element_bytes, const std::vector<int>& order);
+// Chunks [begin, end) along one dimension of the grid.
+struct ChunkRun {
+  int64_t begin;
+  int64_t end;
+};
+// The chunks of one dimension that hold any of `indices`, ascending.
+//
+// Theorem: where no two successive indices are further apart than a chunk is long, none is skipped between the first
+// and the last: one run.
+std::vector<ChunkRun> chunk_runs(const IndexSet& indices, int64_t extent, int64_t chunk_extent);
 // The chunks of the grid that hold elements of `part`, as positions in C order, ascending.
 std::vector<int64_t> chunks_of(const Shape& shape, const Shape& chunk_shape, const Part& part);
 // The elements [begin, end) of a chunk of the grid; its offset is 0 and it has no strides yet.

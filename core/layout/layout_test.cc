@@ -238,5 +238,31 @@ TEST(Layout, RegionsOfAChunkAreItsElementsWithTheMemoryPlacesOfThePart) {
   }
 }
 
+TEST(ChunkRuns, AreTheChunksThatHoldIndices) {
+  Random random(26);
+  for (int i = 0; i < 3000; ++i) {
+    const int64_t extent = random.between(1, 60);
+    const int64_t chunk = random.between(1, 9);
+    const int64_t block = random.between(1, 5);
+    const int64_t step = random.between(1, 4);
+    const int64_t period = (block - 1) * step + random.between(1, 12);
+    const IndexSet all(random.between(0, 5), block, step, period, random.between(0, 4), 60);
+    const IndexSet indices = all.clip(random.between(0, extent), extent);
+    std::vector<int64_t> expected;
+    for (int64_t p = 0; p < indices.count(); ++p) {
+      const int64_t holds = indices.at(p) / chunk;
+      if (expected.empty() || expected.back() != holds) expected.push_back(holds);
+    }
+    std::vector<int64_t> chunks;
+    int64_t last_end = -1;
+    for (const ChunkRun& run : chunk_runs(indices, extent, chunk)) {
+      EXPECT_GT(run.begin, last_end) << "runs are as long as can be";
+      last_end = run.end;
+      for (int64_t c = run.begin; c < run.end; ++c) chunks.push_back(c);
+    }
+    ASSERT_EQ(chunks, expected);
+  }
+}
+
 }  // namespace
 }  // namespace swath

@@ -58,10 +58,27 @@ Profile make_defaults() {
   profile.round = Curve({{1, 0.1 * kMicro}, {2, 2 * kMicro}, {4, 6 * kMicro}, {8, 12 * kMicro}});
   profile.message_seconds = 5 * kMicro;
   profile.message_byte_seconds = 0.3e-9;
+  profile.chunk_open_seconds = 15 * kMicro;
+  profile.chunk_create_seconds = 60 * kMicro;
+  profile.zstd = {1e-9, 4e-9};
+  profile.blosc = {0.5e-9, 1.5e-9};
+  profile.lz4 = {0.4e-9, 2e-9};
+  profile.deflate = {1.5e-9, 12e-9};
+  profile.shuffle = {0.15e-9, 0.15e-9};
+  profile.checksum = {0.15e-9, 0.3e-9};
   return profile;
 }
 
 }  // namespace
+
+const CodecCost& Profile::codec(const std::string& name) const {
+  if (name == "blosc") return blosc;
+  if (name == "lz4") return lz4;
+  if (name == "gzip" || name == "zlib") return deflate;
+  if (name == "shuffle") return shuffle;
+  if (name == "crc32c" || name == "fletcher32") return checksum;
+  return zstd;
+}
 
 Curve::Curve(std::vector<Point> points) : points_(std::move(points)) {
   for (size_t i = 0; i < points_.size(); ++i) {

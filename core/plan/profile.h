@@ -96,6 +96,12 @@ class Corrections {
   }
 };
 
+// Seconds a byte of a decoded chunk, by one core.
+struct CodecCost {
+  double decode = 0;
+  double encode = 0;
+};
+
 struct Profile {
   std::string source = "stated defaults";  // or of which store and when it was measured; shown in every plan
   double cores = 2;                        // that the ranks of a node share
@@ -128,6 +134,19 @@ struct Profile {
   Curve round;                      // seconds that one adds where they have something to do until all have arrived
   double message_seconds = 0;       // between nodes: one message
   double message_byte_seconds = 0;  // and each byte of it
+
+  // Of coded chunks; stated, not measured.
+  double chunk_open_seconds = 0;    // finding and opening the file of a chunk
+  double chunk_create_seconds = 0;  // writing it aside, and giving it its name
+  CodecCost zstd;
+  CodecCost blosc;
+  CodecCost lz4;
+  CodecCost deflate;  // gzip, zlib
+  CodecCost shuffle;
+  CodecCost checksum;  // crc32c, fletcher32
+
+  // Of a codec by its name; one that has no cost of its own is taken to cost what zstd does.
+  const CodecCost& codec(const std::string& name) const;
 
   Corrections corrections;
 };
@@ -174,6 +193,18 @@ void for_each_member(AnyProfile& profile, const Visit& visit) {
   visit("round", profile.round);
   visit("message_seconds", profile.message_seconds);
   visit("message_byte_seconds", profile.message_byte_seconds);
+  visit("chunk_open_seconds", profile.chunk_open_seconds);
+  visit("chunk_create_seconds", profile.chunk_create_seconds);
+  const auto codec = [&](const std::string& name, auto& of) {
+    visit(name + ".decode", of.decode);
+    visit(name + ".encode", of.encode);
+  };
+  codec("zstd", profile.zstd);
+  codec("blosc", profile.blosc);
+  codec("lz4", profile.lz4);
+  codec("deflate", profile.deflate);
+  codec("shuffle", profile.shuffle);
+  codec("checksum", profile.checksum);
 }
 
 }  // namespace swath

@@ -283,6 +283,9 @@ void bind_open_array(nb::module_& m) {
   nb::class_<Execution>(m, "Execution", "What was carried out.")
       .def_ro("method", &Execution::method)
       .def_prop_ro("plan", [](const Execution& done) { return std::const_pointer_cast<swath::Plan>(done.plan); })
+      .def_prop_ro(
+          "of_chunks", [](const Execution& done) { return std::const_pointer_cast<Operation>(done.of_chunks); },
+          "Of coded chunks: what was carried out, with the boxes of all ranks; else None.")
       .def_ro("counters", &Execution::counters)
       .def_ro("was_read_before_agreement", &Execution::was_read_before_agreement);
   nb::class_<Array>(m, "Array", "An open array: whoever reads or writes one comes through `execute`.")
@@ -320,6 +323,13 @@ void bind_open_array(nb::module_& m) {
             return std::const_pointer_cast<swath::Plan>(array.explain(operation, cached));
           },
           "operation"_a, "cached"_a.none())
+      .def(
+          "explain_chunks",
+          [](Array& array, const Operation& operation, std::optional<double> cached) {
+            const nb::gil_scoped_release release;
+            return std::const_pointer_cast<swath::ChunkPlan>(array.explain_chunks(operation, cached));
+          },
+          "operation"_a, "cached"_a.none(), "Of coded chunks.")
       .def("with_all_boxes", &Array::with_all_boxes, "operation"_a, "also"_a, nb::call_guard<nb::gil_scoped_release>(),
            "Collective. The operation with the boxes of all ranks.")
       .def("sync", &Array::sync, nb::call_guard<nb::gil_scoped_release>(), "Collective.")

@@ -11,6 +11,7 @@
 
 #include "base/counters.h"
 #include "bindings.h"
+#include "plan/chunk_plan.h"
 #include "plan/explain.h"
 #include "plan/make_plan.h"
 #include "plan/operation.h"
@@ -52,9 +53,65 @@ nb::dict tuning_dict(const swath::Tuning& tuning) {
   return dict;
 }
 
+nb::dict chunk_counts_dict(const swath::ChunkPlan& plan, const swath::ChunkCounts& counts) {
+  nb::dict dict;
+  dict["requests"] = counts.requests();
+  swath::for_each_amount([&](const char* name, auto amount) { dict[name] = counts.*amount; });
+  dict["chunks"] = counts.chunks;
+  dict["units"] = counts.units;
+  dict["units_shared"] = counts.units_shared;
+  dict["exact"] = plan.counts_are_exact;
+  dict["stored_exact"] = plan.counts_are_exact && plan.stored_is_exact;
+  return dict;
+}
+
+nb::dict chunk_price_dict(const swath::ChunkPrice& price) {
+  nb::dict dict;
+  dict["seconds"] = price.seconds();
+  dict["transfer"] = price.transfer;
+  dict["coding"] = price.coding;
+  dict["copy"] = price.copy;
+  dict["exchange"] = price.exchange;
+  dict["fixed"] = price.fixed;
+  dict["hidden"] = price.hidden;
+  return dict;
+}
+
+void bind_chunk_plan(nb::module_& m) {
+  nb::class_<swath::ChunkPlan>(m, "ChunkPlan", "How coded chunks will be read or written.")
+      .def_ro("reason", &swath::ChunkPlan::reason)
+      .def_ro("ranks", &swath::ChunkPlan::ranks)
+      .def_ro("nodes", &swath::ChunkPlan::nodes)
+      .def_prop_ro("direction", [](const swath::ChunkPlan& plan) { return swath::to_string(plan.request.direction); })
+      .def_prop_ro("decomposition", [](const swath::ChunkPlan& plan) { return plan.request.decomposition.to_string(); })
+      .def_prop_ro("bytes", [](const swath::ChunkPlan& plan) { return plan.sum.bytes; })
+      .def_prop_ro("chunk_bytes", [](const swath::ChunkPlan& plan) { return plan.request.grid.chunk_bytes(); })
+      .def_prop_ro("times_decoded", &swath::ChunkPlan::times_decoded, "Each chunk that is decoded, on average.")
+      .def_prop_ro("buffer_bytes_max", [](const swath::ChunkPlan& plan) { return plan.buffer_bytes_max; })
+      .def(
+          "local_bytes",
+          [](const swath::ChunkPlan& plan, int rank) { return plan.each_rank.at(static_cast<size_t>(rank)).bytes; },
+          "rank"_a)
+      .def_prop_ro("total", [](const swath::ChunkPlan& plan) { return chunk_counts_dict(plan, plan.sum); })
+      .def(
+          "cost",
+          [](const swath::ChunkPlan& plan, int rank) {
+            return chunk_counts_dict(plan, plan.each_rank.at(static_cast<size_t>(rank)));
+          },
+          "rank"_a)
+      .def_prop_ro("price", [](const swath::ChunkPlan& plan) { return chunk_price_dict(plan.price); })
+      .def(
+          "text",
+          [](const swath::ChunkPlan& plan, const std::string& title, const std::string& layout) {
+            return swath::explain(plan, title, layout);
+          },
+          "title"_a, "layout"_a);
+}
+
 }  // namespace
 
 void bind_plan(nb::module_& m) {
+  bind_chunk_plan(m);
   nb::class_<swath::Plan>(m, "Plan")
       .def_prop_ro("method", [](const swath::Plan& plan) { return swath::to_string(plan.method); })
       .def_prop_ro("reason", [](const swath::Plan& plan) { return plan.reason; })
@@ -103,7 +160,12 @@ void bind_plan(nb::module_& m) {
              }
              return dict;
            })
-      .def("text", &swath::explain, "title"_a, "ranks_shown"_a = 16);
+      .def(
+          "text",
+          [](const swath::Plan& plan, const std::string& title, int ranks_shown) {
+            return swath::explain(plan, title, ranks_shown);
+          },
+          "title"_a, "ranks_shown"_a = 16);
 
   m.def(
       "make_plan",

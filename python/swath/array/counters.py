@@ -10,7 +10,10 @@ from swath import _core
 
 @dataclasses.dataclass(frozen=True)
 class IoAmounts:
-    """What a plan predicts and an operation counts. Sizes in bytes. The names are the core's (core/base/counters.h)."""
+    """What a plan predicts and an operation counts. Sizes in bytes. The names are the core's (core/base/counters.h).
+
+    `decoded_bytes` are those of the chunks decoded, each counted whole.
+    """
 
     read_requests: int = 0
     write_requests: int = 0
@@ -18,7 +21,20 @@ class IoAmounts:
     written_bytes: int = 0
     exchanged_bytes: int = 0
     locks: int = 0
+    chunks_decoded: int = 0
+    decoded_bytes: int = 0
+    chunks_encoded: int = 0
     buffer_bytes: int = 0
+
+    @property
+    def bytes_read(self) -> int:
+        """Return `read_bytes`."""
+        return self.read_bytes
+
+    @property
+    def bytes_written(self) -> int:
+        """Return `written_bytes`."""
+        return self.written_bytes
 
 
 @dataclasses.dataclass(frozen=True)

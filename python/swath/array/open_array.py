@@ -135,10 +135,15 @@ class Array:
     def last_plan(self) -> Plan | None:
         """Return the plan of the last read or write, as made for the memory and the page cache that it met.
 
-        It is None before the first operation, and after one of coded chunks, or by the format's own library.
+        It is None before the first operation, and after one by the format's own library. Of coded chunks it is made
+        now, of what is stored of them now.
         """
-        plan = None if self._done is None else self._done.plan
-        return None if plan is None else Plan(plan, self._title())
+        done = self._done
+        if done is None:
+            return None
+        if done.of_chunks is not None:
+            return self._plan_of_chunks(done.of_chunks, None)
+        return None if done.plan is None else Plan(done.plan, self._title())
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -529,6 +534,8 @@ class Array:
             self._refuse(operation, error, alone=alone)
         library = None
         if not self._core.has_plans:
+            if request.direction == "write" and not self._core.goes_by_chunks("write"):
+                self._file.commit()  # each rank keeps its own changes while the library writes
             library = functools.partial(library_access.move, self._description, request, self._ranks.rank, parts)
         relocate = self._relocation() if request.direction == "write" else None
         try:
@@ -599,13 +606,12 @@ class Array:
         Before the write chunks get storage that the format has not allocated yet.
         """
         if layouts.has_absent_chunks(self._description):
-            return functools.partial(self._relocate, "allocate", formats.allocate)
+            return self._allocate
         return None
 
-    def _relocate(self, doing: str, described: Callable[[Description], Description]) -> Stored:
+    def _allocate(self) -> Stored:
         """Collective. The core calls it inside a write, which has the array alone."""
-        there = self._description
-        self._description = self._ranks.on_first(f"{doing} {self._identity_of_ranks}", lambda: described(there))
+        self._description = self._file.allocate(self._description)
         self._form = layouts.array_form(self._description, self._identity_for_ranks())
         self._operations.cache_clear()
         return self._form, layouts.coded_chunks(self._description)
@@ -618,10 +624,7 @@ class Array:
         else:
             self._write(request, self.read(request.distribution, selection=request.selection, rank=request.rank))
         assert self._done is not None
-        if self._done.plan is None:
-            plan = self._plan(self._operation(request), None)
-        else:
-            plan = Plan(self._done.plan, self._title())
+        plan = self.last_plan or self._plan(self._operation(request), None)
         plan.measured = Measured.of(self._ranks.gather_objects(self.counters.to_dict()))
         return plan
 
@@ -633,8 +636,11 @@ class Array:
         direction, ranks = operation.direction, operation.ranks
         reason = layout.reason if isinstance(layout, LibraryLayout) else self.layout
         if self._core.goes_by_chunks(direction):
-            return ChunkPlan(self._title(), direction, ranks, reason)
+            return self._plan_of_chunks(operation, cached)
         return LibraryPlan(self._title(), direction, ranks, reason)
+
+    def _plan_of_chunks(self, operation: _core.Operation, cached: float | None) -> Plan:
+        return ChunkPlan(self._core.explain_chunks(operation, cached), self._title(), self.layout)
 
 
 def _operation(

@@ -221,7 +221,7 @@ class OpenedFile:
             try:
                 self._changes = Changes(self.path, is_durable=not self.is_new)
             except StoreError as error:
-                if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                if error.errno not in (errno.EACCES, errno.EROFS):
                     raise
                 # Nothing can be kept beside it: a kill may then leave it half changed.
                 self._changes = Changes(self.path, is_durable=False)
@@ -231,6 +231,23 @@ class OpenedFile:
         """Let what was written of elements stay after a kill too, unless a variable was added meanwhile. On rank 0."""
         if self._changes is not None and not self._has_changed:
             self._changes.settle()
+
+    def commit(self) -> None:
+        """Let all changes stay, and keep nothing any more: whoever wants to may change the file now. Local."""
+        if self._changes is not None:
+            changes, self._changes = self._changes, None
+            with changes:
+                changes.commit()
+
+    def allocate(self, array: Description) -> Description:
+        """Give parts of an array that have no place in the file yet a place, and return where they are. Collective."""
+
+        def work() -> Description:
+            allocated = formats.allocate(array, self.changes())
+            self.settle()
+            return allocated
+
+        return self.ranks.on_first(f"allocate {array.variable} of {self.identity}", work)
 
     def refuse_reading(self, doing: str) -> None:
         """Raise ArgumentError where the file is closed, or open for reading only."""

@@ -230,11 +230,13 @@ def create(
         variable: the variable's name in netCDF, HDF5 and Zarr.
         dimensions: its dimensions' names in netCDF, HDF5 and Zarr.
         attributes: its attributes in netCDF, HDF5 and Zarr.
-        chunks: elements of a chunk along each dimension, of HDF5 (by default the array is contiguous) and Zarr (by
-            default chunks of about 4 MiB).
+        chunks: elements of a chunk along each dimension, of HDF5 (by default the array is contiguous, with codecs in
+            chunks of up to 1 MiB) and Zarr (by default chunks of about 4 MiB).
         shards: of Zarr: the shape of a shard, a file of so many whole chunks; by default each chunk is a file.
-        codecs: of Zarr: one or several of "zstd" (the default), "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c",
-            each a name or {"name": ..., "configuration": ...} as in Zarr's version 3; [] for none.
+        codecs: one or several, each a name or {"name": ..., "configuration": {"level": 4}} as in Zarr's version 3. Of
+            Zarr "zstd" (the default), "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c"; [] for none. Of HDF5 "zlib"
+            (or "gzip", "deflate"), "shuffle", "fletcher32", and where hdf5plugin is "zstd", "blosc", "lz4"; by default
+            none.
         format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or "zarr:v2".
         overwrite: whether an existing file may be replaced.
         atomic: False writes under the final name at once.

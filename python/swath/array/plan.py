@@ -7,6 +7,10 @@ from typing import Any
 
 from swath import _core
 from swath.array.counters import IoAmounts
+from swath.errors import ArgumentError
+
+OF_CHUNKS = ("chunks_decoded", "decoded_bytes", "chunks_encoded")
+"""The amounts that are of coded chunks only."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,20 +116,25 @@ class Plan:
     def __str__(self) -> str:
         return str(self._core.text(self._title)) + self._measured_text()
 
+    def _predicted(self) -> dict[str, Any]:
+        """Return the amounts and seconds of the method chosen, by the names of `Measured`."""
+        predicted = dict(self._core.candidates()[self.method])
+        return predicted | {
+            "seconds": predicted["price"]["seconds"],
+            "buffer_bytes": predicted["buffer_bytes_max"],
+        }
+
     def _measured_text(self) -> str:
-        """Return what was predicted and measured, side by side."""
+        """Return what was predicted and measured, side by side; of chunks where there are any."""
         if self.measured is None:
             return ""
-        measured = dataclasses.asdict(self.measured)
-        predicted = dict(self._core.candidates()[self.method])
-        predicted["seconds"] = predicted["price"]["seconds"]
-        predicted["buffer_bytes"] = predicted["buffer_bytes_max"]
+        measured, predicted = dataclasses.asdict(self.measured), self._predicted()
         lines = [("all ranks together", "predicted", "measured")]
         for name in measured:
             if name == "seconds":
                 ratio = measured[name] / predicted[name]
                 lines.append((name, f"{predicted[name]:.6f}", f"{measured[name]:.6f}  ({ratio:.2f} x)"))
-            else:
+            elif name not in OF_CHUNKS or predicted[name] or measured[name]:
                 lines.append((name.replace("_", " "), f"{predicted[name]:,}", f"{measured[name]:,}"))
         widths = [max(len(line[column]) for line in lines) for column in range(2)]
         text = "\n".join(f"  {a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in lines)
@@ -135,14 +144,30 @@ class Plan:
         return f"<Plan: {self.method} ({self.reason})>"
 
 
-class LibraryPlan(Plan):
+class OtherPlan(Plan):
+    """A plan that chooses between no methods; the base of those below."""
+
+    _method = ""
+
+    @property
+    def method(self) -> str:
+        """Return the name of what moves the bytes: "library", or "chunks"."""
+        return self._method
+
+    @property
+    def tuning(self) -> dict[str, int]:
+        """Return no sizes: there are none to choose."""
+        return {}
+
+    def requests_with_stripes(self, stripe_bytes: int) -> int:
+        """Return 0: nothing is predicted."""
+        return 0
+
+
+class LibraryPlan(OtherPlan):
     """The plan for bytes that only the format's own library can reach."""
 
     _method = "library"
-    _words = (
-        "Swath's engines cannot reach these bytes: each rank goes through the format's own library, correct but slower;"
-        "\n  ranks write one after another."
-    )
 
     def __init__(self, title: str, direction: str, ranks: int, reason: str) -> None:
         self.measured = None
@@ -150,11 +175,6 @@ class LibraryPlan(Plan):
         self._direction = direction
         self._ranks = ranks
         self._reason = reason
-
-    @property
-    def method(self) -> str:
-        """Return the name of what moves the bytes: "library", or "chunks"."""
-        return self._method
 
     @property
     def reason(self) -> str:
@@ -175,15 +195,6 @@ class LibraryPlan(Plan):
         """Return None: nothing is predicted."""
         return None
 
-    @property
-    def tuning(self) -> dict[str, int]:
-        """Return no sizes: there are none to choose."""
-        return {}
-
-    def requests_with_stripes(self, stripe_bytes: int) -> int:
-        """Return 0: nothing is predicted."""
-        return 0
-
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data."""
         return {
@@ -195,14 +206,81 @@ class LibraryPlan(Plan):
         }
 
     def __str__(self) -> str:
-        return f"{self._direction} {self._title}\n  method        {self._method}: {self._reason}\n  {self._words}\n"
+        return (
+            f"{self._direction} {self._title}\n  method        library: {self._reason}\n"
+            "  Swath's engines cannot reach these bytes: each rank goes through the format's own library, correct but "
+            "slower;\n  ranks write one after another.\n"
+        )
 
 
-class ChunkPlan(LibraryPlan):
-    """The plan for chunks that are decoded, or encoded, by Swath's own threads; its method is "chunks"."""
+class ChunkPlan(OtherPlan):
+    """The plan for chunks that are decoded, or encoded, by Swath's own threads; its method is "chunks".
+
+    Its counts are those of `Array.counters`. Where it says that they are not exact they are estimates: bytes in the
+    store of more files than are looked at, of chunks that will be encoded, and all of very many chunks.
+    """
 
     _method = "chunks"
-    _words = (
-        "Each rank reads the chunks that hold its elements, several at a time, and decodes them on its own;\n"
-        "  writing, chunks that one rank holds are encoded all at once, chunks that ranks share by one after another."
-    )
+
+    def __init__(self, core: _core.ChunkPlan, title: str, layout: str) -> None:
+        self._chunks = core
+        self._title = title
+        self._layout = layout
+        self.measured = None
+
+    @property
+    def reason(self) -> str:
+        """Return how the ranks share the work."""
+        return self._chunks.reason
+
+    @property
+    def ranks(self) -> int:
+        """Return how many ranks take part."""
+        return self._chunks.ranks
+
+    @property
+    def seconds(self) -> float | None:
+        """Return how long the rank that has most to do is predicted to take."""
+        return self._chunks.price["seconds"]
+
+    def cost(self, method: str, rank: int) -> dict[str, Any]:
+        """Return what one rank has to do by `method`, which is "chunks": amounts as the counters have them.
+
+        Besides, how many `chunks` hold its elements, how many `units` (chunks, or shards), how many of these are
+        shared with other ranks; `exact` for numbers of chunks, `stored_exact` for bytes in the store.
+        """
+        if method != self._method:
+            raise ArgumentError(f'the bytes of coded chunks are moved by the method "chunks", not "{method}"')
+        return self._chunks.cost(rank)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain data, for JSON; sizes in bytes."""
+        core = self._chunks
+        ranks = [
+            {"rank": rank, "bytes": core.local_bytes(rank), "methods": {self._method: core.cost(rank)}}
+            for rank in range(self.ranks)
+        ]
+        return {
+            "array": self._title,
+            "direction": core.direction,
+            "distribution": core.decomposition,
+            "layout": self._layout,
+            "ranks": self.ranks,
+            "nodes": core.nodes,
+            "bytes": core.bytes,
+            "chunk_bytes": core.chunk_bytes,
+            "times_decoded": core.times_decoded,
+            "method": self._method,
+            "reason": self.reason,
+            "price": core.price,
+            "methods": {self._method: core.total},
+            "each_rank": ranks,
+            "measured": None if self.measured is None else dataclasses.asdict(self.measured),
+        }
+
+    def _predicted(self) -> dict[str, Any]:
+        core = self._chunks
+        return core.total | {"seconds": core.price["seconds"], "buffer_bytes": core.buffer_bytes_max}
+
+    def __str__(self) -> str:
+        return self._chunks.text(self._title, self._layout) + self._measured_text()

@@ -1,4 +1,4 @@
-"""`swath calibrate`: measure a store, keep its profile, show it. The measuring is in `swath.calibration`."""
+"""`swath calibrate`: measure a store, keep its profile, show it. The measuring is in `swath.store.calibration`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from swath import calibration
 from swath.array import progress
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError, store_error
 from swath.ranks import mpi
-from swath.store import profile
+from swath.store import calibration, profile
 from swath.store.profile import StoredProfile
 
 DESCRIPTION = """\

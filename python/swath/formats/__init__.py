@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError
-from swath.formats import hdf5, hdf5_filters, netcdf_classic, npy, raw, zarr, zarr_codecs, zarr_library
+from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, raw, zarr, zarr_codecs, zarr_library
 from swath.formats.changes import Changes
 from swath.formats.contents import Attributes, Contents, typed
 from swath.formats.default_chunks import default_chunks
@@ -69,6 +69,7 @@ __all__ = [
     "check_codecs",
     "checked_path",
     "chunk_places",
+    "consolidate",
     "contents",
     "contents_of_many",
     "create",
@@ -85,6 +86,7 @@ __all__ = [
     "moves_others",
     "new_array",
     "new_chunks",
+    "recognised",
     "refusals",
     "set_attributes",
     "set_length",
@@ -154,17 +156,17 @@ class Library(Protocol):
         """Replace the selected elements."""
 
 
-_LIBRARIES: dict[str, Library] = {"hdf5": hdf5, "zarr": zarr_library}
+_LIBRARIES: dict[str, Library] = {"hdf5": hdf5, "netcdf4": hdf5, "zarr": zarr_library}
 _FILE_FORMATS: dict[str, FileFormat] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
-FORMATS: dict[str, Format] = {**_FILE_FORMATS, "zarr": zarr}
+FORMATS: dict[str, Format] = {**_FILE_FORMATS, "netcdf4": netcdf4, "zarr": zarr}
 """The formats that are recognised: files by their magic numbers, folders by what is in them."""
 
-_MANY: dict[str, FormatOfFiles] = {"netcdf-classic": netcdf_classic, "hdf5": hdf5, "netcdf4": hdf5, "zarr": zarr}
+_MANY: dict[str, FormatOfFiles] = {"netcdf-classic": netcdf_classic, "hdf5": hdf5, "netcdf4": netcdf4, "zarr": zarr}
 """Those of files with many variables."""
 
 _FLAVOURS: dict[str, Collection[str]] = {"netcdf-classic": netcdf_classic.FLAVOURS, "zarr": zarr.FLAVOURS}
-_SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".h5": "hdf5", ".hdf5": "hdf5", ".zarr": "zarr"}
-_NOT_RAW = {".nc4": "hdf5 or netcdf-classic", ".npz": "npy"}
+_SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".nc4": "netcdf4", ".h5": "hdf5", ".hdf5": "hdf5", ".zarr": "zarr"}
+_NOT_RAW = {".npz": "npy"}
 _KNOWN = (
     "Swath knows .npy, netCDF classic (CDF-1, -2, -5), HDF5, netCDF-4 and Zarr (a folder); for a raw file give shape= "
     "and dtype="
@@ -268,8 +270,8 @@ def create(
     netCDF classic its default fill value. `format` is "raw", "npy", "hdf5", "netcdf-classic" or, for one of its
     versions, "netcdf-classic:cdf1" (or cdf2, cdf5), or "zarr" ("zarr:v2" for its version 2); None takes it from the
     suffix. The stored dtype may differ from `dtype` in byte order: netCDF classic is big-endian. Names and attributes
-    are for netCDF, HDF5 and Zarr only; the shapes of chunks are for HDF5 and Zarr, those of shards, and codecs
-    (see `swath.create`), for Zarr only.
+    are for netCDF, HDF5 and Zarr only; the shapes of chunks, and codecs (see `swath.create`), are for HDF5 and Zarr,
+    those of shards for Zarr only.
     Of a Zarr store no chunk is stored yet.
 
     Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
@@ -371,14 +373,18 @@ def contents(path: Path) -> Contents:
     return FORMATS[_detected(name)].contents(name)
 
 
-def contents_of_many(path: Path) -> Contents | None:
-    """Return the same where the file's format holds many variables; None where it does not, or is not known."""
-    name = checked_path(path)
+def recognised(path: Path) -> str | None:
+    """Return the format that a file's first bytes, or what is in a folder, say: "hdf5" for netCDF-4; None for none."""
     try:
-        kind = _detected(name)
+        return _detected(checked_path(path))
     except (FormatError, StoreError):
         return None
-    return FORMATS[kind].contents(name) if kind in _MANY else None
+
+
+def contents_of_many(path: Path) -> Contents | None:
+    """Return the same where the file's format holds many variables; None where it does not, or is not known."""
+    kind = recognised(path)
+    return FORMATS[kind].contents(checked_path(path)) if kind in _MANY else None
 
 
 def format_of(path: Path) -> str:
@@ -443,6 +449,12 @@ def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None
     _of_files(format).set_length(changes, dimension, rows)
 
 
+def consolidate(format: str, path: str) -> None:  # noqa: A002
+    """Let a file's metadata be read by opening one file, where its format has many: Zarr."""
+    if is_folder(format):
+        zarr.consolidate(path)
+
+
 def moves_others(format: str) -> bool:  # noqa: A002
     """Return whether a change of what such a file holds may move the elements of its other variables."""
     return _kind(format) == "netcdf-classic"
@@ -504,12 +516,13 @@ def asked_codec(codec: Codec) -> Mapping[str, Any]:
     return zarr_codecs.codec_to_v3(codec)
 
 
-def allocate(description: Description) -> Description:
+def allocate(description: Description, changes: Changes | None = None) -> Description:
     """Give parts of the array that have no place in the file yet a place; returns where everything is now.
 
-    Only HDF5 has such parts. Call it on one rank, before writing, while nobody else has the file open.
+    Only HDF5 has such parts. Call it on one rank, before writing, while nobody else has the file open. `changes`: of
+    the file, where the caller commits them.
     """
-    return hdf5.allocate(description) if description.format == "hdf5" else description
+    return hdf5.allocate(description, changes) if description.format == "hdf5" else description
 
 
 def describe_again(description: Description, path: str | None = None) -> Description:

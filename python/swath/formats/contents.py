@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from swath.formats.description import Codec
+
 Attributes = dict[str, Any]
 
 
@@ -81,6 +83,8 @@ class Variable:
         chunks: elements of a chunk along each dimension; None for none.
         is_coordinate: whether it describes other variables (a coordinate, bounds, a grid mapping) or holds no numbers.
         unsupported: why Swath cannot read it; "" where it can.
+        shards: elements of a shard, a file of whole chunks; None for none.
+        codecs: what is done to the bytes of a chunk, in this order; None where Swath does not know all of it.
     """
 
     name: str
@@ -91,6 +95,8 @@ class Variable:
     chunks: tuple[int, ...] | None = None
     is_coordinate: bool = False
     unsupported: str = ""
+    shards: tuple[int, ...] | None = None
+    codecs: tuple[Codec, ...] | None = None
 
     @property
     def group(self) -> str:

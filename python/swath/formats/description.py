@@ -190,7 +190,7 @@ class Description:
     dtype: np.dtype[Any]
     layout: Layout
     fill: bytes
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict, compare=False)
     end: int = 0
     dimensions: tuple[str, ...] = ()
     unlimited: tuple[bool, ...] = ()

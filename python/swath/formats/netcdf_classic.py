@@ -223,6 +223,7 @@ def set_length(changes: Changes, dimension: str, rows: int) -> None:
     if rows < header.records:
         raise ArgumentError(f"{path}: dimension {dimension} has {header.records} records; it cannot shrink to {rows}")
     check_records(header, rows)
+    _check_whole(path, header)
     longer = replace(header, records=rows)
     files.extend(path, file_end(longer))
     with _opened_to_change(path) as descriptor:
@@ -239,6 +240,7 @@ def _with_variable(header: Header, new: NewArray) -> Header:
 def _store(changes: Changes, old: Header, new: Header) -> None:
     """Make a file with the header `old` one with the header `new`."""
     path = changes.path
+    _check_whole(path, old)
     with _opened_to_change(path) as descriptor:
         parts = moves(old, new, os.fstat(descriptor).st_size)
         needed = [move for move in parts if move.is_needed]
@@ -252,7 +254,6 @@ def _store(changes: Changes, old: Header, new: Header) -> None:
             _store_aside(path, descriptor, new, parts)
             changes.commit()
         elif needed:
-            changes.commit()
             move_in_place(descriptor, needed)
             _write_header(path, descriptor, old, new)
             changes.commit()
@@ -264,6 +265,13 @@ def _store(changes: Changes, old: Header, new: Header) -> None:
             except BaseException:
                 changes.undo(mark)
                 raise
+
+
+def _check_whole(path: str, header: Header) -> None:
+    """Raise FormatError for a file that lacks data: it must not be made long enough by zeros."""
+    last = max(header.variables, key=header.stored_end, default=None)
+    if last is not None:
+        whole(_described(path, header, last))
 
 
 def _write_header(path: str, descriptor: int, old: Header, new: Header) -> None:
@@ -315,8 +323,9 @@ def _opened_to_change(path: str) -> Iterator[int]:
 
 
 def _chosen(path: str, header: Header, variable: str | None) -> HeaderVariable:
-    name = choose(path, _summaries(path, header), variable)
-    return next(v for v in header.variables if v.name == name)
+    by_name = {v.name: v for v in header.variables}
+    wanted = (variable or "").strip("/")
+    return by_name.get(wanted) or by_name[choose(path, _summaries(path, header), variable)]
 
 
 def _read(path: str) -> Header:
@@ -341,7 +350,6 @@ def _described(path: str, header: Header, variable: HeaderVariable) -> Descripti
     shape = tuple(d.length for d in dimensions)
     strides = stored_strides(f"{path}:{variable.name}", shape, variable.dtype.itemsize, range(len(shape)))
     step = header.record_bytes if variable.is_record else 0
-    stored = header.records if variable.is_record else 1
     attributes = values_of(variable.attributes)
     return Description(
         path=path,
@@ -352,7 +360,7 @@ def _described(path: str, header: Header, variable: HeaderVariable) -> Descripti
         layout=StridedLayout(variable.begin, (step, *strides[1:]) if variable.is_record else strides),
         fill=_fill_of(variable.dtype, attributes.get("_FillValue")),
         attributes=attributes,
-        end=variable.begin + (stored - 1) * step + variable.slab_bytes if stored else 0,
+        end=header.stored_end(variable),
         dimensions=tuple(d.name for d in dimensions),
         unlimited=tuple(d.is_unlimited for d in dimensions) if variable.is_record else (),
     )

@@ -165,15 +165,19 @@ def placed(header: Header) -> Header:
         record_end += padded(v.slab_bytes)
 
     result = replace(header, variables=tuple(replace(v, begin=begins[v.name]) for v in header.variables))
-    for v in result.variables:
+    _check_places(result)
+    return result
+
+
+def _check_places(header: Header) -> None:
+    for v in header.variables:
         if v.begin > _BEGIN_MAX[header.version]:
             raise ArgumentError(
                 f"variable {v.name} would begin at byte {v.begin}, and CDF-{header.version} can tell of bytes up to "
                 f"{_BEGIN_MAX[header.version]} only; choose {'netcdf-classic:cdf5' if header.version < 5 else 'HDF5'}"
             )
-    if file_end(result) >= OFFSET_LIMIT:
-        raise ArgumentError(f"a file of {file_end(result)} bytes is beyond 64-bit offsets")
-    return result
+    if file_end(header) >= OFFSET_LIMIT:
+        raise ArgumentError(f"a file of {file_end(header)} bytes is beyond 64-bit offsets")
 
 
 def is_in_order(header: Header) -> bool:
@@ -183,7 +187,7 @@ def is_in_order(header: Header) -> bool:
         return True
     begin = min(v.begin for v in of_records)
     dense = max(v.end for v in of_records) - begin == sum(padded(v.slab_bytes) for v in of_records)
-    return dense and all(v.begin + v.slab_bytes <= begin for v in header.variables if not v.is_record)
+    return dense and all(v.end <= begin for v in header.variables if not v.is_record)
 
 
 def file_end(header: Header) -> int:
@@ -206,7 +210,6 @@ def moves(old: Header, new: Header, file_bytes: int) -> list[Move]:
     found = []
     pairs = list(zip(old.variables, new.variables, strict=False))
     of_records = [(v.begin, now.begin) for v, now in pairs if v.is_record]
-    end = file_bytes
     if of_records:
         begin, to = min(of_records)
         held = file_bytes - begin
@@ -215,11 +218,10 @@ def moves(old: Header, new: Header, file_bytes: int) -> list[Move]:
             found.append(Move(begin, to, -(-held // step), step, new_step))
         elif held > 0:
             found.append(Move(begin, to, 1, held, held))
-        end = min(end, begin)
     fixed = [(v.begin, now.begin) for v, now in pairs if not v.is_record]
     if fixed:
         begin, to = min(fixed)
-        held = min(end, max(v.end for v in old.variables if not v.is_record)) - begin
+        held = min(file_bytes, max(v.end for v in old.variables if not v.is_record)) - begin
         if held > 0:
             found.append(Move(begin, to, 1, held, held))
     return found

@@ -7,6 +7,7 @@ are put together.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -96,7 +97,7 @@ class Header:
     attributes: tuple[StoredAttribute, ...] = ()
     variables: tuple[HeaderVariable, ...] = ()
 
-    @property
+    @functools.cached_property
     def record_bytes(self) -> int:
         """From one record to the next; 0 where no variable has records. Those of a single variable are not padded."""
         slabs = [v.slab_bytes for v in self.variables if v.is_record]
@@ -114,6 +115,13 @@ class Header:
     def dimensions_of(self, variable: HeaderVariable) -> tuple[Dimension, ...]:
         """Return the dimensions of a variable as they really are, records counted."""
         return tuple(self.counted(self.dimensions[i]) for i in variable.dimensions)
+
+    def stored_end(self, variable: HeaderVariable) -> int:
+        """Return the byte behind the data of a variable, without padding; 0 where it has none yet."""
+        if not variable.is_record:
+            return variable.begin + variable.slab_bytes
+        last = variable.begin + (self.records - 1) * self.record_bytes
+        return last + variable.slab_bytes if self.records else 0
 
     def to_bytes(self) -> bytes:
         """Return the header as it stands in a file, from its first byte on."""

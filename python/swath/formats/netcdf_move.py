@@ -18,12 +18,11 @@ PIECE_BYTES = 4 << 20
 def move_in_place(descriptor: int, moves: list[Move]) -> None:
     """Carry out moves in one file, each from its end on: what is not moved yet is not written over.
 
-    What they leave behind becomes zeros. If the system refuses in between, the data are lost.
+    Before the first piece stays what was there. If the system refuses in between, the data are lost.
     """
     for move in moves:
         for first, count in _windows(move):
             _move_window(descriptor, descriptor, move, first, count)
-        clear(descriptor, move.begin, move.to)
 
 
 def copy_moved(source: int, target: int, moves: list[Move]) -> None:

@@ -16,7 +16,7 @@ from swath.errors import ArgumentError, FormatError, UnsupportedError
 from swath.formats import zarr_arrays, zarr_changes, zarr_library
 from swath.formats.choose import choose, describes_others
 from swath.formats.contents import Contents, Group, Variable
-from swath.formats.description import CodedLayout, Description, LibraryLayout, NewArray, Summary
+from swath.formats.description import CodedLayout, Description, LibraryLayout, NewArray, Shards, Summary
 from swath.formats.new_file import NewFile
 from swath.formats.zarr_arrays import CHUNK_BYTES, chunks_and_shards
 from swath.formats.zarr_attributes import typed_attributes
@@ -124,10 +124,21 @@ def _variables(nodes: list[Node]) -> list[tuple[Variable, str]]:
             None if layout is None else layout.chunk_shape,
             is_coordinate=describes or dtype is None or dtype.kind not in "biufc",
             unsupported=why,
+            shards=layout.places.shape
+            if isinstance(layout, CodedLayout) and isinstance(layout.places, Shards)
+            else None,
+            codecs=layout.codecs if isinstance(layout, CodedLayout) else None,
         )
         through = f"through zarr-python: {layout.reason}" if isinstance(layout, LibraryLayout) else str(layout)
         variables.append((variable, f"unsupported: {why}" if why else through))
     return variables
+
+
+def _how_coded(layout: CodedLayout | LibraryLayout | None) -> dict[str, Any]:
+    if not isinstance(layout, CodedLayout):
+        return {}
+    shards = layout.places.shape if isinstance(layout.places, Shards) else None
+    return {"shards": shards, "codecs": layout.codecs}
 
 
 def _stored(node: Node) -> tuple[np.dtype[Any] | None, CodedLayout | LibraryLayout | None, str]:

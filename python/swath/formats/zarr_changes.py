@@ -373,7 +373,9 @@ class _Edit:
         self._holders[group.name] = group
 
     def apply(self, folder: str = "") -> None:
-        """Do it; raise StoreError where the system refuses: all is as it was then.
+        """Do it; raise StoreError where the system refuses.
+
+        All is as it was then; where renaming was begun, `Changes` takes it back.
 
         Args:
             folder: to be made first.
@@ -384,8 +386,9 @@ class _Edit:
         with store_errors(path, "change"):
             try:
                 if folder:
-                    made = _first_missing(path, folder)
-                    self._changes.adds(made)
+                    missing = _first_missing(path, folder)
+                    self._changes.adds(missing)
+                    made = missing
                     os.makedirs(os.path.join(path, folder))
                 self._replace(files, made)
             except BaseException:
@@ -435,7 +438,7 @@ class _Edit:
         path = self._changes.path
         above = {above for name in self._nodes for above in _above(name)}
         for name in above - self._holders.keys():
-            group = read_node(path, name)
+            group = self._every.get(name) or read_node(path, name)
             if group is not None and not group.is_array and is_consolidated(group):
                 self._holders[name] = group
 

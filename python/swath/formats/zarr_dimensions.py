@@ -61,5 +61,5 @@ class Dimensions:
         return found
 
     def paths(self) -> list[str]:
-        """Return all of them, "ocean/time" of the group "ocean"."""
-        return [f"{group}/{name}".lstrip("/") for group, own in self._groups.items() for name in own]
+        """Return all of them, "ocean/time" of the group "ocean", by name."""
+        return sorted(f"{group}/{name}".lstrip("/") for group, own in self._groups.items() for name in own)

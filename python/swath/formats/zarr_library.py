@@ -5,6 +5,7 @@ Never what runs code that is stored in the file: pickled objects are refused, wh
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import operator
 import warnings
@@ -27,7 +28,7 @@ _TEXTS_OF_V2 = {"vlen-utf8": "text", "vlen-bytes": "bytes"}
 
 def glance(node: Node, why: UnsupportedError) -> tuple[np.dtype[Any] | None, LibraryLayout | None, str]:
     """Return what `stored` does, for text without importing the library; None, and why, where that cannot read it."""
-    if text := _text_of(node):
+    if (text := _text_of(node)) and not _names_pickle(node.metadata.value):
         if importlib.util.find_spec("zarr") is None:
             return _OBJECT, None, f"{text} of variable length; {_MISSING}"
         return _OBJECT, LibraryLayout(f"{text} of variable length", _chunks_of(node)), ""
@@ -59,9 +60,7 @@ def library_read(description: Description, index: tuple[slice | int, ...]) -> np
     array = _opened(folder_of(description.path, description.variable or ""))
     with _translated(description.name):
         values = np.asarray(array[forward])
-    if description.dtype.hasobject:
-        values = values.astype(object)  # of zarr-python's own type of text
-    values = values.astype(description.dtype, copy=False)
+    values = values.astype(description.dtype, copy=False)  # text has a type of NumPy's own in zarr-python
     return np.ascontiguousarray(values[flips]).reshape(values.shape)
 
 
@@ -139,8 +138,10 @@ def _translated(name: str) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a codec, or a dtype, is not in the specification yet
             yield
-    except (Error, MemoryError):
+    except Error:
         raise
+    except MemoryError as error:  # also of damaged text, which says itself how many elements it has
+        raise store_error(f"{name}: no memory for what zarr-python reads: {error}", errno.ENOMEM) from None
     except OSError as error:
         raise store_error(f"{name}: zarr-python cannot read it: {error.strerror or error}", error.errno) from None
     except Exception as error:  # noqa: BLE001

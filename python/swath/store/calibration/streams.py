@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from swath import _core
-from swath.calibration.measuring import Measuring
-from swath.calibration.samples import slowdowns
+from swath.store.calibration.measuring import Measuring
+from swath.store.calibration.samples import slowdowns
 
 STREAM_REQUEST = 512 << 10
 

@@ -7,9 +7,9 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from swath.calibration.file import MeasuredFile
-from swath.calibration.findings import Findings
-from swath.calibration.samples import Sample, in_turn
+from swath.store.calibration.file import MeasuredFile
+from swath.store.calibration.findings import Findings
+from swath.store.calibration.samples import Sample, in_turn
 
 SIZES = (8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 512 << 10, 2 << 20, 4 << 20, 16 << 20)
 """Of requests, bytes; the windows of two-phase and of sieving are among them."""

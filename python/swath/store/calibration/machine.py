@@ -10,10 +10,10 @@ import numpy as np
 
 from swath import _core
 from swath.array import opening
-from swath.calibration.file import WINDOW
-from swath.calibration.measuring import Measuring
-from swath.calibration.samples import Sample, seconds_of, slowdowns
 from swath.errors import StoreError, UnsupportedError
+from swath.store.calibration.file import WINDOW
+from swath.store.calibration.measuring import Measuring
+from swath.store.calibration.samples import Sample, seconds_of, slowdowns
 
 COPIED_BLOCKS = (1, 4, 8, 16, 64, 512, 4 << 10)
 RANKS_THAT_MEET = (1, 2, 4, 8)

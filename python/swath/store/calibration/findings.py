@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from swath import _core
-from swath.calibration.samples import NOISY, Sample
+from swath.store.calibration.samples import NOISY, Sample
 
 
 class Findings:
@@ -65,6 +65,7 @@ class Findings:
         self.known["copies"] = "our own copy kernels, blocks of every second place, memory larger than the caches"
         self.known.setdefault("barrier", "ranks of one node, as threads that share memory")
         self.known["messages"] = "stated defaults: between nodes, which one machine cannot measure"
+        self.known["chunks"] = "stated defaults: codecs, and opening and making files of chunks"
         noisy = [name for name, spread in self.spread.items() if np.max(spread) > NOISY]
         if noisy:
             self.notes.append(f"repetitions lay more than {NOISY:.0%} apart: {', '.join(noisy)}")

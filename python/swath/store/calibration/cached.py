@@ -11,9 +11,9 @@ import numpy as np
 from swath import _core
 from swath.array import opening
 from swath.array.open_array import Array
-from swath.calibration.file import WINDOW, NotReachedError, Requests
-from swath.calibration.measuring import Measuring
-from swath.calibration.samples import BRIEF_SECONDS, Sample, seconds_of
+from swath.store.calibration.file import WINDOW, NotReachedError, Requests
+from swath.store.calibration.measuring import Measuring
+from swath.store.calibration.samples import BRIEF_SECONDS, Sample, seconds_of
 
 MEMORY_SIZES = (256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20)
 """Of memory that an operation uses; the file must hold twice as much."""

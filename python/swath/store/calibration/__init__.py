@@ -20,12 +20,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from swath.calibration import cached, device, machine, streams
-from swath.calibration.file import MeasuredFile, NotReachedError
-from swath.calibration.measuring import Effort as Effort
-from swath.calibration.measuring import Measuring
 from swath.errors import ArgumentError, store_error
 from swath.store import page_cache, profile
+from swath.store.calibration import cached, device, machine, streams
+from swath.store.calibration.file import MeasuredFile, NotReachedError
+from swath.store.calibration.measuring import Effort as Effort
+from swath.store.calibration.measuring import Measuring
 
 FULL = Effort(25.0, 256 << 20, 64 << 20)
 QUICK = Effort(4.0, 64 << 20, 16 << 20)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from swath.calibration.file import Requests
-from swath.calibration.measuring import Measuring
-from swath.calibration.samples import Sample
+from swath.store.calibration.file import Requests
+from swath.store.calibration.measuring import Measuring
+from swath.store.calibration.samples import Sample
 
 PAGE = 4 << 10
 LIST_BATCH = 64

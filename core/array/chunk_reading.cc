@@ -1,0 +1,192 @@
+#include "array/chunk_reading.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include "array/collectively.h"
+#include "base/stopwatch.h"
+
+namespace swath {
+namespace {
+
+constexpr int64_t kHasNotFailed = INT64_MAX;
+
+// At the start of each rank's window: the round in which it found that it cannot go on.
+using FailedRound = std::atomic<int64_t>;
+static_assert(sizeof(FailedRound) <= ChunkRounds::kLineBytes && FailedRound::is_always_lock_free);
+
+std::vector<std::vector<Part>> shares_of(const Decomposition& decomposition, const std::vector<int>& ranks,
+                                         int64_t element_bytes) {
+  std::vector<std::vector<Part>> shares;
+  shares.reserve(ranks.size());
+  for (const int rank : ranks) shares.push_back(decomposition.parts(rank, element_bytes));
+  return shares;
+}
+
+}  // namespace
+
+ChunkReading::ChunkReading(const CodedArray& array, const Decomposition& decomposition, const ChunkOptions& options,
+                           const Comm& comm)
+    : array_(array), decomposition_(decomposition), options_(options) {
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    if (comm.node_of(rank) != comm.node_of(comm.rank())) continue;
+    if (rank == comm.rank()) own_ = static_cast<int>(ranks_.size());
+    ranks_.push_back(rank);
+  }
+  if (ranks_.size() == 1 || !comm.shared_refusal().empty() || array.codecs.is_plain()) return;
+  sharing_.emplace(array.grid(), shares_of(decomposition, ranks_, array.element_bytes));
+  rounds_ = ChunkRounds::of(*sharing_, array.chunk_bytes(), options.buffer_bytes_max);
+}
+
+// From the first byte of a decoded chunk that any rank of the node wants to the last.
+ByteRange ChunkReading::wanted_of(int64_t chunk) const {
+  ByteRange wanted{0, array_.chunk_bytes()};
+  if (!array_.codecs.decodes_parts() || decomposition_.is_boxes()) return wanted;
+  wanted = {array_.chunk_bytes(), 0};
+  const Panel panel = array_.chunk(chunk);
+  for (const int rank : ranks_) {
+    for (const Part& part : decomposition_.parts(rank, array_.element_bytes)) {
+      const Regions regions = regions_in(panel, part, array_.element_bytes);
+      if (regions.count() == 0) continue;
+      wanted = {std::min(wanted.begin, regions.begin_offset()), std::max(wanted.end, regions.end_offset())};
+    }
+  }
+  return wanted;
+}
+
+class ChunkReading::Rounds {
+ public:
+  Rounds(const ChunkReading& reading, const ChunkMemory& memory, std::vector<std::span<std::byte>> windows)
+      : reading_(reading), memory_(memory), windows_(std::move(windows)) {
+    new (window_of(reading_.own_).data()) FailedRound(kHasNotFailed);
+  }
+
+  // An exception comes from the communicator only.
+  void run(Comm& comm) {
+    attempt(0, [this] { begin(); });
+    attempt(0, [this] { decode(0); });
+    for (int64_t round = 0; round < reading_.rounds_.rounds; ++round) {
+      comm.node_arrive();
+      attempt(round + 1, [&] { decode(round + 1); });
+      const Stopwatch watch;
+      comm.node_wait();
+      if (somebody_failed_by(round)) break;
+      attempt(round + 1, [&] { take(round); });
+      counters_.exchange_seconds += watch.seconds();
+    }
+  }
+
+  const std::optional<Error>& failure() const { return failure_; }
+  const Counters& counters() const { return counters_; }
+
+ private:
+  std::span<std::byte> window_of(int rank) const {
+    return windows_[static_cast<size_t>(reading_.ranks_[static_cast<size_t>(rank)])];
+  }
+  // Where a rank's n-th chunk of a round is.
+  std::byte* room_of(int rank, int64_t round, int64_t n) const {
+    const ChunkRounds& rounds = reading_.rounds_;
+    const int64_t place = round % ChunkRounds::kWindows * rounds.chunks_max + n;
+    return window_of(rank).data() + ChunkRounds::kLineBytes + place * rounds.place_bytes;
+  }
+  FailedRound& failed_round_of(int rank) const {
+    return *std::launder(reinterpret_cast<FailedRound*>(window_of(rank).data()));
+  }
+  ChunkSpan of_round(int64_t count, int64_t round) const { return reading_.rounds_.part_of(count, round); }
+
+  // What a rank does between two meetings; where it fails it goes on meeting the others until all know, which is in the
+  // round `told_in`.
+  template <typename Work>
+  void attempt(int64_t told_in, const Work& work) {
+    if (failure_) return;
+    failure_ = failure_of(work);
+    if (failure_) failed_round_of(reading_.own_) = told_in;
+  }
+
+  // Asked after the meeting of `round`, by all alike: who fails from then on says so in a later round.
+  bool somebody_failed_by(int64_t round) const {
+    for (int rank = 0; rank < std::ssize(reading_.ranks_); ++rank) {
+      if (failed_round_of(rank) <= round) return true;
+    }
+    return false;
+  }
+
+  // The order of all that this rank decodes, round by round, the shared chunks of a round first.
+  void begin() {
+    reader_.emplace(reading_.array_, memory_, reading_.options_);
+    const std::vector<int64_t>& shared = reading_.sharing_->decoded_by(reading_.own_);
+    const std::vector<int64_t> alone = needed_by_nobody_else();
+    std::vector<ChunkTask> tasks;
+    tasks.reserve(shared.size() + alone.size());
+    for (int64_t round = 0; round < reading_.rounds_.rounds; ++round) {
+      const ChunkSpan for_all = of_round(std::ssize(shared), round);
+      for (int64_t i = for_all.begin; i < for_all.end; ++i) {
+        const int64_t chunk = shared[static_cast<size_t>(i)];
+        tasks.push_back({chunk, room_of(reading_.own_, round, i - for_all.begin), reading_.wanted_of(chunk)});
+      }
+      const ChunkSpan own = of_round(std::ssize(alone), round);
+      for (int64_t i = own.begin; i < own.end; ++i) tasks.push_back({alone[static_cast<size_t>(i)], nullptr, {}});
+      round_ends_.push_back(std::ssize(tasks));
+    }
+    reader_->set_tasks(tasks);
+  }
+
+  std::vector<int64_t> needed_by_nobody_else() const {
+    std::vector<int64_t> shared;
+    for (int rank = 0; rank < reading_.sharing_->ranks(); ++rank) {
+      std::ranges::copy_if(reading_.sharing_->decoded_by(rank), std::back_inserter(shared),
+                           [&](int64_t chunk) { return reader_->needs(chunk); });
+    }
+    std::sort(shared.begin(), shared.end());
+    std::vector<int64_t> alone = reader_->needed();
+    std::erase_if(alone, [&](int64_t chunk) { return std::binary_search(shared.begin(), shared.end(), chunk); });
+    return alone;
+  }
+
+  void decode(int64_t round) {
+    if (round >= reading_.rounds_.rounds) return;
+    const int64_t first = round == 0 ? 0 : round_ends_[static_cast<size_t>(round) - 1];
+    const int64_t last = round_ends_[static_cast<size_t>(round)];
+    if (first < last) counters_ += reader_->read(first, last);
+  }
+
+  // What other ranks have decoded in a round.
+  void take(int64_t round) {
+    std::vector<DecodedChunk> chunks;
+    for (int rank = 0; rank < reading_.sharing_->ranks(); ++rank) {
+      if (rank == reading_.own_) continue;
+      const std::vector<int64_t>& list = reading_.sharing_->decoded_by(rank);
+      const ChunkSpan theirs = of_round(std::ssize(list), round);
+      for (int64_t i = theirs.begin; i < theirs.end; ++i) {
+        const int64_t chunk = list[static_cast<size_t>(i)];
+        if (reader_->needs(chunk)) chunks.push_back({chunk, room_of(rank, round, i - theirs.begin)});
+      }
+    }
+    if (!chunks.empty()) counters_ += reader_->take(chunks);
+  }
+
+  const ChunkReading& reading_;
+  const ChunkMemory memory_;
+  const std::vector<std::span<std::byte>> windows_;  // of all ranks
+  std::optional<ChunkReader> reader_;
+  std::vector<int64_t> round_ends_;  // of this rank's tasks
+  std::optional<Error> failure_;
+  Counters counters_;
+};
+
+Counters ChunkReading::read(Comm& comm, const ChunkMemory& memory, int64_t window_bytes_max) const {
+  const Stopwatch watch;
+  std::vector<std::span<std::byte>> windows;
+  if (window_bytes_max > 0) windows = comm.shared_windows(window_bytes_max);
+  if (rounds_.rounds == 0 || windows.empty()) return read_chunks(array_, memory, options_);
+  Rounds rounds(*this, memory, std::move(windows));
+  rounds.run(comm);
+  if (rounds.failure()) throw Error(*rounds.failure());
+  Counters counters = rounds.counters();
+  counters.buffer_bytes += rounds_.window_bytes;
+  counters.total_seconds = watch.seconds();
+  return counters;
+}
+
+}  // namespace swath

@@ -1,0 +1,57 @@
+#include <utility>
+
+#include "array/array.h"
+#include "chunks/look.h"
+
+namespace swath {
+namespace {
+
+constexpr int64_t kUnitsLookedAt = 1000;
+
+// Inside a gate as long as it lives, unless it is closed.
+class Inside {
+ public:
+  explicit Inside(Gate& gate) : gate_(gate), is_inside_(gate.enter(Gate::Use::kBeside)) {}
+  ~Inside() {
+    if (is_inside_) gate_.leave(Gate::Use::kBeside);
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+  explicit operator bool() const { return is_inside_; }
+
+ private:
+  Gate& gate_;
+  const bool is_inside_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ChunkPlan> Array::explain_chunks(const Operation& operation, std::optional<double> cached) {
+  const auto now = stored();
+  const CodedArray& chunks = *now->chunks;
+  ChunkRequest request;
+  request.direction = operation.direction();
+  request.decomposition = operation.decomposition();
+  request.profile = learning_.profile();
+  request.cached = cached;
+  request.grid = chunks.grid();
+  if (operation.decomposition().ranks() == comm_->size()) {
+    for (int rank = 0; rank < comm_->size(); ++rank) request.node_of_rank.push_back(comm_->node_of(rank));
+    request.sharing_refusal = comm_->shared_refusal();
+  }
+  if (const Inside inside(gate_); inside) {
+    const ChunkOptions options = chunk_options(operation);
+    request.buffer_bytes_max = options.buffer_bytes_max;
+    request.thread_buffer_bytes = buffer_bytes_of_thread(chunks, operation.direction());
+    const std::vector<Part> together = operation.decomposition().together(chunks.element_bytes);
+    if (chunks_held(request.grid, together) <= kChunksCountedMax) {
+      ChunkLook look = look_at_chunks(chunks, together, options, kUnitsLookedAt);
+      request.grid = std::move(look.grid);
+      if (!cached) request.cached = look.cached;
+    }
+  }
+  return std::make_shared<const ChunkPlan>(make_chunk_plan(std::move(request)));
+}
+
+}  // namespace swath

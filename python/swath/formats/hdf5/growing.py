@@ -1,0 +1,101 @@
+"""Room in HDF5 datasets: for new rows, and for chunks that have no place in the file yet."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.errors import ArgumentError
+from swath.formats.changes import Changes
+from swath.formats.description import ChunkedLayout, Description
+from swath.formats.files import store_errors
+from swath.formats.hdf5.access import changed, changed_at_once, dataset_of, group_and_name
+from swath.formats.hdf5.describing import describe
+from swath.formats.hdf5.layout import dtype_of, fill_of, layout_of
+from swath.formats.hdf5.scales import Scales
+
+
+def extend(changes: Changes, variable: str, rows: int) -> Description:
+    """Give a variable that grows room for so many rows, or take room away again, and return where they are.
+
+    Rows that were not there yet hold the fill value, those of coded chunks too, which are not stored. Raises
+    ArgumentError where there is no such variable, or it does not grow along its first dimension.
+    """
+    with changed(changes) as file:
+        dataset = dataset_of(file, variable)
+        if dataset is None or dataset.ndim == 0 or dataset.maxshape[0] is not None:
+            raise ArgumentError(f"{changes.path}: no variable {variable!r} grows along its first dimension")
+        before = dataset.shape[0]
+        if rows != before:
+            dataset.id.set_extent((rows, *dataset.shape[1:]))
+        dtype = dtype_of(f"{changes.path}:{variable}", dataset.id)
+        layout = layout_of(dataset, dtype)
+        if isinstance(layout, ChunkedLayout):
+            _store_chunks(dataset, layout, np.frombuffer(fill_of(dataset, dtype), dtype))
+    if isinstance(layout, ChunkedLayout):
+        _keep_rows(changes, layout, dtype.itemsize, (before, rows))
+    return describe(changes.path, variable)
+
+
+def set_length(changes: Changes, dimension: str, rows: int) -> None:
+    """Make a dimension that grows so long, with all variables along it: rows that nobody wrote are the fill value.
+
+    A variable that has more rows keeps them. Raises ArgumentError where there is no such dimension.
+    """
+    group, name = group_and_name(dimension)
+    with changed(changes) as file:
+        scales = Scales(file, is_netcdf4=False)
+        scale = scales.find(group, name)
+        if scale is None or scale.maxshape[0] is not None:
+            raise ArgumentError(f"{changes.path}: there is no dimension {dimension!r} that grows")
+        for dataset, axis in [(scale, 0), *scales.users(scale)]:
+            if dataset.shape[axis] < rows and dataset.maxshape[axis] is None:
+                dataset.resize(rows, axis)
+
+
+def allocate(description: Description, changes: Changes | None = None) -> Description:
+    """Give every part of the dataset its place in the file, filled with the fill value; returns where that is.
+
+    Without `changes` of the file, whose owner commits them, it is committed in the end.
+
+    Call it on one rank before bytes are written, while nobody else has the file open. HDF5 writes the fill value over
+    what it allocates (a contiguous dataset as a whole), which is one sequential pass. Where that fails, the disk being
+    full, the file is as it was.
+    """
+    layout = description.layout
+    if not isinstance(layout, ChunkedLayout) or not (layout.offsets < 0).any():
+        return description
+    with changed_at_once(description.path) if changes is None else changed(changes) as file:
+        dataset = dataset_of(file, description.variable or "")
+        fill = np.frombuffer(description.fill, description.dtype)
+        if dataset.chunks is None:
+            one = (slice(0, 1),) * len(description.shape)
+            dataset[one] = np.array(fill.reshape((1,) * len(description.shape)), dtype=dataset.dtype)
+        else:
+            _store_chunks(dataset, layout, fill)
+    return describe(description.path, description.variable)
+
+
+def _keep_rows(changes: Changes, layout: ChunkedLayout, itemsize: int, rows: tuple[int, int]) -> None:
+    """Keep what rows [begin, end) hold in chunks that were there: who writes them takes them back with the rows."""
+    in_chunk = layout.chunk_shape[0]
+    row_bytes = math.prod(layout.chunk_shape[1:]) * itemsize
+    ranges = []
+    for number in range(rows[0] // in_chunk, -(-rows[1] // in_chunk) if rows[1] > rows[0] else 0):
+        begin = max(rows[0] - number * in_chunk, 0)
+        end = min(rows[1] - number * in_chunk, in_chunk)
+        stored = layout.offsets[number].ravel()
+        ranges += [(int(at) + begin * row_bytes, (end - begin) * row_bytes) for at in stored if at >= 0]
+    if ranges:
+        with store_errors(changes.path, "read what is to be changed"), open(changes.path, "rb", buffering=0) as file:
+            changes.keep_all(file.fileno(), ranges)
+
+
+def _store_chunks(dataset: Any, layout: ChunkedLayout, fill: npt.NDArray[Any]) -> None:
+    """Store the chunks that are not, filled with the fill value."""
+    chunk = fill.repeat(math.prod(layout.chunk_shape)).tobytes()
+    for place in np.argwhere(layout.offsets < 0):
+        dataset.id.write_direct_chunk(tuple(map(int, place * dataset.chunks)), chunk)

@@ -1,0 +1,33 @@
+"""netCDF-4 files: HDF5 with netCDF-4's dimensions, types and books. What differs from HDF5 is how a new file begins."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from swath.formats import hdf5
+from swath.formats.description import Description, NewArray
+from swath.formats.hdf5 import add, contents, describe, extend, set_attributes, set_length, variables
+
+__all__ = [
+    "add",
+    "contents",
+    "create",
+    "describe",
+    "extend",
+    "set_attributes",
+    "set_length",
+    "start",
+    "variables",
+]
+
+FLAVOUR = "netcdf4"
+
+
+def start(path: str, flavour: str | None = None) -> None:
+    """Make a file that holds nothing yet. Raises ExistsError where there is one."""
+    hdf5.start(path, FLAVOUR)
+
+
+def create(path: str, new: NewArray) -> Description:
+    """Make a file with one variable: `start`, then `add`."""
+    return hdf5.create(path, dataclasses.replace(new, flavour=FLAVOUR))

@@ -1,0 +1,92 @@
+"""`ds.swath.to_file(path)`: what `import swath.xarray` adds to xarray's data sets."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import xarray as xr
+
+from swath.copying.request import memory_bytes
+from swath.xarray.backend import local_path
+from swath.xarray.encoding import Encoding
+from swath.xarray.write import WriteOptions, write
+
+
+class DatasetAccessor:
+    """What Swath does with a data set."""
+
+    def __init__(self, data_set: xr.Dataset) -> None:
+        self._data_set = data_set
+
+    def to_file(
+        self,
+        path: Any,
+        *,
+        format: str | None = None,  # noqa: A002
+        mode: str = "w-",
+        group: str | None = None,
+        encoding: Encoding | None = None,
+        unlimited_dims: Iterable[Hashable] | None = None,
+        memory: str | int = "256MiB",
+        compute: bool = True,
+    ) -> Any:
+        """Write the data set into a file, encoded as xarray does by the CF conventions.
+
+        A new file gets its name when it is complete. What dask computes is computed and written block by block.
+
+        Args:
+            path: the file. Its suffix says the format where `format` does not.
+            format: see `swath.create_file`.
+            mode: "w-" for a new file, "w" to replace one that exists, "a" to add to it: new variables, and the values
+                of those that are there in the same shape.
+            group: path of the group that it is written to.
+            encoding: by variable, how it is stored: `dtype`, `_FillValue`, `scale_factor`, `units`, … as in xarray;
+                of HDF5 and netCDF-4 `chunksizes`, `zlib`, `complevel`, `shuffle`, `fletcher32`, `compression`; of Zarr
+                `chunks`, `shards`, `compressors`.
+            unlimited_dims: dimensions that may grow; by default those that grow in the file that it was opened from.
+            memory: how much of what dask computes is in memory at a time: bytes, or "2GiB". At least one dask chunk.
+            compute: False returns a `dask.delayed.Delayed` that writes the file when it is computed.
+
+        Raises:
+            ExistsError: the file exists, in mode "w-".
+            ArgumentError: what the format cannot store.
+            StoreError: the system refuses.
+        """
+        options = WriteOptions(format, mode, encoding, unlimited_dims, memory_bytes(memory))
+        work = functools.partial(write, {(group or "").strip("/"): self._data_set}, local_path(path), options)
+        return work() if compute else _delayed(work)
+
+
+class TreeAccessor:
+    """What Swath does with a tree of data sets."""
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        self._tree = tree
+
+    def to_file(
+        self,
+        path: Any,
+        *,
+        format: str | None = None,  # noqa: A002
+        mode: str = "w-",
+        unlimited_dims: Iterable[Hashable] | None = None,
+        memory: str | int = "256MiB",
+    ) -> None:
+        """Write each data set into the group of its path. See `DatasetAccessor.to_file`."""
+        top = self._tree.path
+        groups = {node.path.removeprefix(top).strip("/"): node.to_dataset(inherit=False) for node in self._tree.subtree}
+        write(groups, local_path(path), WriteOptions(format, mode, None, unlimited_dims, memory_bytes(memory)))
+
+
+def _delayed(work: Any) -> Any:
+    from dask.delayed import delayed
+
+    return delayed(work, pure=False, traverse=False)()
+
+
+def register() -> None:
+    """Make `ds.swath` and `tree.swath` known to xarray."""
+    xr.register_dataset_accessor("swath")(DatasetAccessor)
+    xr.register_datatree_accessor("swath")(TreeAccessor)

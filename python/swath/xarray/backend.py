@@ -1,0 +1,118 @@
+"""`engine="swath"` of xarray: `open_dataset`, `open_mfdataset`, `open_datatree`, `open_groups`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import xarray as xr
+from xarray.backends import BackendEntrypoint, StoreBackendEntrypoint
+
+from swath import formats
+from swath.errors import ArgumentError, Error
+from swath.xarray.store import SwathDataStore
+
+DECODERS = (
+    "mask_and_scale",
+    "decode_times",
+    "concat_characters",
+    "use_cftime",
+    "decode_coords",
+    "decode_timedelta",
+)
+"""What xarray hands on to its own decoding."""
+
+
+class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
+    """Opens netCDF classic, netCDF-4, HDF5 and Zarr files, whose arrays are read by Swath when they are needed."""
+
+    description: ClassVar[str] = "Open netCDF, HDF5 and Zarr files with Swath's parallel engines"
+    open_dataset_parameters: ClassVar[tuple[str, ...]] = ("filename_or_obj", "drop_variables", "group", *DECODERS)
+    supports_groups: ClassVar[bool] = True
+
+    def open_dataset(
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        group: str | None = None,
+        **decoders: Any,
+    ) -> xr.Dataset:
+        """Return the variables of one group, by default the file itself.
+
+        Args:
+            filename_or_obj: the file, or the folder of a Zarr store: str, bytes or os.PathLike.
+            drop_variables: names of those to leave out.
+            group: path of the group.
+            **decoders: `DECODERS`, see `xarray.open_dataset`.
+
+        Raises:
+            NotFoundError: there is no such file, or no such group.
+            FormatError: the file is truncated, or of no format that Swath knows.
+            ArgumentError: what is no path: a URL, an open file, bytes of a file.
+        """
+        path = local_path(filename_or_obj)
+        stores = SwathDataStore.of_groups(path, group)
+        store = stores[(group or "").strip("/")]
+        return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoders)
+
+    def open_groups_as_dict(
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        group: str | None = None,
+        **decoders: Any,
+    ) -> dict[str, xr.Dataset]:
+        """Return the data sets of all groups from `group` on, by their paths from there. See `open_dataset`."""
+        path = local_path(filename_or_obj)
+        top = (group or "").strip("/")
+        opened = StoreBackendEntrypoint()
+        return {
+            f"/{name.removeprefix(top).lstrip('/')}": opened.open_dataset(
+                store, drop_variables=drop_variables, **decoders
+            )
+            for name, store in SwathDataStore.of_groups(path, group).items()
+        }
+
+    def open_datatree(
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        group: str | None = None,
+        **decoders: Any,
+    ) -> xr.DataTree:
+        """Return all groups from `group` on as a tree. See `open_dataset`."""
+        groups = self.open_groups_as_dict(filename_or_obj, drop_variables=drop_variables, group=group, **decoders)
+        tree = xr.DataTree.from_dict(groups)
+        for name, data_set in groups.items():
+            tree[name].set_close(data_set._close)
+        return tree
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Return whether this is a file that Swath knows by its first bytes, for `open_dataset` without an engine.
+
+        xarray asks its own engines of netCDF before; Zarr stores are left to the zarr package where it is installed.
+        """
+        try:
+            path = local_path(filename_or_obj)
+            if os.path.isdir(path) and importlib.util.find_spec("zarr") is not None:
+                return False
+            return formats.recognised(path) in ("netcdf-classic", "hdf5", "zarr")
+        except Error:
+            return False
+
+
+def local_path(given: Any) -> str:
+    """Return the absolute path of a file, with "~" resolved. Raises ArgumentError for what is none."""
+    if isinstance(given, memoryview) or (isinstance(given, bytes) and given.startswith((b"CDF", b"\x89HDF"))):
+        raise ArgumentError("open_dataset: these are the bytes of a file; Swath reads files: write them to one")
+    if isinstance(given, str) and "://" in given:
+        raise ArgumentError(
+            f"open_dataset {given}: Swath reads files and folders of this machine, or of a file system that it mounts, "
+            "not URLs; copy it here first, or choose another engine"
+        )
+    return os.path.abspath(os.path.expanduser(formats.checked_path(given)))

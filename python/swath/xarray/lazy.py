@@ -1,0 +1,64 @@
+"""Arrays of a file that are read when somebody needs their elements, by any thread of any process."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+from xarray.backends import BackendArray
+from xarray.backends.file_manager import CachingFileManager
+from xarray.core import indexing
+
+from swath.array.opening import open_file
+from swath.formats import checked_path
+from swath.xarray.indices import BOXES_MAX, read_outer, read_points
+
+
+def file_manager(path: Any) -> CachingFileManager:
+    """Return what opens a file once a process, on first use, and closes it when nobody needs it any more.
+
+    It is sent to other processes as the path. xarray bounds how many files are open (`file_cache_maxsize`).
+    """
+    return CachingFileManager(open_file, checked_path(path))
+
+
+class LazyArray(BackendArray):  # type: ignore[misc]
+    """A variable of a file, read when it is indexed. Threads read it at once; it is pickled as path and name.
+
+    Attributes:
+        name: of the variable, with its groups.
+        shape: in elements.
+        dtype: as stored.
+    """
+
+    __slots__ = ("_manager", "dtype", "name", "shape")
+
+    def __init__(self, manager: CachingFileManager, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._manager = manager
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        if isinstance(key, indexing.VectorizedIndexer) and _is_of_points(key.tuple):
+            return self._read(read_points, key.tuple)
+        return indexing.explicit_indexing_adapter(
+            key, self.shape, indexing.IndexingSupport.OUTER, lambda outer: self._read(read_outer, outer)
+        )
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+        """Read in a thread, beside whatever else the event loop is at."""
+        return await asyncio.to_thread(self.__getitem__, key)
+
+    def _read(self, read: Any, key: tuple[Any, ...]) -> Any:
+        with self._manager.acquire_context() as file:
+            return np.asarray(read(file[self.name], key), self.dtype)
+
+
+def _is_of_points(key: tuple[Any, ...]) -> bool:
+    """Return whether the boxes of these indices are fewer, and hold less, than all combinations of them do."""
+    indices = [k for k in key if not isinstance(k, slice)]
+    points = np.broadcast_shapes(*(np.shape(k) for k in indices))
+    is_plain = all(k.step in (None, 1) for k in key if isinstance(k, slice))
+    return len(indices) > 1 and is_plain and 0 < int(np.prod(points)) <= BOXES_MAX

@@ -1,0 +1,173 @@
+"""How a variable is stored, to and from xarray's `encoding`: in the words of its netcdf4 and of its zarr engine."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from typing import Any
+
+import xarray as xr
+
+from swath.errors import ArgumentError
+from swath.formats.contents import Contents, Variable
+from swath.formats.zarr_codecs import codec_to_v2, codec_to_v3
+
+_OF_ANY = {"dtype", "_FillValue", "source", "original_shape", "preferred_chunks", "coordinates", "grid_mapping"}
+_OF_HDF5 = {
+    "chunksizes",
+    "contiguous",
+    "zlib",
+    "complevel",
+    "shuffle",
+    "fletcher32",
+    "compression",
+    "compression_opts",
+    "szip",
+    "zstd",
+    "bzip2",
+    "blosc",
+    "endian",
+}
+_OF_ZARR = {"chunks", "shards", "compressors", "compressor", "filters", "serializer", "fill_value"}
+_WORDS = {"netcdf-classic": set[str](), "netcdf4": _OF_HDF5, "hdf5": _OF_HDF5, "zarr": _OF_ZARR}
+
+
+_FLAGS = {"zlib": "zlib", "zstd": "zstd", "blosc": "blosc", "shuffle": "shuffle", "fletcher32": "fletcher32"}
+"""Of the netcdf4 engine, by the core's codecs."""
+_SHUFFLES_OF_BLOSC = ("noshuffle", "shuffle", "bitshuffle")
+"""By numcodecs' numbers."""
+
+
+# ---- What is read ----------------------------------------------------------------------------------------------------
+
+
+def encoding_of(variable: Variable, contents: Contents, dimensions: tuple[str, ...]) -> dict[str, Any]:
+    """Return how a variable is stored; codecs of Zarr as its metadata have them."""
+    assert variable.dtype is not None
+    is_of_text = variable.dtype.hasobject
+    encoding: dict[str, Any] = {"dtype": str if is_of_text else variable.dtype.newbyteorder("=")}
+    if contents.format == "zarr":
+        if is_of_text:
+            del encoding["dtype"]
+        encoding |= {"chunks": variable.chunks, "shards": variable.shards, **_zarr_codecs(variable, contents.version)}
+    elif contents.format in ("netcdf4", "hdf5"):
+        encoding |= _hdf5_flags(variable)
+        encoding |= {"contiguous": variable.chunks is None, "chunksizes": variable.chunks}
+    if variable.chunks is not None:
+        encoding["preferred_chunks"] = dict(zip(dimensions, variable.chunks, strict=True))
+    return encoding
+
+
+def _zarr_codecs(variable: Variable, version: str) -> dict[str, Any]:
+    if variable.codecs is None:
+        return {}
+    if version.endswith("2"):
+        found = tuple(codec_to_v2(codec) for codec in variable.codecs)
+        return {"filters": found[:-1], "compressors": found[-1:]}
+    return {"filters": (), "compressors": tuple(codec_to_v3(codec) for codec in variable.codecs)}
+
+
+def _hdf5_flags(variable: Variable) -> dict[str, Any]:
+    if variable.codecs is None:
+        return {}
+    names = {codec.name: dict(codec.settings) for codec in variable.codecs}
+    flags: dict[str, Any] = {"szip": False, "bzip2": False}
+    flags |= {flag: codec in names for flag, codec in _FLAGS.items()}
+    levels = [settings["level"] for settings in names.values() if "level" in settings]
+    return {**flags, "complevel": levels[0] if levels else 0}
+
+
+# ---- What is asked for -----------------------------------------------------------------------------------------------
+
+
+def storage_of(
+    variable: xr.Variable,
+    format: str,  # noqa: A002
+    unlimited: Collection[Hashable],
+    *,
+    is_strict: bool,
+) -> dict[str, Any]:
+    """Return `chunks`, `shards` and `codecs` for a variable, as far as its encoding says them.
+
+    What other formats say of it is left out, unless `is_strict`: then it is an ArgumentError.
+    """
+    words = variable.encoding
+    if is_strict:
+        unknown = sorted(set(words) - _OF_ANY - _WORDS[format])
+        if unknown:
+            raise ArgumentError(
+                f"unexpected encoding parameters {', '.join(unknown)} for {format}; expected some of "
+                f"{', '.join(sorted((_OF_ANY - {'source', 'original_shape'}) | _WORDS[format]))}"
+            )
+    if format == "netcdf-classic" or not variable.shape:
+        return {}
+    if format == "zarr":
+        return _of_zarr(variable)
+    return _of_hdf5(variable, unlimited, is_strict=is_strict)
+
+
+def _of_hdf5(variable: xr.Variable, unlimited: Collection[Hashable], *, is_strict: bool) -> dict[str, Any]:
+    words = variable.encoding
+    codecs: list[Any] = []
+    compressor = _hdf5_compressor(words)
+    if words.get("shuffle", compressor is not None and compressor["name"] != "blosc"):
+        codecs.append("shuffle")
+    if compressor is not None:
+        codecs.append(compressor)
+    if words.get("fletcher32"):
+        codecs.append("fletcher32")
+    chunks = words.get("chunksizes")
+    if chunks is not None and not is_strict:
+        sizes = zip(variable.dims, variable.shape, chunks, strict=False)
+        is_too_big = any(c > n and d not in unlimited for d, n, c in sizes)
+        has_changed = words.get("original_shape", variable.shape) != variable.shape
+        chunks = None if is_too_big or has_changed else chunks
+    found: dict[str, Any] = {} if chunks is None else {"chunks": tuple(chunks)}
+    if codecs:
+        found["codecs"] = codecs
+    return found
+
+
+def _hdf5_compressor(words: dict[str, Any]) -> dict[str, Any] | None:
+    name = words.get("compression") or next((n for n in ("zlib", "zstd", "blosc") if words.get(n)), None)
+    if name is None:
+        return None
+    level = words.get("complevel", words.get("compression_opts"))
+    has_level = isinstance(level, int) and str(name) in ("zlib", "gzip", "zstd")
+    return {"name": str(name), "configuration": {"level": level}} if has_level else {"name": str(name)}
+
+
+def _of_zarr(variable: xr.Variable) -> dict[str, Any]:
+    words = variable.encoding
+    found: dict[str, Any] = {}
+    chunks = words.get("chunks")
+    if chunks is None and variable.chunks is not None:
+        chunks = tuple(max(along[0], 1) for along in variable.chunks)
+    for name, lengths in (("chunks", chunks), ("shards", words.get("shards"))):
+        if isinstance(lengths, int):
+            found[name] = (lengths,) * variable.ndim
+        elif lengths is not None and len(lengths) == variable.ndim:
+            found[name] = tuple(lengths)
+    codecs = [*_listed(words.get("filters")), *_listed(words.get("compressors", words.get("compressor")))]
+    if codecs or "compressors" in words:
+        found["codecs"] = [_as_words(codec) for codec in codecs]
+    return found
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None or value == "auto":
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _as_words(codec: Any) -> Any:
+    """Return a codec of the zarr package, or of numcodecs, or as their metadata have it, as a name and its settings."""
+    if hasattr(codec, "to_dict"):
+        return codec.to_dict()
+    words = codec.get_config() if hasattr(codec, "get_config") else codec
+    if isinstance(words, str) or "id" not in words:
+        return words
+    settings = {name: value for name, value in words.items() if name != "id"}
+    if words["id"] == "blosc":
+        shuffle = settings.pop("shuffle", -1)
+        settings |= {} if shuffle == -1 else {"shuffle": _SHUFFLES_OF_BLOSC[shuffle]}
+    return {"name": words["id"], "configuration": settings}

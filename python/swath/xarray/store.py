@@ -1,0 +1,99 @@
+"""What a group of a file holds, as xarray's variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from xarray.backends.common import AbstractDataStore
+from xarray.backends.file_manager import CachingFileManager
+from xarray.core import indexing
+
+from swath.errors import NotFoundError
+from swath.formats.contents import Contents, Variable
+from swath.xarray.dimensions import Names, names_of_dimensions
+from swath.xarray.lazy import LazyArray, file_manager
+from swath.xarray.storage import encoding_of
+
+UNNAMED = "data"
+"""What the array of a file is called whose format knows no names."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that is read: what opens it, and what it holds."""
+
+    path: str
+    manager: CachingFileManager
+    contents: Contents
+    names: Names
+
+    @classmethod
+    def at(cls, path: str) -> Source:
+        """Open a file. Raises as `swath.open_file` does."""
+        manager = file_manager(path)
+        with manager.acquire_context() as file:
+            contents = file.contents
+        return cls(path, manager, contents, names_of_dimensions(contents))
+
+
+class SwathDataStore(AbstractDataStore):  # type: ignore[misc]
+    """One group of a file, for xarray's own decoding by the CF conventions."""
+
+    def __init__(self, source: Source, group: str) -> None:
+        self._source = source
+        self._group = source.contents.groups[group]
+
+    @classmethod
+    def of_groups(cls, path: str, group: str | None) -> dict[str, SwathDataStore]:
+        """Return the groups of a file from `group` on, by their paths. Raises NotFoundError where there is none."""
+        source = Source.at(path)
+        groups = source.contents.groups
+        top = (group or "").strip("/")
+        if top not in groups:
+            there = ", ".join(sorted(groups)[1:]) or "none"
+            raise NotFoundError(f"{path}: group not found: {group!r}; its groups: {there}")
+        inside = [name for name in groups if name == top or name.startswith(f"{top}/" if top else "")]
+        return {name: cls(source, name) for name in inside}
+
+    def close(self) -> None:
+        """Close the file; it is opened again where an element is read."""
+        self._source.manager.close()
+
+    def get_attrs(self) -> dict[str, Any]:
+        """Return the attributes of the group."""
+        return dict(self._group.attributes)
+
+    def get_dimensions(self) -> dict[str, int]:
+        """Return the dimensions of the group."""
+        return {name: dimension.length for name, dimension in self._group.dimensions.items()}
+
+    def get_encoding(self) -> dict[str, Any]:
+        """Return which dimensions grow."""
+        unlimited = {name for name, d in self._group.dimensions.items() if d.is_unlimited}
+        # xarray knows none of Zarr's own.
+        return {"unlimited_dims": unlimited} if unlimited or self._source.contents.format != "zarr" else {}
+
+    def get_variables(self) -> dict[str, xr.Variable]:
+        """Return the variables of the group. Nothing is read but what the file was opened with."""
+        return {v.short_name or UNNAMED: self._variable(v) for v in self._own()}
+
+    def _own(self) -> Iterator[Variable]:
+        for variable in self._source.contents.variables.values():
+            if variable.group == self._group.name and variable.dtype is not None:
+                yield variable
+
+    def _variable(self, variable: Variable) -> xr.Variable:
+        assert variable.dtype is not None
+        lazy = LazyArray(self._source.manager, variable.name, variable.shape, variable.dtype)
+        dimensions = self._source.names[variable.name]
+        attributes = dict(variable.attributes)
+        if variable.dtype.kind == "S" and "_FillValue" in attributes:
+            attributes["_FillValue"] = np.bytes_(attributes["_FillValue"])
+        encoding = encoding_of(variable, self._source.contents, dimensions)
+        if self._source.contents.format != "zarr":
+            encoding |= {"source": self._source.path, "original_shape": variable.shape}
+        return xr.Variable(dimensions, indexing.LazilyIndexedArray(lazy), attributes, encoding)

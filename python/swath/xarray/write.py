@@ -1,0 +1,164 @@
+"""Writing data sets: every variable is created, then computed and written block by block within a budget of memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from swath import formats
+from swath.array.file import File
+from swath.array.open_array import Array
+from swath.array.opening import create_file, open_file
+from swath.errors import ArgumentError, ExistsError
+from swath.formats import ChunkedLayout, CodedLayout, LibraryLayout, TiledLayout
+from swath.formats.description import Shards
+from swath.xarray.blocks import Blocked, batches
+from swath.xarray.encoding import EncodedVariable, Encoding, Target, encoded
+
+MODES = ("w-", "w", "a")
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """How data sets are written: the arguments of `to_file`, in which they are explained."""
+
+    format: str | None = None
+    mode: str = "w-"
+    encoding: Encoding | None = None
+    unlimited_dims: Iterable[Hashable] | None = None
+    memory_bytes: int = 256 << 20
+
+
+def write(data_sets: Mapping[str, xr.Dataset], path: str, options: WriteOptions) -> None:
+    """Write the data sets of groups, "" for the file itself, into one file."""
+    if options.mode not in MODES:
+        raise ArgumentError(
+            f'mode {options.mode!r}; expected "w-" for a new file, "w" to replace it, or "a" to add to it'
+        )
+    exists = os.path.exists(path)
+    if exists and options.mode == "w-":
+        raise ExistsError(
+            f'{path}: it exists; choose another name, mode="w" to replace it, or mode="a" to add to it', errno.EEXIST
+        )
+    if exists and options.mode == "a":
+        with open_file(path, mode="r+") as file:
+            _write(data_sets, file, Target(file.format, file.version in ("CDF-1", "CDF-2")), options)
+        return
+    kind = formats.format_for(path, options.format)
+    target = Target(kind.partition(":")[0], kind in ("netcdf-classic:cdf1", "netcdf-classic:cdf2"))
+    with create_file(path, format=kind, overwrite=options.mode == "w") as file:
+        _write(data_sets, file, target, options)
+
+
+def _write(data_sets: Mapping[str, xr.Dataset], file: File, target: Target, options: WriteOptions) -> None:
+    arrays: list[tuple[Array, EncodedVariable]] = []
+    for group, data_set in data_sets.items():
+        unlimited = unlimited_dimensions(data_set, options.unlimited_dims)
+        variables, attributes = encoded(data_set, target, options.encoding, unlimited)
+        for variable in variables:
+            name = f"{group}/{variable.name}" if group else variable.name
+            arrays.append((_made(file, name, variable, unlimited), variable))
+        if attributes:
+            _attributes_of(file, group).update(attributes)
+    write_blocks(arrays, options.memory_bytes)
+    formats.consolidate(file.format, file._file.path)
+
+
+def _attributes_of(file: File, group: str) -> Any:
+    if group and group not in file.groups:
+        raise ArgumentError(f"group {group!r} has attributes and no variables: {file.format} files get none by Swath")
+    return file.groups[group].attributes if group else file.attributes
+
+
+def unlimited_dimensions(data_set: xr.Dataset, wanted: Iterable[Hashable] | None) -> set[Hashable]:
+    """Return the dimensions that are to grow: those that are wanted, or that grew in the file of the data set.
+
+    Raises ArgumentError for a wanted one that is not there, or that is not the first of all variables that have it;
+    warns of one of the file's.
+    """
+    chosen = data_set.encoding.get("unlimited_dims", ()) if wanted is None else wanted
+    source = "dataset.encoding" if wanted is None else "unlimited_dims-kwarg"
+    unlimited: set[Hashable] = set()
+    for name in {chosen} if isinstance(chosen, str) else set(chosen):
+        later = [str(v) for v, variable in data_set.variables.items() if name in variable.dims[1:]]
+        if name in data_set.dims and not later:
+            unlimited.add(name)
+            continue
+        why = f"not the first one of {', '.join(later)}" if later else "not part of current dataset dimensions"
+        problem = f"Unlimited dimension(s) {{{name!r}}} declared in {source!r}, but {why}: it cannot grow"
+        if wanted is not None:
+            raise ArgumentError(problem)
+        warnings.warn(problem, UserWarning, stacklevel=2)
+    return unlimited
+
+
+def _made(file: File, name: str, variable: EncodedVariable, unlimited: set[Hashable]) -> Array:
+    """Return the array that the variable is written to: a new one, or the one that the file has."""
+    data = variable.data
+    if name in file:
+        array = file[name]
+        if array.shape != data.shape or not np.can_cast(data.dtype, array.dtype, "same_kind"):
+            raise ArgumentError(
+                f"{file.path}: {name} is there as {array.dtype} {array.shape}; {data.dtype} {data.shape} does not fit "
+                'into it: choose another name, or mode="w"'
+            )
+        array.attributes.update(variable.attributes)
+        return array
+    grows = bool(variable.dimensions) and variable.dimensions[0] in unlimited
+    array = file.create(
+        name,
+        (None, *data.shape[1:]) if grows else data.shape,
+        data.dtype,
+        fill=variable.fill,
+        dimensions=variable.dimensions,
+        attributes=variable.attributes,
+        **variable.storage,
+    )
+    if grows:
+        _grow(array, data.shape[0])
+    return array
+
+
+def _grow(array: Array, rows: int) -> None:
+    """Let a new array have so many rows, all of which are written then."""
+    array._file.extend(array, rows, f"give {array.variable} of {array.path} {rows} rows")
+    array._file.wrote(array.variable or "", rows)
+
+
+def write_blocks(arrays: list[tuple[Array, EncodedVariable]], budget: int) -> None:
+    """Compute and write the data, of all arrays side by side, with no more than `budget` bytes of results at a time."""
+    blocked = [
+        Blocked(array.shape, array.dtype.itemsize, getattr(variable.data, "chunks", None), _whole_chunk(array))
+        for array, variable in arrays
+    ]
+    for batch in batches(blocked, budget):
+        parts = [arrays[place.array][1].data[place.block] for place in batch]
+        for place, values in zip(batch, _computed(parts), strict=True):
+            array = arrays[place.array][0]
+            array.write(np.asarray(values, array.dtype), selection=place.block)
+
+
+def _computed(parts: list[Any]) -> list[Any]:
+    """Return the values of NumPy and dask arrays; those of dask are computed together."""
+    if all(isinstance(part, (np.ndarray, np.generic)) for part in parts):
+        return parts
+    import dask
+
+    return list(dask.compute(*parts))
+
+
+def _whole_chunk(array: Array) -> tuple[int, ...] | None:
+    """Return the shape of what is stored as a whole: a shard, or a chunk."""
+    layout = array._description.layout
+    if isinstance(layout, CodedLayout) and isinstance(layout.places, Shards):
+        return layout.places.shape
+    if isinstance(layout, (CodedLayout, ChunkedLayout, TiledLayout, LibraryLayout)):
+        return layout.chunk_shape
+    return None

@@ -1,0 +1,224 @@
+"""netCDF classic files that are changed: kills and refusals of the system leave the old file or the new one."""
+
+import errno
+import itertools
+import os
+
+import numpy as np
+import pytest
+
+from classic_files import (
+    ADDED,
+    FIRST,
+    LONG,
+    STARTS,
+    assert_holds,
+    carry_out,
+    changed,
+    new_array,
+    start_with_records,
+    start_with_room,
+    start_without_records,
+    steps_of,
+    write_at,
+)
+from kills import killed
+from swath.errors import FormatError, StoreError
+from swath.formats import netcdf_classic, netcdf_move
+from swath.formats.changes import Changes, repair
+from swath.formats.netcdf_define import Move
+
+netCDF4 = pytest.importorskip("netCDF4")
+
+
+@pytest.mark.parametrize(("start", "what"), [(start, what) for start in STARTS for what in steps_of(start)])
+def test_a_kill_at_any_call_leaves_the_old_file_or_the_new_one(tmp_path, start, what):
+    path = tmp_path / "a.nc"
+    values = start(path)
+    before = path.read_bytes()
+
+    def work():
+        with Changes(str(path)) as changes:
+            netcdf_classic.set_attributes(changes, "", FIRST)
+            carry_out(changes, what)
+            changes.commit()
+
+    changed(path, netcdf_classic.set_attributes, "", FIRST)
+    first = path.read_bytes()  # which stays where what follows moves data
+    after = None
+    for at in itertools.count(-1):  # the first time there is no kill
+        path.unlink()
+        path.write_bytes(before)
+        is_whole = not killed(work, at)
+        repair(str(path))
+        now = path.read_bytes()
+        if after is None:
+            after = now
+            assert_holds(path, {n: v for n, v in values.items() if what != "records"})
+        elif is_whole:
+            break
+        only_longer = [found.ljust(len(after), b"\0") for found in (before, first) if what == "records"]
+        assert now in (after, before, first, *only_longer)
+        for left in set(os.listdir(tmp_path)) - {"a.nc"}:
+            assert left.startswith(".a.nc.swath-")
+            os.unlink(tmp_path / left)
+    assert at > (0 if what == "records" else 3)
+    assert after != before
+    assert os.listdir(tmp_path) == ["a.nc"]
+
+
+@pytest.mark.parametrize(
+    ("start", "what", "call"),
+    [
+        *((start_with_records, "record", call) for call in ("pwrite", "fchmod", "fsync")),
+        *((start_with_records, "long", call) for call in ("pwrite", "fchmod", "fsync")),
+        (start_with_room, "scalar", "pwrite"),
+        (start_with_room, "short", "pwrite"),
+        (start_without_records, "fixed", "truncate"),
+        (start_without_records, "fixed", "pwrite"),
+    ],
+)
+def test_a_change_that_the_system_refuses_leaves_the_file_as_it_was(tmp_path, monkeypatch, start, what, call):
+    path = tmp_path / "a.nc"
+    start(path)
+    calls = []
+
+    def refused_once(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return call_of_os(*arguments)
+
+    with Changes(str(path)) as changes:
+        netcdf_classic.set_attributes(changes, "", FIRST)
+        first = path.read_bytes()
+        call_of_os = getattr(os, call)
+        monkeypatch.setattr(os, call, refused_once)
+        with pytest.raises(StoreError, match=f"{path}: .*No space left"):
+            carry_out(changes, what)
+        assert path.read_bytes() == first
+        changes.commit()
+    assert os.listdir(tmp_path) == ["a.nc"]
+
+
+def test_what_is_taken_back_was_never_there(tmp_path):
+    path = tmp_path / "a.nc"
+    netcdf_classic.start(str(path), "cdf2")
+    changed(path, netcdf_classic.add, new_array("v", (0, 3), "i2", unlimited=(True, False)))
+    write_at(changed(path, netcdf_classic.extend, "v", 2), np.ones((2, 3)))
+    changed(path, netcdf_classic.set_length, "dim0", 2)
+    before = path.read_bytes()
+    for is_durable in (True, False):
+        with Changes(str(path), is_durable=is_durable) as changes:
+            netcdf_classic.set_attributes(changes, "v", {"a": 1})
+            netcdf_classic.set_attributes(changes, "", {"b": "two"})
+            assert netcdf_classic.contents(str(path)).group("").attributes == {"b": "two"}
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("is_durable", [True, False])
+@pytest.mark.parametrize("what", ["record", "long"])
+def test_a_move_stays_where_the_changes_after_it_are_taken_back(tmp_path, is_durable, what):
+    path = tmp_path / "a.nc"
+    values = start_with_room(path)
+    with Changes(str(path), is_durable=is_durable) as changes:
+        carry_out(changes, what)
+        moved = path.read_bytes()
+        netcdf_classic.set_attributes(changes, "", {"more": 1})
+        changes.undo()
+        assert path.read_bytes() == moved
+    assert path.read_bytes() == moved
+    assert_holds(path, values)
+
+
+def test_holes_stay_holes_and_are_not_copied_one_by_one(tmp_path):
+    for is_durable in (True, False):
+        path = str(tmp_path / f"{is_durable}.nc")
+        netcdf_classic.start(path, None)
+        big = new_array("big", (0, 2**32), "i1", unlimited=(True, False))
+        changed(path, netcdf_classic.add, big)
+        changed(path, netcdf_classic.add, new_array("small", (0, 3), "i1", unlimited=(True, False)))
+        changed(path, netcdf_classic.add, new_array("huge", (2**20, 2**20), "f4"))
+        changed(path, netcdf_classic.set_length, "dim0", 100)
+        made = netcdf_classic.describe(path, "small")
+        write_at(made, np.arange(300).reshape(100, 3) % 100)
+        changed(path, netcdf_classic.set_attributes, "", {"long": LONG}, is_durable=is_durable)
+        changed(path, netcdf_classic.add, new_array("more", (2**20, 2**20), "f8"), is_durable=is_durable)
+        changed(path, netcdf_classic.add, new_array("late", (100,), "f4", dimensions=("dim0",)), is_durable=is_durable)
+        made = netcdf_classic.describe(path, "small")
+        with open(path, "rb") as file:
+            for record in (0, 1, 99):
+                row = os.pread(file.fileno(), 3, made.layout.offset + record * made.layout.strides[0])
+                assert list(row) == [(3 * record + i) % 100 for i in range(3)]
+        assert os.stat(path).st_size > 2**43
+        assert os.stat(path).st_blocks * 512 < 2**23  # in place, zeros are left where bytes were
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bytes_and_holes_go_where_they_are_moved(tmp_path, monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(netcdf_move, "PIECE_BYTES", int(rng.choice([5000, 4096, 30_000, 1 << 20])))
+    block = 4096
+    raw = np.repeat(rng.integers(0, 2, 40, dtype=np.uint8), block)  # runs of zeros become holes
+    path = tmp_path / "a.bin"
+    with open(path, "w+b") as file:
+        file.truncate(raw.size)
+        for at in range(0, raw.size, block):
+            if raw[at]:
+                raw[at : at + block] = rng.integers(1, 256, block)
+                os.pwrite(file.fileno(), raw[at : at + block].tobytes(), at)
+    count = int(rng.choice([1, 1, 2, 7]))
+    step = int(rng.integers(1, raw.size // count)) if count > 1 else raw.size - 3 * block
+    begin = int(rng.integers(0, raw.size - step * count + 1))
+    by = int(rng.choice([0, block, 2 * block, 5000]))
+    move = Move(begin, begin + by, count, step, step + int(rng.integers(1, 3 * block)) if count > 1 else step)
+    pieces = [raw[begin + i * step : begin + (i + 1) * step] for i in range(count)]
+    expected = np.concatenate([np.pad(piece, (0, move.new_step - step)) for piece in pieces])
+    with open(path, "r+b") as file, open(tmp_path / "b.bin", "w+b") as other:
+        netcdf_move.copy_moved(file.fileno(), other.fileno(), [move])
+        netcdf_move.move_in_place(file.fileno(), [move])
+        for descriptor in (file.fileno(), other.fileno()):
+            found = np.frombuffer(os.pread(descriptor, expected.size, move.to), np.uint8)
+            np.testing.assert_array_equal(np.pad(found, (0, expected.size - found.size)), expected)
+        np.testing.assert_array_equal(np.fromfile(path, np.uint8, begin), raw[:begin])
+        behind = os.pread(file.fileno(), raw.size, move.to + expected.size)
+        assert behind == raw[move.to + expected.size :].tobytes()
+
+
+def test_what_lies_in_a_gap_is_no_part_of_a_new_variable(tmp_path):
+    path = tmp_path / "a.nc"
+    values = start_with_room(path)
+    end = max(netcdf_classic.describe(str(path), name).end for name in ("fixed", "last"))
+    gap = netcdf_classic.describe(str(path), "short").layout.offset - end
+    with open(path, "r+b") as file:
+        os.pwrite(file.fileno(), b"x" * gap, end)
+    made = changed(path, netcdf_classic.add, ADDED["scalar"])
+    assert end <= made.layout.offset < end + gap
+    assert_holds(path, {**values, "scalar": np.zeros(())})
+
+
+def test_large_records_move_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(netcdf_move, "PIECE_BYTES", 1 << 16)
+    values = np.random.default_rng(3).integers(0, 100, (5, 100_003)).astype("i1")
+    for is_durable in (True, False):
+        path = str(tmp_path / f"{is_durable}.nc")
+        netcdf_classic.start(path, None)
+        changed(path, netcdf_classic.add, new_array("v", (0, 100_003), "i1", unlimited=(True, False)))
+        write_at(changed(path, netcdf_classic.extend, "v", 5), values)
+        changed(path, netcdf_classic.set_length, "dim0", 5)
+        for name, width in (("w", 20_000), ("x", 1)):
+            new = new_array(name, (5, width), "f4", dimensions=("dim0", f"d{width}"))
+            changed(path, netcdf_classic.add, new, is_durable=is_durable)
+        assert_holds(path, {"v": values, "w": np.zeros((5, 20_000)), "x": np.zeros((5, 1))})
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_truncated_file_is_not_made_long_enough(tmp_path, start):
+    path = tmp_path / "a.nc"
+    start(path)
+    os.truncate(path, path.stat().st_size - 4)
+    before = path.read_bytes()
+    for what in steps_of(start):
+        with Changes(str(path)) as changes, pytest.raises(FormatError, match=r"bytes: [1-4] are missing"):
+            carry_out(changes, what)
+        assert path.read_bytes() == before
