@@ -17,10 +17,12 @@ from swath.formats import (
     CodedLayout,
     Contents,
     Description,
+    Layout,
     NewArray,
     NewFile,
 )
 from swath.formats.contents import Attributes, Dimension, Group, Variable
+from swath.formats.default_chunks import default_chunks
 from swath.formats.description import ChunkTable, Codec, Shards, checked_fill
 from swath.formats.files import checked_path
 from swath.formats.new_file import tried
@@ -29,6 +31,9 @@ OF_ONE_ARRAY = ("axes", "order", "chunks", "shards", "dtype", "target_variable")
 """What is asked of one array only."""
 LIKE_ELEMENTS = ("missing_value", "valid_min", "valid_max", "valid_range", "actual_range", "flag_values", "flag_masks")
 """Attributes that have the type of the elements, by the conventions; JSON, where Zarr keeps them, has no such types."""
+GROWING_CHUNK_BYTES_MAX = 4 << 20
+CODED_BYTES_MIN = 1 << 16
+"""Of an array without chunks that gets some where codecs are asked for: a smaller one gains nothing."""
 CHARACTERS_ONLY = ("netcdf-classic", "netcdf4")
 
 
@@ -249,23 +254,42 @@ def _chunked(new: NewArray, source: Description, variable: Variable, into: tuple
         shards = None
         if kind != "zarr:v2" and isinstance(layout, CodedLayout) and isinstance(layout.places, Shards):
             shards = layout.places.shape
-        codecs = _codecs_for(kind, layout, source) if asked is None else asked
+        codecs = _codecs_for(kind, layout, source.dtype.itemsize) if asked is None else asked
         formats.check_codecs(kind, codecs, new.dtype.itemsize)
         growing = tuple(0 if i < len(new.unlimited) and new.unlimited[i] else n for i, n in enumerate(new.shape))
         chunk, shard = formats.new_chunks(kind, growing, new.dtype, chunks, shards)
         return dataclasses.replace(new, chunks=chunk, shards=shard, codecs=codecs)
     if kind.partition(":")[0] == "netcdf-classic":
         return new
-    raise UnsupportedError("to do: HDF5")
+    return _chunked_hdf5(new, chunks, layout, asked)
 
 
-def _codecs_for(kind: str, layout: Any, source: Description) -> Any:
+def _chunked_hdf5(new: NewArray, chunks: tuple[int, ...] | None, layout: Layout, asked: Any) -> NewArray:
+    """Return an array of HDF5 or netCDF-4 with chunks where the source has some, or it grows, or is to be coded."""
+    grows = new.unlimited or (False,) * len(new.shape)
+    if not new.shape:
+        return new
+    if chunks is not None:
+        lengths = zip(chunks, new.shape, grows, strict=True)
+        chunks = tuple(c if may_grow else min(c, max(n, 1)) for c, n, may_grow in lengths)
+    elif any(grows):
+        first = tuple(0 if may_grow else n for n, may_grow in zip(new.shape, grows, strict=True))
+        chunks = default_chunks(first, new.dtype.itemsize, GROWING_CHUNK_BYTES_MAX)
+    elif asked and new.nbytes >= CODED_BYTES_MIN:
+        chunks, _ = formats.new_chunks("hdf5", new.shape, new.dtype, None, None, asked)
+    if chunks is None:
+        return new
+    codecs = _codecs_for("hdf5", layout, new.dtype.itemsize) if asked is None else asked
+    return dataclasses.replace(new, chunks=chunks, codecs=codecs or None)
+
+
+def _codecs_for(kind: str, layout: Layout, itemsize: int) -> Any:
     """Return the source's codecs as `swath.create` takes them, where the format has all of them; None for its own."""
     if not isinstance(layout, CodedLayout):
         return None
     codecs = [_asked(codec) for codec in layout.codecs]
     try:
-        formats.check_codecs(kind, codecs, source.dtype.itemsize)
+        formats.check_codecs(kind, codecs, itemsize)
     except (ArgumentError, UnsupportedError):
         return None
     return codecs
