@@ -28,7 +28,7 @@ from copy_program import force_two_passes
 from mpi_runs import HERE, run_well
 from swath.array import opening
 from swath.copying import pipeline, plan, store
-from swath.copying.journal import Journal
+from swath.copying.journal import Journal, Position
 
 JOURNAL = ".b.npy.swath-copy.journal"
 OPTIONS: dict[str, Any] = {"axes": (1, 0), "dtype": ">f4", "memory": 60_000, "checkpoint_bytes": 40_000}
@@ -401,8 +401,8 @@ def test_a_copy_whose_journal_was_removed_puts_nothing_in_place_and_removes_noth
     others = []
     enter = Journal.enter
 
-    def removed_by_hand(self: Journal, number: int, tiles: int) -> None:
-        enter(self, number, tiles)
+    def removed_by_hand(self: Journal, done: Position) -> None:
+        enter(self, done)
         if not others:
             (tmp_path / JOURNAL).unlink()
             (tmp_path / ".b.npy.swath-copy").rename(tmp_path / "gone")

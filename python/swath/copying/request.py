@@ -213,7 +213,8 @@ class TargetOptions:
 
 
 def make_request(source: Description, target: Any, options: TargetOptions) -> CopyRequest:
-    """Check what `swath.copy` was asked for, for one array. Raises ArgumentError."""
+    """Check what `swath.copy` was asked for, for one array. Raises ArgumentError, UnsupportedError."""
+    check_copied(source)
     kind = formats.format_for(target, options.format)
     turned = checked_axes(options.axes, len(source.shape))
     shape = tuple(source.shape[a] for a in turned)
@@ -354,6 +355,12 @@ def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
             return np.array(value).astype(dtype)[()]
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def check_copied(source: Description) -> None:
+    """Raise UnsupportedError for elements that are not a fixed number of bytes."""
+    if source.dtype.hasobject:
+        raise UnsupportedError(f"{source.name}: text of variable length, which Swath reads and does not copy yet")
 
 
 def text_of_characters(description: Description) -> Description:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from swath import formats
-from swath.copying.request import FILL, CopyRequest, Part, TargetOptions, chunks_of, fill_for
+from swath.copying.request import FILL, CopyRequest, Part, TargetOptions, check_copied, chunks_of, fill_for
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import (
     ChunkedLayout,
@@ -182,8 +182,7 @@ def _part(path: str, target_path: str, variable: Variable, into: tuple[str, _Dim
     if variable.unsupported:
         raise UnsupportedError(f"it cannot be read: {variable.unsupported}")
     source = _without_table(formats.describe(path, variable.name))
-    if source.dtype.hasobject:
-        raise UnsupportedError("text of variable length, which Swath reads and does not write")
+    check_copied(source)
     named = dimensions.of(variable, source.unlimited)
     unlimited = dimensions.unlimited(variable, named) if named is not None else source.unlimited
     fill, marks_fill = fill_for(kind, source, source.dtype)
