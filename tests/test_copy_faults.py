@@ -28,7 +28,7 @@ from copy_program import force_two_passes
 from mpi_runs import HERE, run_well
 from swath.array import opening
 from swath.copying import pipeline, plan, store
-from swath.copying.journal import Journal
+from swath.copying.journal import Journal, Position
 
 JOURNAL = ".b.npy.swath-copy.journal"
 OPTIONS: dict[str, Any] = {"axes": (1, 0), "dtype": ">f4", "memory": 60_000, "checkpoint_bytes": 40_000}
@@ -233,7 +233,7 @@ def test_a_torn_line_of_the_journal_does_not_count(tmp_path: Path) -> None:
     values = source_of(tmp_path)
     interrupted(tmp_path)
     with (tmp_path / ".b.npy.swath-copy.journal").open("ab") as journal:
-        journal.write(b'{"pass": 0, "tiles": 99')
+        journal.write(b'{"part": 0, "pass": 0, "tiles": 99')
     swath.copy(tmp_path / "a.npy", tmp_path / "b.npy", resume=True, **OPTIONS)
     np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), values.T.astype(">f4"))
 
@@ -253,7 +253,7 @@ def test_a_journal_cut_at_any_byte_loses_no_whole_line_and_takes_new_ones(tmp_pa
     journal = Journal.opened(target)
     journal.start({"asked": {"source": "a.npy"}})
     for tiles in (9, 10, 11):
-        journal.enter(0, tiles)
+        journal.enter((0, 0, tiles))
     journal.close()
     whole = (tmp_path / JOURNAL).read_bytes()
     for length in range(len(whole) + 1):
@@ -261,15 +261,15 @@ def test_a_journal_cut_at_any_byte_loses_no_whole_line_and_takes_new_ones(tmp_pa
         journal = Journal.opened(target)
         lines = whole[:length].count(b"\n")
         assert (journal.header is None) == (lines == 0)
-        assert journal.done == ((0, 7 + lines) if lines > 1 else (0, 0))
+        assert journal.done == ((0, 0, 7 + lines) if lines > 1 else (0, 0, 0))
         if lines:
-            journal.enter(0, 12)
+            journal.enter((0, 0, 12))
         else:
             journal.start({"asked": {"source": "a.npy"}})
         journal.close()
         journal = Journal.opened(target)
         assert journal.header == json.loads(whole.splitlines()[0])
-        assert journal.done == ((0, 12) if lines else (0, 0))
+        assert journal.done == ((0, 0, 12) if lines else (0, 0, 0))
         journal.close()
 
 
@@ -310,7 +310,7 @@ def test_half_a_line_that_a_full_disk_leaves_is_taken_back(tmp_path: Path, monke
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, text: write(descriptor, text[:7]))
     with pytest.raises(swath.StoreError, match=r"cannot write the journal .*No space left"):
-        journal.enter(0, 1)
+        journal.enter((0, 0, 1))
     assert (tmp_path / JOURNAL).read_bytes() == before
     journal.remove(str(tmp_path / "b.npy"))
 
@@ -401,8 +401,8 @@ def test_a_copy_whose_journal_was_removed_puts_nothing_in_place_and_removes_noth
     others = []
     enter = Journal.enter
 
-    def removed_by_hand(self: Journal, number: int, tiles: int) -> None:
-        enter(self, number, tiles)
+    def removed_by_hand(self: Journal, done: Position) -> None:
+        enter(self, done)
         if not others:
             (tmp_path / JOURNAL).unlink()
             (tmp_path / ".b.npy.swath-copy").rename(tmp_path / "gone")

@@ -54,6 +54,14 @@ def opened_source(options: argparse.Namespace) -> Array:
     return array
 
 
+def source_of_copy(options: argparse.Namespace) -> tuple[Any, str | None]:
+    """Return FILE and its VARIABLE, or the array that the options of `add_raw_source` describe, opened, and None."""
+    names = ("source_shape", "source_dtype", "source_order", "source_offset")
+    if any(getattr(options, name) is not None for name in names):
+        return opened_source(options), None
+    return file_and_variable(options.file)
+
+
 def started_comm() -> Any:
     """Return the communicator of the ranks that mpiexec started; None for one process alone."""
     if mpi.launcher()[0] is None or mpi.launcher()[1] == 1:

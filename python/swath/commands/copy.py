@@ -1,8 +1,9 @@
-"""`swath copy`: an array into another layout, dtype or format, in bounded memory."""
+"""`swath copy`: a file into another format, an array into another layout or dtype, in bounded memory."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import Any
 
 import swath
@@ -11,9 +12,14 @@ from swath.copying.request import memory_bytes
 from swath.copying.run import Copied
 
 DESCRIPTION = """\
-Copy an array into a new file of any layout: order, chunks, dtype, byte order,
-format. Takes no more memory than --memory, whatever the size of the array, and
-reads and writes long runs on both sides.
+Copy all of a file into another format, or an array into a new file of any layout:
+order, chunks, dtype, byte order, format. Takes no more memory than --memory,
+whatever the size, and reads and writes long runs on both sides.
+
+A file is copied as a whole where both formats hold many variables (netCDF, HDF5,
+Zarr), and neither a variable nor --axes, --order, --chunks, --shards, --dtype is
+given: variables, groups, dimensions, attributes with their types, chunks, codecs.
+What the target cannot hold is listed, and nothing is written then.
 
 The target is written aside and gets its name when it is complete and on the
 medium: a copy that is killed leaves no half result, and --resume goes on.
@@ -27,6 +33,8 @@ available, at most 1 GiB.
 examples:
   swath copy a.npy b.npy --order F                 other order in the file
   swath copy a.npy b.npy --axes 1,0                the transposed array
+  swath copy sst.nc sst.zarr                       all of the file
+  swath copy sst.nc sst.nc4 --codecs shuffle,zlib  all of it, compressed
   swath copy sst.nc:temperature sst.h5 --chunks 1,256,256 --memory 256MiB
   swath copy dump.bin a.npy --source-shape 5000,5000 --source-dtype ">f8" --dtype "<f4"
   swath copy a.npy b.zarr --chunks 512,512 --codecs zstd,crc32c
@@ -42,7 +50,7 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     """`swath copy SOURCE[:VARIABLE] TARGET`."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
-        help="copy an array into another order, chunks, dtype or format, in bounded memory",
+        help="copy a file, or an array into another order, chunks, dtype or format, in bounded memory",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -60,13 +68,15 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     made.add_argument("--chunks", metavar="N,M,...", help="elements of a chunk along each dimension (HDF5, Zarr)")
     made.add_argument("--shards", metavar="N,M,...", help="of a shard, a file of whole chunks (Zarr)")
     made.add_argument(
-        "--codecs", metavar="NAME,...", help="of Zarr: zstd (default), blosc, gzip, lz4, crc32c ..., none"
+        "--codecs", metavar="NAME,...", help="of HDF5 and Zarr: zlib, shuffle, zstd, blosc, lz4, crc32c ..., none"
     )
     made.add_argument("--dtype", metavar="TYPE", help='as NumPy writes it, byte order included: f4, ">i4"')
     made.add_argument(
         "--cast", metavar="RULE", default="same_kind", help="no, equiv, safe, same_kind (default), unsafe"
     )
-    made.add_argument("--format", metavar="NAME", help="raw, npy, netcdf-classic[:cdf1|cdf2|cdf5], hdf5, zarr[:v2]")
+    made.add_argument(
+        "--format", metavar="NAME", help="raw, npy, netcdf-classic[:cdf1|cdf2|cdf5], netcdf4, hdf5, zarr[:v2]"
+    )
     made.add_argument("--variable", metavar="NAME", help="the array's name in the target")
     made.add_argument("--overwrite", action="store_true", help="replace a file of that name, when the new one is there")
     parser.add_argument("--memory", metavar="SIZE", help="the budget: 256MiB")
@@ -103,7 +113,8 @@ def run(options: argparse.Namespace) -> int:
         "comm": comm,
         "workers": options.workers,
     }
-    with arguments.opened_source(options) as source:
+    source, how["variable"] = arguments.source_of_copy(options)
+    with source if isinstance(source, swath.Array) else contextlib.nullcontext():
         if options.explain:
             explained = swath.explain_copy(source, options.target, **how)
             output.print_json(explained.to_dict()) if options.json else print(explained, end="")

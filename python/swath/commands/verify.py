@@ -1,17 +1,21 @@
-"""`swath verify`: whether two arrays are the same, whatever their files are like."""
+"""`swath verify`: whether two files, or two arrays, are the same, whatever their formats are like."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import Any
 
 import swath
 from swath.commands import arguments, output
 
 DESCRIPTION = """\
-Compare two arrays element by element, in bounded memory. Formats, layouts, byte
+Compare two files, or two arrays element by element, in bounded memory. Formats, layouts, byte
 order and dtype may differ: values are compared, as NumPy compares them; a NaN is
 equal to a NaN. Says how many elements differ, and which is the first in C order.
+
+Files of many variables are compared as a whole where no variable is named: names,
+dimensions and attributes, too.
 """
 
 EPILOG = """\
@@ -50,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
     """Compare, and say what differs."""
     path, variable = arguments.file_and_variable(options.other)
     axes = None if options.axes is None else arguments.integers("--axes", options.axes)
-    with arguments.opened_source(options) as source:
-        found = swath.verify(
-            source, path, other_variable=variable, axes=axes, memory=options.memory, comm=arguments.started_comm()
-        )
+    source, own_variable = arguments.source_of_copy(options)
+    how = {"variable": own_variable, "other_variable": variable, "axes": axes, "memory": options.memory}
+    with source if isinstance(source, swath.Array) else contextlib.nullcontext():
+        found = swath.verify(source, path, comm=arguments.started_comm(), **how)
     output.print_json(found.to_dict()) if options.json else print(found)
     return 0 if found else 1

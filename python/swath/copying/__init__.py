@@ -5,9 +5,20 @@ request ──▶ make_plan()   pure (sides.py, one_pass.py, price.py, plan.py):
         ──▶ pipeline      read ahead, shuffle, write behind, write back
 """
 
+from swath.copying.compare import Comparison
 from swath.copying.explain import Explained
-from swath.copying.plan import CopyPlan
+from swath.copying.plan import CopyPlan, FilePlan
 from swath.copying.run import Copied, copy, explain_copy
-from swath.copying.verify import Comparison, verify
+from swath.copying.verify import FileComparison, verify
 
-__all__ = ["Comparison", "Copied", "CopyPlan", "Explained", "copy", "explain_copy", "verify"]
+__all__ = [
+    "Comparison",
+    "Copied",
+    "CopyPlan",
+    "Explained",
+    "FileComparison",
+    "FilePlan",
+    "copy",
+    "explain_copy",
+    "verify",
+]

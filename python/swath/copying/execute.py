@@ -1,4 +1,8 @@
-"""Carrying out a prepared copy: pass by pass, in epochs, after which all ranks agree and the journal is written."""
+"""Carrying out a prepared copy: part by part, pass by pass, in epochs; after each the journal is written.
+
+A large array is an epoch of its own, or several. Small ones share one: they are read and written as one tile each, and
+wait for the medium together.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from swath import _core
 from swath.array import progress
 from swath.array.open_array import Array
-from swath.array.opened_file import OpenOptions
+from swath.array.opened_file import OpenedFile, OpenOptions
 from swath.copying.ahead import ReadAhead
-from swath.copying.journal import Journal
+from swath.copying.journal import BEGIN, Journal, Position
 from swath.copying.one_pass import Pass
 from swath.copying.pipeline import OpenFiles, Pipeline, Progress
 from swath.copying.prepare import Job
@@ -35,7 +39,7 @@ class State:
         ranks: that share the work.
         engine: see `swath.open`.
         journal: on rank 0 only.
-        entered: (pass, tiles) that are on the medium and in the journal; the same on all ranks.
+        entered: what is on the medium and in the journal; the same on all ranks.
         is_changed: the source is no longer what it was.
     """
 
@@ -43,26 +47,27 @@ class State:
     ranks: Ranks
     engine: str | None
     journal: Journal | None
-    entered: tuple[int, int]
+    entered: Position
     is_changed: bool = False
 
     def check_unchanged(self) -> None:
         """Collective. Raises StoreError on every rank where the source is no longer what it was."""
         job = self.job
-        now = self.ranks.on_first(f"{job.request.title}: source", lambda: Identity.of(job.request.source.path))
+        path = job.request.source_path
+        now = self.ranks.on_first(f"{job.request.title}: source", lambda: Identity.of(path))
         if now != job.identity:
             self.is_changed = True
             raise StoreError(
-                f"{job.request.source.path} has changed while it was copied ({job.identity.size} bytes then, "
+                f"{path} has changed while it was copied ({job.identity.size} bytes then, "
                 f"{now.size} now, or written to): nothing was put in place; copy again when it is at rest"
             )
 
-    def enter(self, number: int, tiles: int) -> None:
-        """Collective. So many tiles of pass `number` are on the medium."""
-        if (number, tiles) > self.entered:
-            enter = self.journal.enter if self.journal is not None else lambda number, tiles: None
-            self.ranks.run_collectively(f"{self.job.request.title}: enter {tiles}", lambda: enter(number, tiles))
-            self.entered = (number, tiles)
+    def enter(self, done: Position) -> None:
+        """Collective. So much is on the medium."""
+        if done > self.entered:
+            enter = self.journal.enter if self.journal is not None else lambda done: None
+            self.ranks.run_collectively(f"{self.job.request.title}: enter {done}", lambda: enter(done))
+            self.entered = done
 
     def complete(self) -> None:
         """Give the target, on rank 0, its name, while no other copy can be at work on it."""
@@ -72,7 +77,7 @@ class State:
 
     def failed(self, error: Exception) -> Exception:
         """Return the error, saying what is left; what is of no further use is removed."""
-        is_kept = not self.is_changed and self.entered > (0, 0)
+        is_kept = not self.is_changed and self.entered > BEGIN
         if self.journal is not None:
             self.journal.close() if is_kept else self.journal.remove(self.job.request.target_path)
         if not isinstance(error, Error):
@@ -83,17 +88,15 @@ class State:
 
 
 def execute(state: State) -> float:
-    """Collective. All passes, then the name; returns the seconds of the last sync."""
+    """Collective. All parts, then the name; returns the seconds of the last sync."""
     job, ranks = state.job, state.ranks
-    passes = job.plan.passes
-    workers = len(job.workers.ranks)
-    watched = Progress(sum(p.target.nbytes for p in passes) // workers)
+    watched = Progress(bytes_before(job, (len(job.parts), 0, 0)) // max(working_ranks(job), 1))
+    sync_seconds = 0.0
     with progress.watching(job.request.title, ranks.rank, watched):
-        sync_seconds = 0.0
-        for number in range(job.done[0], len(passes)):
-            first = job.done[1] if number == job.done[0] else 0
-            watched.bytes_done = bytes_before(passes, number, first) // workers
-            sync_seconds = _OnePass(state, number, watched).run(first)
+        for epoch in _epochs(job):
+            watched.bytes_done = bytes_before(job, max(job.done, (epoch.start, 0, 0))) // max(working_ranks(job), 1)
+            is_small = job.parts[epoch.start].plan.is_at_once
+            sync_seconds = (_copy_small if is_small else _copy_large)(state, epoch, watched)
     state.check_unchanged()
     ranks.on_first(f"{job.request.title}: complete", state.complete)
     if state.journal is not None:
@@ -101,24 +104,124 @@ def execute(state: State) -> float:
     return sync_seconds
 
 
-def bytes_before(passes: Sequence[Pass], number: int, tiles: int) -> int:
-    """Return how much of what all passes write is written once so many tiles of pass `number` are."""
-    now = passes[number]
-    return sum(p.target.nbytes for p in passes[:number]) + now.target.nbytes * tiles // max(now.tiles, 1)
+def working_ranks(job: Job) -> int:
+    """Return how many ranks move tiles, of the part that keeps most of them busy."""
+    return max((len(one.workers.ranks) for one in job.parts), default=1)
+
+
+def bytes_before(job: Job, done: Position) -> int:
+    """Return how much of what all passes write is written once so much is done."""
+    part, number, tiles = done
+    moved = sum(p.target.nbytes for one in job.parts[:part] for p in one.plan.passes)
+    if part < len(job.parts):
+        passes = job.parts[part].plan.passes
+        now = passes[number]
+        moved += sum(p.target.nbytes for p in passes[:number]) + now.target.nbytes * tiles // max(now.tiles, 1)
+    return moved
+
+
+def _epochs(job: Job) -> Iterator[range]:
+    """Yield which parts are dealt with next: one large one, or as many small ones as a checkpoint has bytes."""
+    first = job.done[0]
+    while first < len(job.parts):
+        end = first + 1
+        taken = 0
+        while end < len(job.parts) and job.parts[end].plan.is_at_once:
+            taken += job.parts[end - 1].plan.passes[0].target.nbytes
+            if taken >= job.checkpoint_bytes:
+                break
+            end += 1
+        yield range(first, end)
+        first = end
+
+
+def _copy_small(state: State, epoch: range, watched: Progress) -> float:
+    """Collective. Move arrays as one tile each, dealt out to the ranks; returns the seconds of the sync at the end."""
+    job, ranks = state.job, state.ranks
+    title = job.request.title
+    words = f"{title}: parts from {epoch.start}"
+    located = ranks.on_first(words, lambda: [job.locate(number, is_begun=False) for number in epoch])
+
+    with contextlib.ExitStack() as stack:
+
+        def move() -> _OneFile:
+            of_source = _OneFile(stack, located[0][0], "r", state.engine)
+            of_target = _OneFile(stack, located[0][-1], "r+", state.engine)
+            for number, (source, target) in zip(epoch, located, strict=True):
+                one = job.parts[number]
+                if one.workers.ranks[(number - epoch.start) % len(one.workers.ranks)] == ranks.rank:
+                    plan = one.plan.passes[0]
+                    files = OpenFiles(of_source.array(source), of_target.array(target), one.part.axes)
+                    with Pipeline(plan, files, range(plan.tiles), watched) as pipeline:
+                        pipeline.advance(plan.tiles)
+            return of_target
+
+        of_target = ranks.run_collectively(words, move)
+        begin = time.perf_counter()
+        sync = of_target.file.sync if ranks.is_first_of_node else lambda: None
+        ranks.run_collectively(f"{words}: synced", sync)
+        seconds = time.perf_counter() - begin
+    state.check_unchanged()
+    last = epoch.stop - 1
+    state.enter((last, 0, job.parts[last].plan.passes[0].tiles))
+    return seconds
+
+
+def _copy_large(state: State, epoch: range, watched: Progress) -> float:
+    """Collective. Move one array, pass by pass; returns the seconds of the sync at the end."""
+    job, number = state.job, epoch.start
+    one = job.parts[number]
+    _, first_pass, first = max(job.done, (number, 0, 0))
+    is_begun = (first_pass, first) > (0, 0)
+    files = state.ranks.on_first(f"{one.part.title}: files", lambda: job.locate(number, is_begun=is_begun))
+    sync_seconds = 0.0
+    for place in range(first_pass, len(one.plan.passes)):
+        sync_seconds = _OnePass(state, (number, place), files, watched).run(first)
+        first = 0
+    return sync_seconds
+
+
+def _as_placed(side: Side, description: Description) -> Side:
+    """Return a side as it is in the file: records of several variables lie between each other."""
+    layout = description.layout
+    return dataclasses.replace(side, strides=layout.strides) if isinstance(layout, StridedLayout) else side
+
+
+class _OneFile:
+    """A file that this process alone has open, for several of its arrays, which learns nothing.
+
+    Stages that run at once would teach wrong prices.
+    """
+
+    def __init__(self, stack: contextlib.ExitStack, first: Description, mode: str, engine: str | None) -> None:
+        options = OpenOptions(mode, engine, learns=False)
+        self.file = OpenedFile(first.path, first.format, Ranks(_core.solo_comm()), options, Array)
+        stack.callback(self.file.close)
+
+    def array(self, description: Description) -> Array:
+        """Return one of its arrays."""
+        return Array(description, self.file)
 
 
 class _OnePass:
-    """One pass, in epochs: after each, all ranks agree, and what the one before wrote is on the medium and entered.
+    """One pass of one array, on one rank.
 
-    The sync of an epoch goes on behind the next one, so that nobody waits for it.
+    Args:
+        state: of the copy.
+        place: the numbers of the part, and of the pass.
+        files: of all passes of the part, from source to target.
+        watched: told how many bytes were written.
     """
 
-    def __init__(self, state: State, number: int, watched: Progress) -> None:
+    def __init__(self, state: State, place: tuple[int, int], files: Sequence[Description], watched: Progress) -> None:
+        part, number = place
         self._state = state
-        self._number = number
+        self._place = place
+        self._from, self._to = files[number], files[number + 1]
         self._watched = watched
-        self._plan = state.job.plan.passes[number]
-        self._title = state.job.request.title
+        self._one = state.job.parts[part]
+        self._plan: Pass = self._one.plan.passes[number]
+        self._title = self._one.part.title
 
     def run(self, first: int) -> float:
         """Collective. From tile `first` to the end; returns the seconds of the sync at the end."""
@@ -133,28 +236,30 @@ class _OnePass:
                 self._settle(back, first)
                 if ranks.is_first_of_node:
                     back.begin_sync(sync)
+                if self._one.part.is_placed_by_library:
+                    self._settle(back, end)  # what the library has changed is synced while nothing is written
                 first = end
             begin = time.perf_counter()
             self._settle(back, first)
             return time.perf_counter() - begin
 
     def _own(self, begin: int, end: int) -> range:
-        return self._state.job.workers.tiles_of(self._state.ranks.rank, begin, end)
+        return self._one.workers.tiles_of(self._state.ranks.rank, begin, end)
 
     def _open(self, stack: contextlib.ExitStack, mine: range) -> tuple[Pipeline, WriteBack, Callable[[], None]]:
         job, engine = self._state.job, self._state.engine
-        axes = job.request.axes if self._number == 0 else tuple(range(len(job.request.shape)))
-        source = stack.enter_context(_opened(job.files[self._number], "r", engine))
-        target = stack.enter_context(_opened(job.files[self._number + 1], "r+", engine))
+        axes = self._one.part.axes if self._place[1] == 0 else tuple(range(len(self._one.part.shape)))
+        source = _OneFile(stack, self._from, "r", engine).array(self._from)
+        target = _OneFile(stack, self._to, "r+", engine).array(self._to)
         back = WriteBack(
-            (target.path, self._spans(self._plan.target, job.files[self._number + 1])),
-            (source.path, self._spans(self._plan.source, job.files[self._number])),
+            (self._to.path, self._spans(_as_placed(self._plan.target, self._to), self._to)),
+            (self._from.path, self._spans(self._plan.source, self._from)),
             drops=job.drops,
-            bands_behind=1 if job.workers.most_on_a_node == 1 else BANDS_BEHIND_OTHERS,
+            bands_behind=1 if self._one.workers.most_on_a_node == 1 else BANDS_BEHIND_OTHERS,
         )
         stack.callback(back.close)
         back.start()
-        ahead = ReadAhead(self._plan, job.files[self._number])
+        ahead = ReadAhead(self._plan, self._from)
         stack.callback(ahead.close)
         pipeline = Pipeline(self._plan, OpenFiles(source, target, axes, ahead, back), mine, self._watched)
         return stack.enter_context(pipeline), back, target.sync
@@ -181,14 +286,4 @@ class _OnePass:
     def _settle(self, back: WriteBack, tiles: int) -> None:
         """Collective. What was written of the first `tiles` tiles is on the medium, and entered."""
         self._state.ranks.run_collectively(f"{self._title}: synced {tiles}", back.wait_synced)
-        self._state.enter(self._number, tiles)
-
-
-@contextlib.contextmanager
-def _opened(description: Description, mode: str, engine: str | None) -> Iterator[Array]:
-    """Open the array for this process alone, learning nothing: stages that run at once would teach wrong prices."""
-    array = Array.with_own_file(description, Ranks(_core.solo_comm()), OpenOptions(mode, engine, learns=False))
-    try:
-        yield array
-    finally:
-        array.close()
+        self._state.enter((*self._place, tiles))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from swath.copying.one_pass import Pass
-from swath.copying.plan import CopyPlan
+from swath.copying.plan import CopyPlan, FilePlan
+from swath.copying.prepare import PlannedPart, plan_of
+from swath.copying.request import CopyRequest, Part
 from swath.copying.sides import Side
 
 
@@ -17,40 +20,80 @@ class Explained:
     Attributes:
         plan: of every rank.
         title: what goes where.
-        layouts: source and target in words.
+        layouts: source and target in words, of each variable.
         ranks: how many share the tiles, of those that there are.
+        left_out: in words, what the target will not hold.
     """
 
-    plan: CopyPlan
+    plan: CopyPlan | FilePlan
     title: str
-    layouts: tuple[str, str]
+    layouts: tuple[tuple[str, str], ...]
     ranks: int = 1
+    left_out: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
-        source, target = self.layouts
-        return {"copy": self.title, "source": source, "target": target, "ranks": self.ranks, **self.plan.to_dict()}
+        found = {"copy": self.title, "ranks": self.ranks, **self.plan.to_dict()}
+        if isinstance(self.plan, CopyPlan):
+            source, target = self.layouts[0]
+            return {**found, "source": source, "target": target}
+        return {**found, "left_out": list(self.left_out)}
 
     def __str__(self) -> str:
-        return text(self.plan, self.title, self.layouts, self.ranks)
+        if isinstance(self.plan, CopyPlan):
+            return text(self.plan, self.title, self.layouts[0], self.ranks)
+        return text_of_file(self.plan, self)
+
+
+def explained(request: CopyRequest, parts: Sequence[PlannedPart]) -> Explained:
+    """Return what a copy would do."""
+    layouts = tuple(_layout_words(one.part) for one in parts)
+    ranks = max((len(one.workers.ranks) for one in parts), default=1)
+    return Explained(plan_of(request, parts), request.title, layouts, ranks, request.left_out)
+
+
+def _layout_words(part: Part) -> tuple[str, str]:
+    source, target = part.source_side, part.target_side
+    return (
+        f"{part.source.dtype} {part.source.shape}, {part.source.format}, {in_words(source)}",
+        f"{part.new.dtype} {part.new.shape}, {part.format}, {in_words(target)}",
+    )
+
+
+def text_of_file(plan: FilePlan, said: Explained) -> str:
+    """Return the text for people about the copy of a whole file: a line for each variable, and the sums."""
+    from swath.commands.output import in_bytes
+
+    total = sum(one.passes[-1].target.nbytes for _, one in plan.variables)
+    lines = [said.title, f"  all of it {in_bytes(total)} in {plan.reason}"]
+    for (name, one), (source, target) in zip(plan.variables, said.layouts, strict=True):
+        how = "at once" if one.is_at_once else f"{len(one.passes)} pass{'es' if len(one.passes) > 1 else ''}"
+        lines += [f"  {name}", f"            {in_bytes(one.passes[-1].target.nbytes)}, {how}"]
+        lines += [f"            {source}", f"            to {target}"]
+    lines += [f"  left out  {what}" for what in said.left_out]
+    return "\n".join(lines + _sums(plan, said.ranks)) + "\n"
+
+
+def _sums(plan: CopyPlan | FilePlan, ranks: int) -> list[str]:
+    from swath.commands.output import in_bytes, in_seconds
+
+    each = f" each of {ranks} ranks, which share the tiles" if ranks > 1 else ""
+    by = plan.passes[0].costs.source if plan.passes else "nothing to move"
+    return [
+        f"  memory    {in_bytes(plan.memory_bytes)} of {in_bytes(plan.budget_bytes)}{each}",
+        f"  disk      {in_bytes(plan.disk_bytes)} free are needed"
+        + (f", {in_bytes(plan.scratch_bytes)} of it only meanwhile" if plan.scratch_bytes else ""),
+        f"  seconds   {in_seconds(plan.seconds)} predicted ({by})",
+    ]
 
 
 def text(plan: CopyPlan, title: str, layouts: tuple[str, str], ranks: int = 1) -> str:
     """Return the text for people; the same plan gives the same text."""
-    from swath.commands.output import in_bytes, in_seconds
-
     lines = [title, f"  source    {layouts[0]}", f"  target    {layouts[1]}", f"  passes    {plan.reason}"]
     for number, one in enumerate(plan.passes, 1):
         lines += [f"  pass {number}    {line}" for line in _of_pass(one)[:1]]
         lines += [f"            {line}" for line in _of_pass(one)[1:]]
-    each = f" each of {ranks} ranks, which share the tiles" if ranks > 1 else ""
-    lines += [
-        f"  memory    {in_bytes(plan.memory_bytes)} of {in_bytes(plan.budget_bytes)}{each}",
-        f"  disk      {in_bytes(plan.disk_bytes)} free are needed"
-        + (f", {in_bytes(plan.scratch_bytes)} of it only meanwhile" if plan.scratch_bytes else ""),
-        f"  seconds   {in_seconds(plan.seconds)} predicted ({plan.passes[0].costs.source})",
-    ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + _sums(plan, ranks)) + "\n"
 
 
 def _of_pass(one: Pass) -> list[str]:
@@ -86,5 +129,5 @@ def in_words(side: Side) -> str:
             words += ", moved whole" if not side.is_compressed else ", compressed, moved whole"
         return words
     ndim = len(side.shape)
-    names = {tuple(range(ndim)): "C order", tuple(reversed(range(ndim))): "F order"}
+    names = {tuple(reversed(range(ndim))): "F order", tuple(range(ndim)): "C order"}
     return names.get(side.order, f"order {', '.join(map(str, side.order))}, slowest first")

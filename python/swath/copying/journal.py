@@ -6,9 +6,11 @@ Beside the target `b.npy`, in the same folder:
     .b.npy.swath-copy.scratch    the file between two passes, if there are two
     .b.npy.swath-copy.journal    lines of JSON: first what is copied and how, then how far it is on the medium
 
-    {"swath": 1, "asked": {...}, "source": {...}, "passes": [{"tile": [...], "slab": [...]}, ...]}
-    {"pass": 0, "tiles": 16}
-    {"pass": 0, "tiles": 32}
+    {"swath": 2, "asked": {...}, "source": {...}, "parts": [{"variable": "t", "passes": [{"tile": [...], ...}]}, ...]}
+    {"part": 0, "pass": 0, "tiles": 16}
+    {"part": 0, "pass": 0, "tiles": 32}
+
+A part is one array; the copy of a file has one for each variable.
 
 A line is written after the data it tells of were synced, and is synced itself. The last line may be torn: it is then
 cut off. The journal is locked (flock) while somebody works on the copy; only who holds the lock makes, and removes,
@@ -26,9 +28,14 @@ import shutil
 from typing import Any
 
 from swath.errors import Error, ExistsError, FormatError, StoreError, store_error
+from swath.formats.changes import journal_path
 from swath.store.beside import has_name, locked_own
 
-VERSION = 1
+VERSION = 2
+
+Position = tuple[int, int, int]
+"""A part, one of its passes, and how many tiles of that are on the medium; all that comes before it is, too."""
+BEGIN: Position = (0, 0, 0)
 
 
 def working_path(target: str) -> str:
@@ -42,16 +49,16 @@ class Journal:
 
     Attributes:
         header: what was asked for and how it is done; None of a new journal.
-        done: (pass, tiles) that are on the medium.
+        done: what is on the medium.
     """
 
     def __init__(self, path: str, descriptor: int, lines: list[dict[str, Any]]) -> None:
         self.path = path
         self._descriptor = descriptor
         self.header: dict[str, Any] | None = lines[0] if lines else None
-        self.done = (0, 0)
+        self.done = BEGIN
         for line in lines[1:]:
-            self.done = (line["pass"], line["tiles"])
+            self.done = (line["part"], line["pass"], line["tiles"])
 
     @staticmethod
     def opened(target: str, *, anew: bool = False) -> Journal:
@@ -87,17 +94,18 @@ class Journal:
             os.fdatasync(self._descriptor)
         except OSError as error:
             raise self._cannot_write(error) from None
-        self.header, self.done = None, (0, 0)
+        self.header, self.done = None, BEGIN
 
     def start(self, header: dict[str, Any]) -> None:
         """Say what is copied and how, in an empty journal."""
         self.header = {"swath": VERSION, **header}
         self._append(self.header)
 
-    def enter(self, number: int, tiles: int) -> None:
-        """Note that so many tiles of pass `number` are on the medium."""
-        self.done = (number, tiles)
-        self._append({"pass": number, "tiles": tiles})
+    def enter(self, done: Position) -> None:
+        """Note that so much is on the medium."""
+        self.done = done
+        part, number, tiles = done
+        self._append({"part": part, "pass": number, "tiles": tiles})
 
     def close(self) -> None:
         """Unlock it; it stays."""
@@ -117,8 +125,7 @@ class Journal:
         """Remove it and what it tells of, and unlock it. Nothing is removed where it has lost its name."""
         if has_name(self._descriptor, self.path):
             base = working_path(target)
-            for path in (base, base + ".scratch"):
-                remove(path)
+            remove_working(base)
             remove(self.path)  # last: from now on others may lock a new one
         self.close()
 
@@ -153,6 +160,12 @@ def _whole_lines(descriptor: int) -> bytes:
     return whole
 
 
+def remove_working(working: str) -> None:
+    """Remove the unfinished target, and what goes with it: its undo journal, a scratch file."""
+    for path in (working, journal_path(working), working + ".scratch"):
+        remove(path)
+
+
 def remove(path: str) -> None:
     """Remove a file or a folder; do nothing where it is gone."""
     if os.path.isdir(path) and not os.path.islink(path):
@@ -167,7 +180,7 @@ def _parsed(path: str, text: bytes) -> list[dict[str, Any]]:
     for raw in text.split(b"\n")[:-1]:
         try:
             line = json.loads(raw)
-            known = line["swath"] == VERSION if not lines else line["pass"] >= 0 and line["tiles"] >= 0
+            known = line["swath"] == VERSION if not lines else min(line["part"], line["pass"], line["tiles"]) >= 0
             if not known:
                 raise ValueError("another version")
         except (ValueError, KeyError, TypeError) as error:

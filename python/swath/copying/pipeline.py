@@ -98,15 +98,15 @@ class OpenFiles:
     Attributes:
         source, target: opened by this process alone.
         axes: see `Tiles`.
-        read_ahead: of the source; told which tile will be read.
-        write_back: of the target; told when what was written is contiguous.
+        read_ahead: of the source; told which tile will be read. None where that is no use.
+        write_back: of the target; told when what was written is contiguous. None where that is no use.
     """
 
     source: Array
     target: Array
     axes: Sequence[int]
-    read_ahead: ReadAhead
-    write_back: WriteBack
+    read_ahead: ReadAhead | None = None
+    write_back: WriteBack | None = None
 
 
 class Pipeline:
@@ -196,7 +196,8 @@ class Pipeline:
             if self._stopped or buffer is None:
                 return
             try:
-                self._files.read_ahead.before(index)
+                if self._files.read_ahead is not None:
+                    self._files.read_ahead.before(index)
                 box = self._plan.box(index)
                 self._tiles.put((index, box, buffer, self._source.read(box, buffer)))
             except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
@@ -253,7 +254,7 @@ class Pipeline:
                     tuning = tuning_of(side, self._plan.chunk_buffer_bytes(side))
                     self._target.write(elements, selection=box, method=method_for(side, extents), tuning=tuning)
                     self._progress.bytes_done += elements.nbytes
-                if band is not None:
+                if band is not None and self._files.write_back is not None:
                     self._files.write_back.begin(band, self._progress.bytes_done)
             except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
                 self._write_error = error

@@ -41,6 +41,8 @@ SHORT_SECONDS = 1.0
 """A copy that takes less gets no second pass."""
 START_SECONDS = 0.1
 """Planning, making the files, the journal."""
+AT_ONCE_BYTES = 1 << 20
+"""Of an array that is moved as one tile, and brought to the medium together with others."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +87,16 @@ class CopyPlan:
         """Bytes of the file between two passes; 0 with one."""
         return sum(p.target.stored_bytes for p in self.passes[:-1])
 
+    @property
+    def is_at_once(self) -> bool:
+        """Whether the array is so small that it is one tile, which is brought to the medium together with others."""
+        return len(self.passes) == 1 and self.passes[0].tiles <= 1 and self.passes[0].target.nbytes <= AT_ONCE_BYTES
+
+    @property
+    def sync_seconds(self) -> float:
+        """Predicted, of what all passes wait for at their ends."""
+        return sum(p.costs.sync for p in self.passes)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
         return {
@@ -97,6 +109,74 @@ class CopyPlan:
             "seconds": self.seconds,
             "reason": self.reason,
             "profile": self.passes[0].costs.source,
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class FilePlan:
+    """How all variables of a file are copied, one after another, within one budget.
+
+    Attributes:
+        variables: their names and how each is copied, in this order.
+    """
+
+    variables: tuple[tuple[str, CopyPlan], ...]
+
+    @property
+    def passes(self) -> tuple[Pass, ...]:
+        """All passes of all variables."""
+        return tuple(one for _, plan in self.variables for one in plan.passes)
+
+    @property
+    def budget_bytes(self) -> int:
+        """The memory that was allowed to each process that moves tiles."""
+        return max((plan.budget_bytes for _, plan in self.variables), default=0)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Predicted for the variable that takes most."""
+        return max((plan.memory_bytes for _, plan in self.variables), default=0)
+
+    @property
+    def workers_of_node(self) -> int:
+        """How many processes of a node move tiles, of the variable that keeps most of them busy."""
+        return max((plan.workers_of_node for _, plan in self.variables), default=1)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted: what is moved at once waits for one sync together."""
+        together = [plan.sync_seconds for _, plan in self.variables if plan.is_at_once]
+        each = sum(plan.seconds - START_SECONDS for _, plan in self.variables)
+        return START_SECONDS + each - sum(together) + max(together, default=0.0)
+
+    @property
+    def disk_bytes(self) -> int:
+        """That must be free: all of the target, and the largest scratch file."""
+        return sum(plan.passes[-1].target.stored_bytes for _, plan in self.variables) + self.scratch_bytes
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of the largest file between two passes: there is one at a time."""
+        return max((plan.scratch_bytes for _, plan in self.variables), default=0)
+
+    @property
+    def reason(self) -> str:
+        """How they are moved."""
+        small = sum(plan.is_at_once for _, plan in self.variables)
+        return f"{len(self.variables)} variables, one after another" + (f"; {small} as one tile each" if small else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        return {
+            "variables": {name: plan.to_dict() for name, plan in self.variables},
+            "workers_of_node": self.workers_of_node,
+            "budget_bytes": self.budget_bytes,
+            "memory_bytes": self.memory_bytes,
+            "disk_bytes": self.disk_bytes,
+            "scratch_bytes": self.scratch_bytes,
+            "seconds": self.seconds,
+            "reason": self.reason,
+            "profile": next((plan.passes[0].costs.source for _, plan in self.variables), ""),
         }
 
 
@@ -135,6 +215,16 @@ def make_plan(source: Side, target: Side, *, budget_bytes: int, costs: Costs, co
     if two is not None:
         why = f"two would take {_total(two):.2f} s"
     return CopyPlan((one,), budget_bytes, f"one pass: {why}")
+
+
+def plan_at_once(source: Side, target: Side, *, budget_bytes: int, costs: Costs, converts: bool) -> CopyPlan | None:
+    """Return the plan that moves a small array as one tile; None where it is none, or does not fit in the budget."""
+    if target.nbytes > AT_ONCE_BYTES:
+        return None
+    one = Pass(source, target, target.shape, target.shape, converts, costs)
+    if one.memory_bytes > budget_bytes - overhead_bytes(budget_bytes):
+        return None
+    return CopyPlan((one,), budget_bytes, "one pass: it is one tile")
 
 
 def best_pass(source: Side, target: Side, buffers: int, costs: Costs, converts: bool) -> Pass | None:

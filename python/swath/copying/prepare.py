@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from swath import _core, formats
 from swath.copying.costs import Costs
-from swath.copying.journal import Journal, remove, working_path
+from swath.copying.journal import BEGIN, Journal, Position, remove, remove_working, working_path
 from swath.copying.one_pass import Pass
-from swath.copying.plan import CopyPlan, make_plan
-from swath.copying.request import CopyRequest
+from swath.copying.plan import CopyPlan, FilePlan, make_plan, plan_at_once
+from swath.copying.request import CopyRequest, Part
 from swath.copying.sides import Side
 from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve
 from swath.copying.workers import Workers, best_plan, counts_to_weigh
@@ -27,24 +28,66 @@ DROP_PART = 2
 
 
 @dataclasses.dataclass(frozen=True)
+class PlannedPart:
+    """One array, how it is copied, and which ranks do it."""
+
+    part: Part
+    plan: CopyPlan
+    workers: Workers
+
+
+@dataclasses.dataclass(frozen=True)
 class Job:
     """What rank 0 has prepared and every rank needs (it pickles)."""
 
     request: CopyRequest
-    plan: CopyPlan
-    workers: Workers
+    parts: tuple[PlannedPart, ...]  # in the order in which they are copied
     identity: Identity
     atomic_file: AtomicFile
-    files: tuple[Description, ...]  # the source, the scratch file if there is one, the target
-    done: tuple[int, int]
+    done: Position
     checkpoint_bytes: int
     drops: bool
 
+    @property
+    def plan(self) -> CopyPlan | FilePlan:
+        """Of all of it."""
+        return plan_of(self.request, self.parts)
 
-def plan_copy(
+    def locate(self, number: int, *, is_begun: bool) -> tuple[Description, ...]:
+        """Return source, scratch file if there is one, and target of a part. On rank 0, before the part begins.
+
+        The scratch file is made where nothing of the part is done yet.
+        """
+        part, plan = self.parts[number].part, self.parts[number].plan
+        working = self.atomic_file.working_path
+        source = part.source if self.request.whole is None else formats.describe_again(part.source)
+        if not plan.scratch_bytes:
+            return source, part.describe(working)
+        scratch = working + ".scratch"
+        if not is_begun:
+            remove(scratch)
+            descriptor = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with open(descriptor, "wb") as file:
+                file.truncate(plan.scratch_bytes)
+            reserve(scratch)
+        side, dtype = plan.passes[0].target, part.source.dtype
+        assert side.chunk is not None
+        layout = TiledLayout(0, side.chunk)
+        between = Description(scratch, "raw", None, side.shape, dtype, layout, bytes(dtype.itemsize))
+        return source, between, part.describe(working)
+
+
+def plan_of(request: CopyRequest, parts: Sequence[PlannedPart]) -> CopyPlan | FilePlan:
+    """Return the plan of all parts together."""
+    if request.whole is None:
+        return parts[0].plan
+    return FilePlan(tuple((one.part.source.variable or "", one.plan) for one in parts))
+
+
+def plan_parts(
     request: CopyRequest, ranks: Ranks, asked_workers: int | None, memory: int, *, cached: bool = False
-) -> CopyPlan:
-    """Return the plan by the profile of the store that will hold the target.
+) -> tuple[PlannedPart, ...]:
+    """Return the parts as they are carried out, small ones first, by the profile of the store of the target.
 
     Args:
         request: what is asked for.
@@ -56,17 +99,32 @@ def plan_copy(
     Raises ArgumentError where the memory is too small.
     """
     costs = _costs(request, ranks, cached=cached)
+    counts = counts_to_weigh(ranks, asked_workers)
 
-    def plan_for(workers: int) -> CopyPlan:
-        return make_plan(
-            request.source_side,
-            request.target_side,
-            budget_bytes=memory // workers,
-            costs=dataclasses.replace(costs, workers=workers),
-            converts=request.converts,
-        )
+    def planned(part: Part) -> PlannedPart:
+        def plan_for(workers: int) -> CopyPlan:
+            sides = part.source_side, part.target_side
+            how: dict[str, Any] = {"budget_bytes": memory // workers, "converts": part.converts}
+            how["costs"] = _costs_of_part(part, costs, workers)
+            at_once = None if request.whole is None else plan_at_once(*sides, **how)
+            return at_once or make_plan(*sides, **how)
 
-    return best_plan(counts_to_weigh(ranks, asked_workers), plan_for)
+        return _planned_by(part, ranks, best_plan(_counts_for(part, counts), plan_for))
+
+    return tuple(sorted(map(planned, request.parts), key=lambda one: not one.plan.is_at_once))
+
+
+def _counts_for(part: Part, counts: tuple[int, ...]) -> tuple[int, ...]:
+    return (1,) if part.is_placed_by_library else counts
+
+
+def _costs_of_part(part: Part, costs: Costs, workers: int) -> Costs:
+    return dataclasses.replace(costs, workers=workers, nodes=1 if part.is_placed_by_library else costs.nodes)
+
+
+def _planned_by(part: Part, ranks: Ranks, plan: CopyPlan) -> PlannedPart:
+    alone = part.is_placed_by_library
+    return PlannedPart(part, plan, Workers((0,), 1) if alone else Workers.of(ranks, plan.workers_of_node))
 
 
 def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Costs:
@@ -93,7 +151,7 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
     target = request.target_path
     working = working_path(target)
     atomic_file = AtomicFile(target, overwrite=options.overwrite, is_folder=request.is_folder, working_path=working)
-    identity = Identity.of(request.source.path)
+    identity = Identity.of(request.source_path)
     journal = Journal.opened(target, anew=options.resume is False)
     try:
         atomic_file.check_name()  # by a copy that was complete just now
@@ -106,18 +164,16 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
         going_on = _goes_on(journal, request, identity, working, options.resume)
         if going_on:
             assert journal.header is not None
-            plan = _planned_before(journal.header, request, ranks, options.workers, options.memory)
-            files = _files(request, plan, working)
+            parts = _planned_before(journal.header, request, ranks, options)
+            if request.is_folder:
+                remove_unfinished(working)
         else:
-            plan = plan_copy(request, ranks, options.workers, options.memory)
+            parts = plan_parts(request, ranks, options.workers, options.memory)
             journal.clear()
-            remove(working)
-            remove(working + ".scratch")
-            # How little compressed chunks need shows only when they are written.
-            needed = plan.scratch_bytes if request.is_compressed else plan.disk_bytes
-            check_room(os.path.dirname(working), needed, request.title)
-            files = _new_files(request, plan, working)
-            journal.start({"asked": request.asked(), "source": identity.to_dict(), "passes": _kept(plan)})
+            remove_working(working)
+            check_room(os.path.dirname(working), _room_needed(parts), request.title)
+            _make_target(request, working)
+            journal.start({"asked": request.asked(), "source": identity.to_dict(), "parts": _kept(parts)})
     except BaseException:
         if journal.header is None or not os.path.exists(working):
             journal.remove(target)
@@ -125,10 +181,15 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
         raise
     journal_kept.append(journal)
     available = available_bytes()
-    moved = request.source_side.nbytes + request.target_side.nbytes
+    moved = sum(part.source_side.nbytes + part.target_side.nbytes for part in request.parts)
     drops = available is not None and moved > available // DROP_PART
-    workers = Workers.of(ranks, plan.workers_of_node)
-    return Job(request, plan, workers, identity, atomic_file, files, journal.done, options.checkpoint_bytes, drops)
+    return Job(request, parts, identity, atomic_file, journal.done, options.checkpoint_bytes, drops)
+
+
+def _room_needed(parts: Sequence[PlannedPart]) -> int:
+    """Return bytes that must be free. How little compressed chunks need shows only when they are written."""
+    targets = sum(one.plan.disk_bytes - one.plan.scratch_bytes for one in parts if not one.part.is_compressed)
+    return targets + max((one.plan.scratch_bytes for one in parts), default=0)
 
 
 def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working: str, resume: bool | None) -> bool:
@@ -136,13 +197,15 @@ def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working
     target = request.target_path
     if journal.header is None or not os.path.exists(working) or resume is False:
         return False
-    if journal.done == (0, 0):
+    if journal.done == BEGIN:
         return False  # nothing of worth
     if resume is None:
-        done, tiles = journal.done
+        part, number, tiles = journal.done
+        kept = journal.header["parts"]
+        where = f"{kept[part]['variable']}, variable {part + 1} of {len(kept)}, " if len(kept) > 1 else ""
         raise ExistsError(
-            f"copy to {target}: a copy to it was interrupted (pass {done + 1}, {tiles} tiles are done): go on with "
-            "resume=True (--resume), or throw that away with resume=False (--restart)",
+            f"copy to {target}: a copy to it was interrupted ({where}pass {number + 1}, {tiles} tiles are done): go on "
+            "with resume=True (--resume), or throw that away with resume=False (--restart)",
             17,
         )
     asked, before = request.asked(), journal.header["asked"]
@@ -154,85 +217,80 @@ def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working
         )
     if identity.to_dict() != journal.header["source"]:
         raise StoreError(
-            f"copy to {target}: {request.source.path} has changed since the copy was interrupted: what is done is of "
+            f"copy to {target}: {request.source_path} has changed since the copy was interrupted: what is done is of "
             "no use; begin anew with resume=False (--restart)"
         )
     return True
 
 
-def _kept(plan: CopyPlan) -> list[dict[str, Any]]:
+def _kept(parts: Sequence[PlannedPart]) -> list[dict[str, Any]]:
     """Return what the journal must remember: with it every tile is the same again."""
     return [
-        {"tile": list(p.tile), "slab": list(p.slab), "chunk": None if p.target.chunk is None else list(p.target.chunk)}
-        for p in plan.passes
+        {
+            "variable": one.part.source.variable,
+            "passes": [
+                {
+                    "tile": list(p.tile),
+                    "slab": list(p.slab),
+                    "chunk": None if p.target.chunk is None else list(p.target.chunk),
+                }
+                for p in one.plan.passes
+            ],
+        }
+        for one in parts
     ]
 
 
 def _planned_before(
-    header: dict[str, Any], request: CopyRequest, ranks: Ranks, asked_workers: int | None, memory: int
-) -> CopyPlan:
-    """Return the plan by which an interrupted copy was made; ArgumentError where there is too little memory for it."""
+    header: dict[str, Any], request: CopyRequest, ranks: Ranks, options: CopyOptions
+) -> tuple[PlannedPart, ...]:
+    """Return the parts as an interrupted copy had planned them; ArgumentError where there is too little memory."""
     costs = _costs(request, ranks)
-    itemsize = request.source.dtype.itemsize
-    between = [Side.tiled(request.shape, itemsize, kept["chunk"]) for kept in header["passes"][:-1]]
-    sides = [request.source_side, *between, request.target_side]
+    counts = counts_to_weigh(ranks, options.workers)
+    parts = {part.source.variable: part for part in request.parts}
 
-    def plan_for(workers: int) -> CopyPlan:
-        passes = tuple(
-            Pass(
-                sides[n],
-                sides[n + 1],
-                tuple(kept["tile"]),
-                tuple(kept["slab"]),
-                request.converts and n + 2 == len(sides),
-                dataclasses.replace(costs, workers=workers),
-            )
-            for n, kept in enumerate(header["passes"])
+    def planned(kept: dict[str, Any]) -> PlannedPart:
+        part = parts[kept["variable"]]
+
+        def plan_for(workers: int) -> CopyPlan:
+            passes = _passes_before(kept["passes"], part, _costs_of_part(part, costs, workers))
+            plan = CopyPlan(passes, options.memory // workers, "as the interrupted copy was planned")
+            if plan.memory_bytes > plan.budget_bytes:
+                raise ArgumentError(
+                    f"{request.title}: the interrupted copy was planned with more memory: each rank of a node that "
+                    f"works needs {plan.memory_bytes} bytes of it, and {plan.budget_bytes} are allowed: give as much "
+                    "as then (memory=, --memory), or begin anew with resume=False (--restart)"
+                )
+            return plan
+
+        return _planned_by(part, ranks, best_plan(_counts_for(part, counts), plan_for))
+
+    return tuple(map(planned, header["parts"]))
+
+
+def _passes_before(kept: Sequence[dict[str, Any]], part: Part, costs: Costs) -> tuple[Pass, ...]:
+    between = [Side.tiled(part.shape, part.source.dtype.itemsize, one["chunk"]) for one in kept[:-1]]
+    sides = [part.source_side, *between, part.target_side]
+    return tuple(
+        Pass(
+            sides[n],
+            sides[n + 1],
+            tuple(one["tile"]),
+            tuple(one["slab"]),
+            part.converts and n + 2 == len(sides),
+            costs,
         )
-        budget = memory // workers
-        plan = CopyPlan(passes, budget, "as the interrupted copy was planned")
-        if plan.memory_bytes > budget:
-            raise ArgumentError(
-                f"{request.title}: the interrupted copy was planned with more memory: each rank of a node that works "
-                f"needs {plan.memory_bytes} bytes of it, and {budget} are allowed: give as much as then (memory=, "
-                "--memory), or begin anew with resume=False (--restart)"
-            )
-        return plan
-
-    return best_plan(counts_to_weigh(ranks, asked_workers), plan_for)
+        for n, one in enumerate(kept)
+    )
 
 
-def _new_files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Description, ...]:
-    """Makes target and scratch file, with room on the disk for every byte."""
+def _make_target(request: CopyRequest, working: str) -> None:
+    """Make the target, with room on the disk for every byte that is not compressed."""
     try:
-        described = request.create(working)
-        described = formats.allocate(described)
+        request.create(working)
         reserve(working)
-        if plan.scratch_bytes:
-            descriptor = os.open(working + ".scratch", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with open(descriptor, "wb") as file:
-                file.truncate(plan.scratch_bytes)
-            reserve(working + ".scratch")
     except BaseException as error:
-        remove(working)
-        remove(working + ".scratch")
+        remove_working(working)
         if isinstance(error, OSError) and not isinstance(error, Error):
             raise StoreError(f"{request.title}: {error.strerror}", error.errno) from None
         raise
-    scratch = [_scratch(request, plan, working)] if plan.scratch_bytes else []
-    return (request.source, *scratch, described)
-
-
-def _files(request: CopyRequest, plan: CopyPlan, working: str) -> tuple[Description, ...]:
-    """Return those that an interrupted copy has made."""
-    if request.is_folder:
-        remove_unfinished(working)
-    scratch = [_scratch(request, plan, working)] if plan.scratch_bytes else []
-    return (request.source, *scratch, request.describe(working))
-
-
-def _scratch(request: CopyRequest, plan: CopyPlan, working: str) -> Description:
-    side, dtype = plan.passes[0].target, request.source.dtype
-    assert side.chunk is not None
-    layout = TiledLayout(0, side.chunk)
-    return Description(working + ".scratch", "raw", None, side.shape, dtype, layout, bytes(dtype.itemsize))

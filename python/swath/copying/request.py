@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import numbers
 import operator
 import os
 import re
@@ -17,8 +16,16 @@ import numpy.typing as npt
 from swath import formats
 from swath.copying.sides import Side
 from swath.copying.store import available_bytes
-from swath.errors import ArgumentError
-from swath.formats import Description, StridedLayout, differs_in_byte_order_only
+from swath.errors import ArgumentError, UnsupportedError
+from swath.formats import (
+    ChunkedLayout,
+    Description,
+    NewArray,
+    NewFile,
+    StridedLayout,
+    differs_in_byte_order_only,
+)
+from swath.formats.contents import Attributes, Group
 from swath.formats.description import Order, checked_dtype, checked_order
 from swath.formats.files import checked_path
 
@@ -28,43 +35,41 @@ DEFAULT_MEMORY_MIN = 64 * MIB
 DEFAULT_MEMORY_PART = 4
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 NAMELESS = ("raw", "npy")
+FILL = "_FillValue"
 UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 @dataclasses.dataclass(frozen=True)
-class CopyRequest:
-    """One copy, checked.
+class Part:
+    """One array that is copied, checked; a copy of a file has one for each variable.
 
     Attributes:
         source: the array that is copied.
         target_path: as it was given.
         axes: dimension d of the target is dimension `axes[d]` of the source.
-        shape: of the target.
-        dtype: of the target; a format may store it in another byte order.
-        order: of the target, the dimensions from slowest to fastest.
-        chunks: of the target; None for none.
-        shards: of the target; None for none.
-        codecs: of the target, as `swath.create` takes them.
         format: of the target.
-        variable, dimensions, attributes, fill: of the target where its format has such.
+        new: the array of the target; a format may store it in another byte order.
+        stored_as_characters: whether the target has text as characters, along one more dimension than the source.
         converts: whether elements get another dtype, and not only another byte order.
     """
 
     source: Description
     target_path: str
     axes: tuple[int, ...]
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    order: tuple[int, ...]
-    chunks: tuple[int, ...] | None
-    shards: tuple[int, ...] | None
-    codecs: Any
     format: str
-    variable: str | None
-    dimensions: tuple[str, ...] | None
-    attributes: dict[str, Any]
-    fill: Any
+    new: NewArray
+    stored_as_characters: bool
     converts: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the elements that are copied, in the dimensions of the target."""
+        return tuple(self.source.shape[a] for a in self.axes)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the elements as they are written."""
+        return self.source.dtype if self.stored_as_characters else self.new.dtype
 
     @property
     def source_side(self) -> Side:
@@ -75,12 +80,17 @@ class CopyRequest:
     def target_side(self) -> Side:
         """The target, as the format will lay it out."""
         itemsize = self.dtype.itemsize
-        if self.chunks is None:
-            return Side.ordered(self.shape, itemsize, self.order)
-        if not self.is_folder:
-            return Side.chunked(self.shape, itemsize, self.chunks)
-        unit = self.shards or self.chunks
-        return Side.coded(self.shape, itemsize, self.chunks, self.order, unit=unit, is_compressed=self.is_compressed)
+        chunks = None if self.new.chunks is None else self.new.chunks[: len(self.shape)]
+        if chunks is None:
+            return Side.ordered(self.shape, itemsize, self.new.order)
+        if self.is_folder:
+            unit = self.new.shards or chunks
+            order = self.new.order
+            return Side.coded(self.shape, itemsize, chunks, order, unit=unit, is_compressed=self.is_compressed)
+        if self.is_compressed:
+            coded = Side.coded(self.shape, itemsize, chunks, self.new.order, is_compressed=True)
+            return dataclasses.replace(coded, has_table=True)
+        return Side.chunked(self.shape, itemsize, chunks)
 
     @property
     def is_folder(self) -> bool:
@@ -90,7 +100,14 @@ class CopyRequest:
     @property
     def is_compressed(self) -> bool:
         """Whether the target takes less room than its elements, nobody knows how much."""
-        return self.is_folder and (self.codecs is None or len(self.codecs) > 0)
+        if self.new.codecs is None:
+            return self.is_folder
+        return len(self.new.codecs) > 0
+
+    @property
+    def is_placed_by_library(self) -> bool:
+        """Whether the format's library says where what is written goes: only one process may ask it."""
+        return self.is_compressed and not self.is_folder
 
     @property
     def title(self) -> str:
@@ -99,47 +116,85 @@ class CopyRequest:
 
     def asked(self) -> dict[str, Any]:
         """Return it as plain data: what must be the same for a copy to be the same."""
+        new = self.new
         return {
             "source": os.path.abspath(self.source.path),
             "source variable": self.source.variable,
             "source dtype": str(self.source.dtype),
             "axes": list(self.axes),
-            "shape": list(self.shape),
-            "dtype": str(self.dtype),
-            "order": list(self.order),
-            "chunks": None if self.chunks is None else list(self.chunks),
-            "shards": None if self.shards is None else list(self.shards),
-            "codecs": json.loads(json.dumps(self.codecs)),  # as the journal will tell it
+            "shape": list(new.shape),
+            "dtype": str(new.dtype),
+            "order": list(new.order),
+            "chunks": None if new.chunks is None else list(new.chunks),
+            "shards": None if new.shards is None else list(new.shards),
+            "codecs": json.loads(json.dumps(new.codecs)),  # as the journal will tell it
             "format": self.format,
-            "variable": self.variable,
+            "variable": new.variable,
         }
 
-    def create(self, path: str) -> Description:
-        """Return the target's file, all holes, or its folder without chunks."""
-        return formats.create(
-            path,
-            self.shape,
-            self.dtype,
-            format=self.format,
-            order=self.order,
-            fill=self.fill,
-            variable=self.variable,
-            dimensions=self.dimensions,
-            attributes=self.attributes,
-            chunks=self.chunks,
-            shards=self.shards,
-            codecs=self.codecs,
-        )
-
     def describe(self, path: str) -> Description:
-        """Return the target's file that is already there. Raises FormatError where it is not what `create` made."""
+        """Return where the target is in its file. Raises FormatError where it is not what was made."""
+        new = self.new
         if self.format == "raw":
-            found = formats.describe(path, shape=self.shape, dtype=self.dtype, order=self.order, format="raw")
+            found = formats.describe(path, shape=new.shape, dtype=new.dtype, order=new.order, format="raw")
         else:
-            found = formats.describe(path, self.variable, format=self.format.partition(":")[0])
-        if found.shape != self.shape or not _same_but_for_byte_order(found.dtype, self.dtype):
-            raise ArgumentError(f"{path}: holds {found.dtype} {found.shape}, not {self.dtype} {self.shape}")
-        return found
+            found = formats.describe(path, new.variable, format=self.format.partition(":")[0])
+        if found.shape != new.shape or not same_but_for_byte_order(found.dtype, new.dtype):
+            raise ArgumentError(f"{found.name}: holds {found.dtype} {found.shape}, not {new.dtype} {new.shape}")
+        return text_of_characters(found) if self.stored_as_characters else found
+
+
+@dataclasses.dataclass(frozen=True)
+class CopyRequest:
+    """One copy, checked.
+
+    Attributes:
+        source_path: the file, or folder, that is copied or holds what is.
+        target_path: as it was given.
+        format: of the target.
+        parts: the arrays.
+        whole: the target's file, where it is to hold all that the source's does; None for one array.
+        left_out: in words, what the target will not hold.
+    """
+
+    source_path: str
+    target_path: str
+    format: str
+    parts: tuple[Part, ...]
+    whole: NewFile | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """For people: what goes where."""
+        return self.parts[0].title if self.whole is None else f"copy {self.source_path} to {self.target_path}"
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the target is a folder of files."""
+        return formats.is_folder(self.format)
+
+    def asked(self) -> dict[str, Any]:
+        """Return it as plain data: what must be the same for a copy to be the same."""
+        if self.whole is None:
+            return self.parts[0].asked()
+        codecs = {part.source.variable: part.new.codecs for part in self.parts}
+        return {
+            "source": os.path.abspath(self.source_path),
+            "variable": "all",
+            "format": self.format,
+            "codecs": json.loads(json.dumps(codecs)),
+        }
+
+    def create(self, path: str) -> None:
+        """Make the target's file, all holes, or its folder without chunks; every part has its place in it."""
+        if self.whole is None:
+            formats.allocate(formats.create_array(path, self.format, self.parts[0].new))
+            return
+        formats.create_file(path, self.format, self.whole)
+        for part in self.parts:
+            if part.new.chunks is not None and not part.is_folder and not part.is_compressed:
+                formats.allocate(formats.describe(path, part.new.variable))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,41 +213,45 @@ class TargetOptions:
 
 
 def make_request(source: Description, target: Any, options: TargetOptions) -> CopyRequest:
-    """Check what `swath.copy` was asked for. Raises ArgumentError."""
+    """Check what `swath.copy` was asked for, for one array. Raises ArgumentError, UnsupportedError."""
+    check_copied(source)
     kind = formats.format_for(target, options.format)
     turned = checked_axes(options.axes, len(source.shape))
     shape = tuple(source.shape[a] for a in turned)
     wanted = source.dtype if options.dtype is None else checked_dtype(options.dtype)
     _check_casting(source.dtype, wanted, options.casting)
-    attributes, fill = _attributes(source, wanted, kind)
     named = kind not in NAMELESS
+    attributes, left_out = attributes_for(kind, source.attributes if named else {})
+    fill, marks_fill = fill_for(kind, source, wanted) if named else (None, True)
     chunks, shards, order = options.chunks, options.shards, options.order
     if chunks is None and shards is None and formats.is_folder(kind):
-        chunks = _chunks_of(source, turned)
+        chunks = chunks_of(source, turned)
     formats.check_codecs(kind, options.codecs, wanted.itemsize)
-    if options.codecs is not None and not formats.is_folder(kind):
-        raise ArgumentError(
-            f"codecs=: swath copy compresses .zarr targets only, not {target}; swath.create(..., codecs=) makes "
-            "compressed HDF5 files, which write() fills"
-        )
-    chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards)
-    return CopyRequest(
-        source=source,
-        target_path=checked_path(target),
-        axes=turned,
+    chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards, options.codecs)
+    new = formats.new_array(
+        target,
+        kind,
         shape=shape,
         dtype=wanted,
         order=_order_of(source, kind) if order is None and options.axes is None else checked_order(order, len(shape)),
-        chunks=chunk,
-        shards=shard,
-        codecs=options.codecs,
-        format=kind,
+        fill=fill,
         variable=options.target_variable or (_last(source.variable) if named else None),
         dimensions=_dimensions(source, turned) if named else None,
         attributes=attributes,
-        fill=fill,
-        converts=not _same_but_for_byte_order(source.dtype, wanted),
+        chunks=chunk,
+        shards=shard,
+        codecs=options.codecs,
     )
+    part = Part(
+        source=source,
+        target_path=checked_path(target),
+        axes=turned,
+        format=kind,
+        new=dataclasses.replace(new, marks_fill=marks_fill),
+        stored_as_characters=False,
+        converts=not same_but_for_byte_order(source.dtype, wanted),
+    )
+    return CopyRequest(source.path, part.target_path, kind, (part,), None, left_out)
 
 
 def memory_bytes(memory: int | str | None) -> int:
@@ -233,7 +292,8 @@ def _check_casting(source: np.dtype[Any], target: np.dtype[Any], casting: str) -
         )
 
 
-def _same_but_for_byte_order(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
+def same_but_for_byte_order(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
+    """Return whether dtypes are the same, or differ in the order of bytes only."""
     return a == b or differs_in_byte_order_only(a, b)
 
 
@@ -246,7 +306,7 @@ def _order_of(source: Description, kind: str) -> tuple[int, ...]:
     return order if kind == "raw" or order == ordered[::-1] else ordered
 
 
-def _chunks_of(source: Description, axes: tuple[int, ...]) -> tuple[int, ...] | None:
+def chunks_of(source: Description, axes: Sequence[int]) -> tuple[int, ...] | None:
     """Return those of the source, in the dimensions of the target; None where it has none."""
     chunk = Side.of(source).permuted(axes).chunk
     return None if chunk is None or 0 in chunk else chunk
@@ -256,37 +316,80 @@ def _last(name: str | None) -> str | None:
     return None if name is None else name.rpartition("/")[2]
 
 
-def _attributes(source: Description, dtype: np.dtype[Any], kind: str) -> tuple[dict[str, Any], Any]:
-    """Return the source's attributes that any format can store, and its fill value."""
-    if kind in NAMELESS:
-        return {}, None
-    kept = {name: value for name, value in source.attributes.items() if _can_be_stored(value)}
-    fill = kept.pop("_FillValue", None)
-    if fill is None and any(source.fill) and source.format in ("hdf5", "zarr"):
-        fill = np.frombuffer(source.fill, source.dtype)[0]
-    if fill is not None:
-        try:
-            with np.errstate(all="ignore"):
-                fill = np.array(fill).astype(dtype)[()]
-        except (TypeError, ValueError, OverflowError):
-            fill = None
-        if kind == "hdf5" and fill is not None:  # where netCDF-4 looks for it
-            kept["_FillValue"] = fill
-    return kept, fill
+def attributes_for(kind: str, attributes: Attributes) -> tuple[Attributes, tuple[str, ...]]:
+    """Return the attributes of one array that a format can store, and in words those that it cannot.
+
+    The fill value is none of them: see `fill_for`.
+    """
+    scalar = NewArray((), np.dtype("i4"), (), None, "x", (), {}, kind.partition(":")[2] or None)
+    kept: Attributes = {}
+    left_out: list[str] = []
+    for name, value in attributes.items():
+        if name == FILL:
+            continue
+        new = dataclasses.replace(scalar, attributes={name: value})
+        refusals = formats.refusals(kind, NewFile(new.flavour, (Group(""),), (new,)))
+        left_out += [refusal.removeprefix("x: ") for refusal in refusals]
+        if not refusals:
+            kept[name] = value
+    return kept, tuple(left_out)
 
 
-def _can_be_stored(value: Any) -> bool:
-    if isinstance(value, np.ndarray):
-        return value.size > 0 and value.dtype.kind in "iuf"
-    if isinstance(value, list):
-        return len(value) > 0 and all(isinstance(v, numbers.Real) for v in value)
-    return isinstance(value, (str, numbers.Real)) and not isinstance(value, bool)
+def fill_for(kind: str, source: Description, dtype: np.dtype[Any]) -> tuple[Any, bool]:
+    """Return the fill value of a target of that dtype, and whether it says where data are missing; None for none.
+
+    What is only read where nothing was written, and is no attribute, goes along where the format has such.
+    """
+    marked = source.attributes.get(FILL)
+    if marked is not None:
+        return _converted(marked, dtype), True
+    has_unmarked = source.format in ("hdf5", "zarr") and kind in ("hdf5", "zarr", "zarr:v3")
+    if not has_unmarked or not any(source.fill) or dtype.kind not in "biufc":
+        return None, True
+    return _converted(np.frombuffer(source.fill, source.dtype)[0], dtype), False
+
+
+def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
+    try:
+        with np.errstate(all="ignore"):
+            return np.array(value).astype(dtype)[()]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def check_copied(source: Description) -> None:
+    """Raise UnsupportedError for elements that are not a fixed number of bytes."""
+    if source.dtype.hasobject:
+        raise UnsupportedError(f"{source.name}: text of variable length, which Swath reads and does not copy yet")
+
+
+def text_of_characters(description: Description) -> Description:
+    """Return an array of characters as one of texts of fixed length, without its last dimension: the same bytes.
+
+    Raises UnsupportedError where the bytes of a text do not follow each other.
+    """
+    length = description.shape[-1]
+    dtype = np.dtype(f"S{length}")
+    layout = description.layout
+    if isinstance(layout, StridedLayout):
+        layout = StridedLayout(layout.offset, layout.strides[:-1])
+    elif isinstance(layout, ChunkedLayout) and layout.chunk_shape[-1] == length:
+        layout = ChunkedLayout(layout.chunk_shape[:-1], layout.offsets[..., 0])
+    else:
+        raise UnsupportedError(f"{description.name}: its characters do not follow each other, text by text")
+    return dataclasses.replace(
+        description,
+        shape=description.shape[:-1],
+        dtype=dtype,
+        layout=layout,
+        fill=bytes(length),
+        dimensions=description.dimensions[:-1],
+        unlimited=description.unlimited[:-1],
+    )
 
 
 def _dimensions(source: Description, axes: tuple[int, ...]) -> tuple[str, ...] | None:
     """Return the names of the dimensions, where the source has different ones."""
-    if source.format in NAMELESS:
-        return None
     names = source.dimensions
     if len(names) != len(axes) or not names or len(set(names)) != len(names) or "" in names:
         return None

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from swath import formats
 from swath.array.open_array import Array
 from swath.copying import explain
-from swath.copying.execute import State, bytes_before, execute
+from swath.copying.execute import State, bytes_before, execute, working_ranks
 from swath.copying.journal import Journal
-from swath.copying.plan import CopyPlan
-from swath.copying.prepare import CopyOptions, Job, plan_copy, prepare_job
+from swath.copying.plan import CopyPlan, FilePlan
+from swath.copying.prepare import CopyOptions, Job, plan_parts, prepare_job
 from swath.copying.request import CopyRequest, TargetOptions, make_request, memory_bytes
-from swath.copying.workers import Workers
+from swath.copying.whole_file import contents_to_copy, make_whole_request
 from swath.errors import ArgumentError
 from swath.formats import Description
 from swath.formats.description import Order
@@ -34,15 +34,15 @@ class Copied:
     """What `swath.copy` did.
 
     Attributes:
-        plan: by which it was done.
+        plan: by which it was done; of a whole file that of all its variables.
         seconds: all of it.
         sync_seconds: of them, waiting at the end for what was written to be on the medium.
-        bytes: of the target's elements.
+        bytes: of the target's elements, of all variables.
         working_ranks: how many ranks moved tiles.
         resumed_bytes: of the bytes that all passes move, those that an earlier, interrupted copy had moved.
     """
 
-    plan: CopyPlan
+    plan: CopyPlan | FilePlan
     seconds: float
     sync_seconds: float
     bytes: int
@@ -77,7 +77,12 @@ def copy(
     engine: str | None = None,
     checkpoint_bytes: int = CHECKPOINT_BYTES,
 ) -> Copied:
-    """Copy an array into a new file of any layout, in bounded memory. Collective over `comm`.
+    """Copy a file, or an array into a new file of any layout, in bounded memory. Collective over `comm`.
+
+    Where source and target are of formats that hold many variables (netCDF, HDF5, Zarr), and no `variable`,
+    `target_variable`, `axes`, `order`, `chunks`, `shards` or `dtype` is given, all of the file is copied: variables,
+    groups, dimensions, attributes with their types, chunks, codecs; what the target cannot hold is listed in the error.
+    Else one array is.
 
     The file is written aside, synced, and gets its name when it is complete: a copy that is killed leaves no half
     result, and another call with `resume=True` goes on where it was. Elements that are never written do not exist: the
@@ -85,8 +90,9 @@ def copy(
 
     Args:
         source: a path, or an array opened by `swath.open` (for raw files, which do not describe themselves).
-        target: the file, or the folder of a Zarr store, to make. Its suffix says the format where `format` does not.
-        variable: the source's name in its file; may be left out where only one can be meant.
+        target: the file, or the folder of a Zarr store, to make. Its suffix says the format where `format` does not;
+            a whole file keeps the version of its format where the suffix allows it (.nc is netCDF-4, too).
+        variable: the source's name in its file.
         target_variable: the target's, in netCDF, HDF5 and Zarr; by default the source's.
         axes: the target's dimension d is the source's dimension `axes[d]`: (1, 0) transposes. By default as they are.
         order: of the target's elements in its file: "C", "F" (raw, .npy), or the dimensions from slowest to fastest
@@ -95,7 +101,8 @@ def copy(
         chunks: elements of a chunk along each dimension, of HDF5 (by default none: contiguous) and Zarr (by default as
             in the source, else of about 4 MiB).
         shards: of Zarr, see `swath.create`. A shard is written as a whole, and must fit in memory some times.
-        codecs: of Zarr, see `swath.create`.
+        codecs: of HDF5 and Zarr, see `swath.create`; of a whole file of all variables that have chunks, by default
+            each its own where the format has them.
         dtype: of the target, byte order included; by default the source's.
         casting: what may become of values, by NumPy's names: "no", "equiv", "safe", "same_kind", "unsafe".
         format: see `swath.create`.
@@ -128,9 +135,8 @@ def copy(
     journal: list[Journal] = []
 
     def prepare() -> Job:
-        description = description_of(source, variable)
         form = TargetOptions(axes, order, chunks, shards, codecs, dtype, casting, format, target_variable)
-        request = make_request(description, target, form)
+        request = _request_for(source, target, variable, form)
         if not isinstance(checkpoint_bytes, int) or checkpoint_bytes < 1:
             raise ArgumentError(f"checkpoint_bytes: expected at least 1, not {checkpoint_bytes!r}")
         options = CopyOptions(workers, memory_bytes(memory), overwrite, resume, checkpoint_bytes)
@@ -138,6 +144,9 @@ def copy(
 
     ranks.agree(words)  # before anything is written
     job = ranks.on_first("copy: prepare", prepare)
+    if ranks.rank == 0 and job.request.left_out:
+        what = "; ".join(job.request.left_out)
+        warnings.warn(f"{job.request.title}: the target cannot hold, and is without: {what}", stacklevel=3)
     state = State(job, ranks, engine, journal[0] if journal else None, job.done)
     try:
         sync_seconds = execute(state)
@@ -147,14 +156,13 @@ def copy(
         if state.journal is not None:
             state.journal.close()
         raise
-    before = bytes_before(job.plan.passes, *job.done)
     return Copied(
         plan=job.plan,
         seconds=time.perf_counter() - begin,
         sync_seconds=sync_seconds,
-        bytes=job.request.target_side.nbytes,
-        working_ranks=len(job.workers.ranks),
-        resumed_bytes=before,
+        bytes=sum(part.target_side.nbytes for part in job.request.parts),
+        working_ranks=working_ranks(job),
+        resumed_bytes=bytes_before(job, job.done),
     )
 
 
@@ -201,20 +209,19 @@ def explain_copy(
     ranks = ranks_of(comm)
 
     def work() -> explain.Explained:
-        request = make_request(description_of(source, variable), target, TargetOptions(**how))
-        plan = plan_copy(request, ranks, workers, memory_bytes(memory), cached=bool(cached))
-        working = Workers.of(ranks, plan.workers_of_node)
-        return explain.Explained(plan, request.title, _layout_words(request), len(working.ranks))
+        request = _request_for(source, target, variable, TargetOptions(**how))
+        parts = plan_parts(request, ranks, workers, memory_bytes(memory), cached=bool(cached))
+        return explain.explained(request, parts)
 
     return ranks.on_first(words, work)
 
 
-def _layout_words(request: CopyRequest) -> tuple[str, str]:
-    source, target = request.source_side, request.target_side
-    return (
-        f"{request.source.dtype} {request.source.shape}, {request.source.format}, {explain.in_words(source)}",
-        f"{request.dtype} {request.shape}, {request.format}, {explain.in_words(target)}",
-    )
+def _request_for(source: Any, target: Any, variable: str | None, options: TargetOptions) -> CopyRequest:
+    """Return what is to be made: all of a file, or one array."""
+    contents = contents_to_copy(source, target, variable, options)
+    if contents is not None:
+        return make_whole_request(source, target, contents, options)
+    return make_request(description_of(source, variable), target, options)
 
 
 def description_of(source: Any, variable: str | None) -> Description:

@@ -124,7 +124,7 @@ class WriteBack:
         self._path, self._span_of = target
         self._source, self._source_span_of = source
         self._is_folder = os.path.isdir(self._path)
-        self._bytes_begun = 0
+        self._bytes_begun: int | None = None
         self._sync_error: BaseException | None = None
         self._closed = False
         self._synced = threading.Event()
@@ -139,7 +139,10 @@ class WriteBack:
         """Begin to write to the device what was written so far: so many bytes, the last of them in that band."""
         if not self._is_folder:
             self._jobs.put(functools.partial(self._write, band))
-        elif bytes_written - self._bytes_begun >= FOLDER_BYTES:  # all its files at once: not too often
+            return
+        if self._bytes_begun is None:
+            self._bytes_begun = bytes_written
+        if bytes_written - self._bytes_begun >= FOLDER_BYTES:  # all its files at once: not too often
             self._bytes_begun = bytes_written
             self._jobs.put(_core.open_folder(self._path).sync)
 

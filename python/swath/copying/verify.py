@@ -1,68 +1,47 @@
-"""Comparing two arrays, whatever their files are like, in bounded memory."""
+"""`swath.verify`: comparing two arrays, or all that two files hold."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from swath import _core, formats
-from swath.array import progress
+from swath import formats
 from swath.array.open_array import Array
-from swath.array.opened_file import OpenOptions
-from swath.copying.costs import Costs
-from swath.copying.one_pass import Pass
-from swath.copying.pipeline import Elements, Progress, Tiles
-from swath.copying.plan import make_plan
-from swath.copying.request import checked_axes, memory_bytes
-from swath.copying.sides import Side
-from swath.errors import ArgumentError
+from swath.copying.compare import Comparison, HowToCompare, compare_arrays
+from swath.copying.request import check_copied, memory_bytes, text_of_characters
+from swath.errors import ArgumentError, UnsupportedError
+from swath.formats import Contents, Description
+from swath.formats.contents import Attributes, Variable
+from swath.formats.files import checked_path
 from swath.ranks import compared
-from swath.ranks.ranks import Ranks, in_turn, ranks_of
-
-NUMBERS = "biufc"
-WITHOUT_VALUE = "fcmM"
-"""Kinds that have a NaN, or a NaT, which is unequal to itself."""
-PIECE_ELEMENTS = 1 << 16
-"""Are compared at once: masks and converted values of so many elements stay in a core's cache."""
+from swath.ranks.ranks import in_turn, ranks_of
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
-    """Whether two arrays are the same.
+class FileComparison:
+    """Whether two files hold the same.
 
     Attributes:
-        equal: same shape, and every element has the same value (a NaN is equal to a NaN, also in a field).
-        elements: that were compared.
-        differing: how many of them differ.
-        first_index: of the first that differs, in C order; None where none does.
-        first_values: both values there, as plain Python values or text; None where none differs.
-        reason: why they are not equal where no element tells it: their shapes.
+        equal: the same variables, equal as `Comparison` says it, with the same attributes; groups the same.
+        variables: those that both have, compared.
+        differences: in words, what else differs: names, dimensions, attributes. Types of attributes do not count.
     """
 
     equal: bool
-    elements: int
-    differing: int = 0
-    first_index: tuple[int, ...] | None = None
-    first_values: tuple[Any, Any] | None = None
-    reason: str = ""
+    variables: dict[str, Comparison]
+    differences: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.equal
 
     def __str__(self) -> str:
         if self.equal:
-            return f"equal: {self.elements:,} elements"
-        if self.first_values is None:
-            return f"different: {self.reason}"
-        a, b = self.first_values
-        first = f"the first at {self.first_index}: {a!r} and {b!r}"
-        return f"different: {self.differing:,} of {self.elements:,} elements; {first}"
+            elements = sum(one.elements for one in self.variables.values())
+            return f"equal: {len(self.variables)} variables, {elements:,} elements"
+        found = [f"  {name}: {one}" for name, one in self.variables.items() if not one]
+        return "\n".join(["different:", *found, *(f"  {words}" for words in self.differences)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
@@ -80,11 +59,14 @@ def verify(
     memory: int | str | None = None,
     comm: Any = None,
     engine: str | None = None,
-) -> Comparison:
-    """Compare two arrays element by element, in bounded memory. Collective over `comm`.
+) -> Comparison | FileComparison:
+    """Compare two files, or two arrays element by element, in bounded memory. Collective over `comm`.
 
-    Their formats, layouts and dtypes may differ: values are compared, as NumPy compares them, of structures those of
-    fields of the same names. Padding does not count.
+    Files of many variables are compared as a whole where no variable and no `axes` are given: names, dimensions and
+    attributes, too. Files of one variable each are compared as arrays, whatever these are called.
+
+    Formats, layouts and dtypes may differ: values are compared, as NumPy compares them, of structures those of fields
+    of the same names. Padding does not count.
 
     Args:
         a: a path, or an array opened by `swath.open`.
@@ -103,141 +85,104 @@ def verify(
     words = compared.words("verify", compared.InWords(""), locals(), own=("comm",))
     ranks = ranks_of(comm)
 
-    def describe() -> tuple[Any, Any, int]:
-        of_a = a._description if isinstance(a, Array) else formats.describe(a, variable)
-        of_b = b._description if isinstance(b, Array) else formats.describe(b, other_variable)
-        return of_a, of_b, memory_bytes(memory) // ranks.most_on_a_node
+    def describe() -> tuple[Any, int]:
+        budget = memory_bytes(memory) // ranks.most_on_a_node
+        if variable is None and other_variable is None and axes is None:
+            files = _contents(a), _contents(b)
+            if None not in files and any(len(file.variables) > 1 for file in files if file is not None):
+                return files, budget
+        return (_description(a, variable), _description(b, other_variable)), budget
 
-    first, second, budget = ranks.on_first(words, describe)
-    _check_comparable(first.dtype, second.dtype)
-    turned = checked_axes(axes, len(first.shape))
-    shape = tuple(first.shape[d] for d in turned)
-    if shape != second.shape:
-        return Comparison(False, 0, reason=f"shapes {shape} and {second.shape}")
-    side_a, side_b = Side.of(first).permuted(turned), Side.of(second)
-    # Both are read: two tiles at a time of each, no slabs.
-    numbers = _core.default_profile().to_dict()
-    costs = Costs.of({**numbers, "source": "stated defaults"})
-    plan = make_plan(side_a, side_b, budget_bytes=max(budget // 2, 4096), costs=costs).passes[-1]
-    if plan.source is not side_a:  # of two passes the second reads a scratch file
-        plan = dataclasses.replace(plan, source=side_a)
-    title = f"verify {first.name} {second.name}"
-    watched = Progress(plan.target.nbytes // ranks.size)
-    with contextlib.ExitStack() as stack, progress.watching(title, ranks.rank, watched):
-
-        def work() -> _Found:
-            arrays = [
-                stack.enter_context(
-                    contextlib.closing(Array.with_own_file(d, Ranks(_core.solo_comm()), OpenOptions("r", engine)))
-                )
-                for d in (first, second)
-            ]
-            room = plan.chunk_buffer_bytes(side_a), plan.chunk_buffer_bytes(side_b)
-            unturned = tuple(range(len(shape)))
-            tiles = Tiles(arrays[0], side_a, turned, room[0]), Tiles(arrays[1], side_b, unturned, room[1])
-            return _compare(plan, tiles, ranks, watched)
-
-        found = _merged(ranks.gather_objects(ranks.run_collectively(title, work)))
-    total = math.prod(shape)
-    return Comparison(found.differing == 0, total, found.differing, found.index, found.values)
+    found, budget = ranks.on_first(words, describe)
+    how = HowToCompare(ranks, budget, engine)
+    if isinstance(found[0], Description):
+        return compare_arrays((found[0], found[1]), axes, how)
+    return _compare_files((checked_path(a), checked_path(b)), found, how)
 
 
-@dataclasses.dataclass
-class _Found:
-    differing: int = 0
-    index: tuple[int, ...] | None = None
-    values: tuple[Any, Any] | None = None
-
-    def add(self, differing: int, index: tuple[int, ...], values: tuple[Any, Any]) -> None:
-        self.differing += differing
-        if self.index is None or index < self.index:
-            self.index, self.values = index, values
+def _contents(source: Any) -> Contents | None:
+    if isinstance(source, Array):
+        return None
+    found = formats.contents_of_many(source)
+    return None if found is None or "" in found.variables else found
 
 
-def _merged(of_ranks: list[_Found]) -> _Found:
-    found = _Found()
-    for one in of_ranks:
-        if one.index is not None and one.values is not None:
-            found.add(one.differing, one.index, one.values)
+def _description(source: Any, variable: str | None) -> Description:
+    found = source._description if isinstance(source, Array) else formats.describe(source, variable)
+    check_copied(found)
     return found
 
 
-def _compare(plan: Pass, tiles: tuple[Tiles, Tiles], ranks: Ranks, watched: Progress) -> _Found:
-    """Compare this rank's tiles."""
-    found = _Found()
-    buffers = [np.empty(math.prod(plan.tile) * side.itemsize, np.uint8) for side in (plan.source, plan.target)]
-    for index in range(ranks.rank, plan.tiles, ranks.size):
-        box = plan.box(index)
-        a, b = (tile.read(box, buffer) for tile, buffer in zip(tiles, buffers, strict=True))
-        begin = tuple(s.start for s in box)
-        for piece in _pieces(a.shape):
-            _compare_piece(a[piece], b[piece], [x + s.start for x, s in zip(begin, piece[:-1], strict=True)], found)
-        watched.bytes_done += b.nbytes
+def _compare_files(paths: tuple[str, str], files: tuple[Contents, Contents], how: HowToCompare) -> FileComparison:
+    a, b = files
+    differences = [f"only in {paths[0]}: {name}" for name in a.variables if name not in b.variables]
+    differences += [f"only in {paths[1]}: {name}" for name in b.variables if name not in a.variables]
+    for name in dict.fromkeys([*a.groups, *b.groups]):
+        if name not in a.groups or name not in b.groups:
+            differences.append(f"only in {paths[name not in a.groups]}: group {name}")
+        else:
+            differences += _of_attributes(
+                f"{name}: " if name else "", a.groups[name].attributes, b.groups[name].attributes
+            )
+    found = {}
+    for name in a.variables:
+        if name in b.variables:
+            one, other = a.variables[name], b.variables[name]
+            differences += _of_attributes(f"{name}: ", one.attributes, other.attributes)
+            differences += _of_dimensions(one, other)
+            found[name] = _compare_variables(paths, name, how)
+    return FileComparison(all(found.values()) and not differences, found, tuple(differences))
+
+
+def _compare_variables(paths: tuple[str, str], name: str, how: HowToCompare) -> Comparison:
+    """Compare a variable of two files. Text of variable length is not compared."""
+
+    def describe() -> tuple[Description, Description] | str:
+        try:
+            one, other = formats.describe(paths[0], name), formats.describe(paths[1], name)
+            if one.dtype.kind == other.dtype.kind == "S" and len(one.shape) + 1 == len(other.shape):
+                other = text_of_characters(other)
+            elif one.dtype.kind == other.dtype.kind == "S" and len(one.shape) == len(other.shape) + 1:
+                one = text_of_characters(one)
+            check_copied(one)
+            check_copied(other)
+        except UnsupportedError as error:
+            return str(error)
+        return one, other
+
+    found = how.ranks.on_first(f"verify {name}", describe)
+    if isinstance(found, str):
+        return Comparison(False, 0, reason=found)
+    try:
+        return compare_arrays(found, None, how)
+    except ArgumentError as error:
+        return Comparison(False, 0, reason=str(error))
+
+
+def _of_attributes(where: str, a: Attributes, b: Attributes) -> list[str]:
+    """Return, in words, which attributes differ."""
+    found = []
+    for name in dict.fromkeys([*a, *b]):
+        if name not in a or name not in b:
+            found.append(f"{where}attribute {name}: only in the {'first' if name in a else 'second'}")
+        elif not _are_same(a[name], b[name]):
+            found.append(f"{where}attribute {name}: {a[name]!r} and {b[name]!r}")
     return found
 
 
-def _compare_piece(a: Elements, b: Elements, begin: list[int], found: _Found) -> None:
-    differs = _differs(a, b)
-    count = int(np.count_nonzero(differs))
-    if count:
-        inside = np.unravel_index(int(np.argmax(differs)), differs.shape) if differs.ndim else ()
-        place = tuple(int(p) for p in inside)
-        index = tuple(x + p for x, p in zip(begin, place, strict=True))
-        found.add(count, index, (_plain(a[place]), _plain(b[place])))
+def _are_same(a: Any, b: Any) -> bool:
+    """Return whether attributes have the same value; JSON and netCDF have other types for the same numbers."""
+    try:
+        one, other = np.atleast_1d(a), np.atleast_1d(b)
+        numbers = one.dtype.kind in "iufc" and other.dtype.kind in "iufc"
+        return np.array_equal(one, other, equal_nan=numbers)
+    except (TypeError, ValueError):
+        return bool(a == b)
 
 
-def _plain(value: Any) -> Any:
-    """Return one element as plain Python values, also where a structure holds arrays."""
-    if value.dtype.names is not None:
-        return tuple(_plain(value[name]) for name in value.dtype.names)
-    return value.tolist()
-
-
-def _check_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> None:
-    if not _are_comparable(a, b):
-        raise ArgumentError(f"elements of dtype {a} and {b} cannot be compared")
-
-
-def _are_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
-    """Return whether dtypes compare: structures field by field, wherever their fields lie."""
-    if a.shape != b.shape or a.names != b.names:
-        return False
-    if a.subdtype is not None:
-        return _are_comparable(a.base, b.base)
-    if a.names is not None:
-        return all(_are_comparable(a[name], b[name]) for name in a.names)
-    if a.kind == "V":
-        return a == b
-    return a.kind == b.kind or (a.kind in NUMBERS and b.kind in NUMBERS)
-
-
-def _differs(a: Elements, b: Elements) -> npt.NDArray[np.bool_]:
-    """Return where elements differ: in any field, any place of an array in it, real or imaginary part."""
-    if a.dtype.names is not None:
-        differs = np.zeros(a.shape, np.bool_)
-        for name in a.dtype.names:
-            of_field = _differs(a[name], b[name])
-            differs |= of_field.any(axis=tuple(range(a.ndim, of_field.ndim)))
-        return differs
-    differs = np.asarray(a != b)
-    if not differs.any() or not {a.dtype.kind, b.dtype.kind} & set(WITHOUT_VALUE):
-        return differs
-    if "c" in (a.dtype.kind, b.dtype.kind):
-        return _differs(a.real, b.real) | _differs(a.imag, b.imag)
-    differs &= ~((a != a) & (b != b))
-    return differs
-
-
-def _pieces(extents: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
-    """Yield boxes of about PIECE_ELEMENTS elements, as near to cubes as can be: neither side's order is favoured."""
-    steps = list(extents)
-    while math.prod(steps) > PIECE_ELEMENTS:
-        longest = max(range(len(steps)), key=steps.__getitem__)
-        steps[longest] = -(-steps[longest] // 2)
-    grid = [range(0, e, s) for e, s in zip(extents, steps, strict=True)]
-    for number in range(math.prod(len(g) for g in grid)):
-        piece: list[Any] = []
-        for g, s, e in zip(grid, steps, extents, strict=True):
-            number, place = divmod(number, len(g))  # noqa: PLW2901
-            piece.append(slice(g[place], min(g[place] + s, e)))
-        yield (*piece, ...)
+def _of_dimensions(a: Variable, b: Variable) -> list[str]:
+    """Return, in words, whether two variables have differently named dimensions, as far as they have names."""
+    pairs = zip(a.dimensions, b.dimensions, strict=False)
+    if all(one == other or not one or not other for one, other in pairs):
+        return []
+    return [f"{a.name}: dimensions {a.dimensions} and {b.dimensions}"]

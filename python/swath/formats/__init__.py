@@ -26,10 +26,12 @@ from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, Un
 from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, raw, zarr, zarr_codecs, zarr_library
 from swath.formats.changes import Changes, repair
 from swath.formats.contents import Attributes, Contents, typed
+from swath.formats.default_chunks import default_chunks
 from swath.formats.description import (
     DIMENSIONS_MAX,
     ChunkedLayout,
     ChunkTable,
+    Codec,
     CodedLayout,
     Description,
     Layout,
@@ -47,6 +49,7 @@ from swath.formats.description import (
 )
 from swath.formats.files import checked_path, opened
 from swath.formats.hdf5_places import ChangedFile, ChunkPlaces
+from swath.formats.new_file import NewFile
 
 __all__ = [
     "ChunkedLayout",
@@ -56,6 +59,7 @@ __all__ = [
     "Layout",
     "LibraryLayout",
     "NewArray",
+    "NewFile",
     "StridedLayout",
     "TiledLayout",
     "add",
@@ -67,17 +71,21 @@ __all__ = [
     "contents",
     "contents_of_many",
     "create",
+    "create_array",
+    "create_file",
     "describe",
     "differs_in_byte_order_only",
     "extend",
     "format_for",
     "format_of",
+    "holds_many",
     "library_read",
     "library_write",
     "moves_others",
     "new_array",
     "new_chunks",
     "recognised",
+    "refusals",
     "set_attributes",
     "set_length",
     "start",
@@ -118,6 +126,12 @@ class FormatOfFiles(Format, Protocol):
 
     def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
         """Let the dimension have so many rows, for every variable along it and every reader."""
+
+    def create_file(self, path: str, new: NewFile) -> None:
+        """Make a new file with all its variables at once, without writing their elements."""
+
+    def refusals(self, new: NewFile) -> list[str]:
+        """Return, in words, what the format cannot hold of a new file."""
 
 
 class FileFormat(Format, Protocol):
@@ -280,8 +294,12 @@ def create(
         "shards": shards,
         "codecs": codecs,
     }
-    name, new = checked_path(path), new_array(path, kind, shape=shape, dtype=dtype, **given)
-    module = _kind(kind)
+    return create_array(path, kind, new_array(path, kind, shape=shape, dtype=dtype, **given))
+
+
+def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa: A002
+    """Make a new file for one array, as `create` does, of what `new_array` has checked."""
+    name, module = checked_path(path), _kind(format)
     made = raw.create(name, new) if module == "raw" else FORMATS[module].create(name, new)
     try:
         return _as_asked(made, new)
@@ -389,6 +407,21 @@ def start(path: Path, format: str) -> None:  # noqa: A002
     _of_files(format).start(checked_path(path), format.partition(":")[2] or None)
 
 
+def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
+    """Make a new file with everything that it is to hold but the elements. Raises as `start` does."""
+    _of_files(format).create_file(checked_path(path), new)
+
+
+def refusals(format: str, new: NewFile) -> list[str]:  # noqa: A002
+    """Return, in words, what a format cannot hold of a new file; nothing is made."""
+    return _of_files(format).refusals(new)
+
+
+def holds_many(format: str) -> bool:  # noqa: A002
+    """Return whether files of a format hold many variables."""
+    return _kind(format) in _MANY
+
+
 def add(format: str, changes: Changes, new: NewArray) -> Description:  # noqa: A002
     """Add a variable to an existing file. Raises ExistsError, ArgumentError; the file is then as it was."""
     with _named(changes.path):
@@ -465,10 +498,13 @@ def new_chunks(
     dtype: np.dtype[Any],
     chunks: Any,
     shards: Any = None,
+    codecs: Any = None,
 ) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
     """Return the shapes of the chunks and shards that `create` would make; None for none. Raises ArgumentError."""
     chunk = _chunks_of(format, chunks, shape)
     shard = None if shards is None else checked_shape(shards)
+    if chunk is None and codecs and shape and _has_filters(format):
+        chunk = default_chunks(shape, dtype.itemsize, hdf5_filters.CHUNK_BYTES)
     return zarr.chunks_and_shards(shape, dtype, chunk, shard) if is_folder(format) else (chunk, shard)
 
 
@@ -480,6 +516,11 @@ def check_codecs(format: str, codecs: Any, itemsize: int) -> None:  # noqa: A002
         hdf5_filters.asked_codecs(codecs, itemsize)
     elif codecs is not None:
         raise ArgumentError(f"codecs=: Swath creates none in {format} files; create .h5 or a .zarr store")
+
+
+def asked_codec(codec: Codec) -> Mapping[str, Any]:
+    """Return a codec that chunks were found to have as `create` takes it."""
+    return zarr_codecs.codec_to_v3(codec)
 
 
 def allocate(description: Description, changes: Changes | None = None) -> Description:

@@ -220,6 +220,8 @@ class NewArray:
     codecs: Any = None
     unlimited: tuple[bool, ...] = ()
     """For each dimension whether it may grow, from length 0; () for none of them."""
+    marks_fill: bool = True
+    """Whether `fill` says where data are missing, too: the attribute _FillValue."""
 
     @property
     def name(self) -> str:

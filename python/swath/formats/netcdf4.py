@@ -7,13 +7,16 @@ import dataclasses
 from swath.formats import hdf5
 from swath.formats.description import Description, NewArray
 from swath.formats.hdf5 import add, contents, describe, extend, set_attributes, set_length
+from swath.formats.new_file import NewFile
 
 __all__ = [
     "add",
     "contents",
     "create",
+    "create_file",
     "describe",
     "extend",
+    "refusals",
     "set_attributes",
     "set_length",
     "start",
@@ -30,3 +33,13 @@ def start(path: str, flavour: str | None = None) -> None:
 def create(path: str, new: NewArray) -> Description:
     """Make a file with one variable: `start`, then `add`."""
     return hdf5.create(path, dataclasses.replace(new, flavour=FLAVOUR))
+
+
+def create_file(path: str, new: NewFile) -> None:
+    """Make a file with all its groups, dimensions and variables."""
+    hdf5.create_file(path, dataclasses.replace(new, flavour=FLAVOUR))
+
+
+def refusals(new: NewFile) -> list[str]:
+    """Return, in words, what a netCDF-4 file cannot hold of all that."""
+    return hdf5.refusals(dataclasses.replace(new, flavour=FLAVOUR))

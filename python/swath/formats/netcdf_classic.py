@@ -43,6 +43,8 @@ from swath.formats.netcdf_define import (
 )
 from swath.formats.netcdf_header import FLAVOURS, Header, HeaderVariable, StoredAttribute, values_of
 from swath.formats.netcdf_move import clear, copy_moved, move_in_place, write_all
+from swath.formats.netcdf_whole import WholeHeader
+from swath.formats.new_file import NewFile
 
 if TYPE_CHECKING:
     from swath.formats.changes import Changes
@@ -52,9 +54,11 @@ __all__ = [
     "add",
     "contents",
     "create",
+    "create_file",
     "describe",
     "extend",
     "matches",
+    "refusals",
     "set_attributes",
     "set_length",
     "start",
@@ -121,6 +125,22 @@ def create(path: str, new: NewArray) -> Description:
             file.write(header.to_bytes())
         files.extend(path, file_end(header))
         return describe(path, new.name)
+
+
+def refusals(new: NewFile) -> list[str]:
+    """Return, in words, what the version cannot hold of a new file."""
+    return WholeHeader(new).refusals
+
+
+def create_file(path: str, new: NewFile) -> None:
+    """Create a file with all its variables, whose bytes are holes. Raises ArgumentError for what it cannot hold."""
+    whole_header = WholeHeader(new)
+    if whole_header.refusals:
+        raise ArgumentError("; ".join(whole_header.refusals))
+    with fresh(path):
+        with open(path, "r+b") as file:
+            file.write(whole_header.header.to_bytes())
+        files.extend(path, file_end(whole_header.header))
 
 
 def add(changes: Changes, new: NewArray) -> Description:

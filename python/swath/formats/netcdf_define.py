@@ -80,7 +80,7 @@ def with_variable(header: Header, new: NewArray) -> Header:
         raise ExistsError(f"there is a variable {name!r} already; choose another name", errno.EEXIST)
     if "_FillValue" in new.attributes:
         raise ArgumentError("give _FillValue as fill=, not among the attributes")
-    filled = {} if new.fill is None else {"_FillValue": new.fill}
+    filled = {"_FillValue": new.fill} if new.fill is not None and new.marks_fill else {}
     code = type_code(new.dtype, header.version)
     dimensions, indices = _dimensions_for(header, new)
     is_record = bool(indices) and dimensions[indices[0]].is_unlimited
@@ -96,6 +96,23 @@ def with_variable(header: Header, new: NewArray) -> Header:
     changed = replace(header, dimensions=dimensions, variables=(*header.variables, variable))
     _check_sizes(changed)
     return changed
+
+
+def with_dimension(header: Header, dimension: Dimension) -> Header:
+    """Return the header with one more dimension; where it is unlimited the header tells its length, as `records`.
+
+    Raises ArgumentError for what the version cannot store.
+    """
+    if dimension.length == 0 and not dimension.is_unlimited:
+        raise ArgumentError(
+            f"dimension {dimension.name} has no elements, and netCDF classic takes length 0 for unlimited; choose "
+            "netCDF-4 or HDF5"
+        )
+    name, length = checked_name(dimension.name), 0 if dimension.is_unlimited else dimension.length
+    stored = replace(dimension, name=name, length=length)
+    _check_new(header.version, list(header.dimensions), stored)
+    records = dimension.length if dimension.is_unlimited else header.records
+    return replace(header, dimensions=(*header.dimensions, stored), records=records)
 
 
 def with_attributes(header: Header, holder: str, attributes: Attributes) -> Header:

@@ -17,9 +17,19 @@ from swath.formats import zarr_arrays, zarr_changes, zarr_library
 from swath.formats.choose import choose, describes_others
 from swath.formats.contents import Contents, Group, Variable
 from swath.formats.description import CodedLayout, Description, LibraryLayout, NewArray, Shards
+from swath.formats.new_file import NewFile
 from swath.formats.zarr_arrays import CHUNK_BYTES, chunks_and_shards
 from swath.formats.zarr_attributes import typed_attributes
-from swath.formats.zarr_changes import Changes, Untold, consolidate, set_attributes, set_length, start
+from swath.formats.zarr_changes import (
+    Changes,
+    Untold,
+    consolidate,
+    refusals,
+    set_attributes,
+    set_length,
+    start,
+    start_all,
+)
 from swath.formats.zarr_dimensions import Dimensions
 from swath.formats.zarr_nodes import Node, declared_above, hierarchy, is_name, is_store, read_node
 
@@ -31,9 +41,11 @@ __all__ = [
     "consolidate",
     "contents",
     "create",
+    "create_file",
     "describe",
     "extend",
     "is_store",
+    "refusals",
     "set_attributes",
     "set_length",
     "start",
@@ -133,6 +145,11 @@ def create(path: str, new: NewArray) -> Description:
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
+
+
+def create_file(path: str, new: NewFile) -> None:
+    """Create a store with all its arrays, none of whose chunks is stored, and consolidated metadata."""
+    start_all(path, new)
 
 
 def add(changes: Changes, new: NewArray) -> Description:

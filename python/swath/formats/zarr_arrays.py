@@ -149,14 +149,15 @@ def _shards(files: ChunkFiles, shape: tuple[int, ...], settings: Field) -> Shard
 def new_metadata(new: NewArray, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the metadata of a new array, and its attributes apart. ArgumentError for what the version cannot store."""
     own = dict(new.attributes)
-    missing = element(own.pop(FILL), new.dtype) if FILL in own else None if new.fill is None else new.fill[()]
+    marked = None if new.fill is None or not new.marks_fill else new.fill[()]
+    missing = element(own.pop(FILL), new.dtype) if FILL in own else marked
     attributes = attributes_to_json(own)
     if version == 2:
         names = {} if new.dimensions is None else {DIMENSIONS_OF_V2: list(new.dimensions)}
         return _new_v2(new, missing), {**attributes, **names}
     filled = missing if new.fill is None else new.fill[()]
-    marked = {} if missing is None else fill_attribute(missing, new.dtype)
-    return _new_v3(new, _fill_to_json(filled, new.dtype)), {**attributes, **marked}
+    said = {} if missing is None else fill_attribute(missing, new.dtype)
+    return _new_v3(new, _fill_to_json(filled, new.dtype)), {**attributes, **said}
 
 
 def _fill_to_json(fill: Any, dtype: np.dtype[Any]) -> Any:

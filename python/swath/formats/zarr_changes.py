@@ -13,13 +13,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import functools
 import json
 import os
 import secrets
 import shutil
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +31,7 @@ from swath.formats.contents import Attributes
 from swath.formats.description import OFFSET_LIMIT, NewArray
 from swath.formats.files import store_errors
 from swath.formats.json_fields import Field
+from swath.formats.new_file import NewFile, refused
 from swath.formats.zarr_attributes import FILL, attributes_to_json, element, fill_attribute
 from swath.formats.zarr_dimensions import Dimensions
 from swath.formats.zarr_elements import fill_to_json
@@ -89,16 +91,58 @@ def start_array(path: str, new: NewArray) -> None:
     _make(path, _new_array(path, "", version_of(new.flavour), new))
 
 
-def _make(path: str, root: Node) -> None:
+def start_all(path: str, new: NewFile) -> None:
+    """Make a new store with all its groups and arrays, no chunk of which is stored, and consolidated metadata."""
+    version = version_of(new.flavour)
+    groups = []
+    for group in new.groups:
+        grows = frozenset(name for name, dimension in group.dimensions.items() if dimension.is_unlimited)
+        node = _new_group(path, group.name, version, grows)
+        groups.append(_with_attributes(node, {**attributes_to_json(group.attributes), **node.attributes.members()}))
+    arrays = [_new_array(path, one.name.strip("/"), version, one) for one in new.variables]
+    _make(path, *groups, *arrays, is_consolidated=True)
+
+
+def refusals(new: NewFile) -> list[str]:
+    """Return, in words, what a store cannot hold of all that."""
+    return refused(_attempts(new, version_of(new.flavour)))
+
+
+def _attempts(new: NewFile, version: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+    for group in new.groups:
+        where = f"group {group.name}: " if group.name else ""
+        if group.name:
+            yield f"group {group.name}", functools.partial(_check_name, group.name)
+        for name, value in group.attributes.items():
+            yield f"{where}attribute {name}", functools.partial(attributes_to_json, {name: value})
+    for array in new.variables:
+        yield array.name, functools.partial(_check_name, array.name.strip("/"))
+        bare = dataclasses.replace(array, attributes={})
+        yield array.name, functools.partial(zarr_arrays.new_metadata, bare, version)
+        for name, value in array.attributes.items():
+            yield f"{array.name}: attribute {name}", functools.partial(attributes_to_json, {name: value})
+
+
+def _check_name(name: str) -> None:
+    if not is_name(name):
+        raise ArgumentError(f"Zarr allows no name {name!r}")
+
+
+def _make(path: str, *nodes: Node, is_consolidated: bool = False) -> None:
     with store_errors(path, "create"):
         os.mkdir(path)
-    try:
-        edit = _Edit(Untold(path))
-        edit.put(root)
-        edit.apply()
-    except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
-        raise
+        try:
+            for node in nodes[1:]:
+                os.makedirs(node.folder, exist_ok=True)
+            edit = _Edit(Untold(path))
+            for node in nodes:
+                edit.put(node)
+            if is_consolidated:
+                edit.consolidate(nodes[0])
+            edit.apply()
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
 
 
 def add(changes: Changes, new: NewArray) -> str:

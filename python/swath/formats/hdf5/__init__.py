@@ -14,6 +14,7 @@ and close it before.
     survey            what a whole file holds
     creating          new files and datasets
     growing           room for new rows, and for chunks that have no place yet
+    whole             new files with everything in them
     through_library   elements that the library must read and write
 """
 
@@ -23,6 +24,7 @@ from swath.formats.hdf5.describing import describe
 from swath.formats.hdf5.growing import allocate, extend, set_length
 from swath.formats.hdf5.survey import contents
 from swath.formats.hdf5.through_library import library_read, library_write
+from swath.formats.hdf5.whole import create_file, refusals
 
 __all__ = [
     "FLAVOURS",
@@ -31,11 +33,13 @@ __all__ = [
     "changed",
     "contents",
     "create",
+    "create_file",
     "describe",
     "extend",
     "library_read",
     "library_write",
     "matches",
+    "refusals",
     "set_attributes",
     "set_length",
     "start",

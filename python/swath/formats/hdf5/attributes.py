@@ -104,6 +104,15 @@ def _typed(value: Any) -> Any:
 # ---- Writing ---------------------------------------------------------------------------------------------------------
 
 
+def check(name: str, value: Any, *, as_netcdf: bool) -> None:
+    """Raise ArgumentError for an attribute that the format cannot store."""
+    if name in OWN_NAMES:
+        raise ArgumentError("dimension scales, or netCDF-4, keep their books by it; choose another name")
+    if value is None:
+        raise ArgumentError("HDF5 has no null; expected text or numbers")
+    _storable("it", value, as_netcdf=as_netcdf)
+
+
 def replace(holder: Any, attributes: Mapping[str, Any], *, as_netcdf: bool) -> None:
     """Add attributes to an object (h5py's group or dataset), or replace them; None removes.
 

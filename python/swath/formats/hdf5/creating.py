@@ -28,14 +28,14 @@ FLAVOURS = ("netcdf4",)
 def start(path: str, flavour: str | None) -> None:
     """Make a file that holds nothing yet, of netCDF-4 where `flavour` is "netcdf4". ExistsError where there is one."""
     with fresh(path):
-        _start(Changes(path, is_durable=False), flavour)
+        write_signature(Changes(path, is_durable=False), flavour)
 
 
 def create(path: str, new: NewArray) -> Description:
     """Make a file with one dataset: `start`, then `add`."""
     with fresh(path):
         changes = Changes(path, is_durable=False)
-        _start(changes, new.flavour)
+        write_signature(changes, new.flavour)
         return add(changes, new)
 
 
@@ -73,7 +73,8 @@ def set_attributes(changes: Changes, holder: str, new: Attributes) -> None:
         attributes.replace(found, new, as_netcdf=is_netcdf4(file))
 
 
-def _start(changes: Changes, flavour: str | None) -> None:
+def write_signature(changes: Changes, flavour: str | None) -> None:
+    """Make an empty file one of HDF5, or of netCDF-4, that holds nothing yet."""
     if flavour not in (None, *FLAVOURS):
         raise ArgumentError(f"HDF5 has no flavour {flavour!r}; expected one of {', '.join(FLAVOURS)}, or none")
     with changed(changes, "w") as file:

@@ -42,24 +42,25 @@ class NewDataset:
         path: of the file, for messages.
         file: h5py's, open for writing.
         new: what was asked for.
+        scales: the dimensions of the file, where somebody has them already.
     """
 
-    def __init__(self, path: str, file: Any, new: NewArray) -> None:
+    def __init__(self, path: str, file: Any, new: NewArray, scales: Scales | None = None) -> None:
         self._path = path
         self._file = file
         self._new = new
         self._group, self._name = group_and_name(new.name)
-        self._is_netcdf4 = is_netcdf4(file)
-        self._scales = Scales(file, is_netcdf4=self._is_netcdf4)
+        self._scales = scales or Scales(file, is_netcdf4=is_netcdf4(file))
+        self._is_netcdf4 = self._scales.is_netcdf4
         self._unlimited = new.unlimited or (False,) * len(new.shape)
         self._kind = "netCDF-4" if self._is_netcdf4 else "HDF5"
 
     def make(self) -> npt.NDArray[Any] | None:
         """Make it, and return what its elements are that nobody writes; None for zeros. Raises what `add` raises."""
         self._check_name()
-        stored = self._type()
+        stored = stored_type(self._new.dtype, is_netcdf4=self._is_netcdf4)
         fill = self._fill()
-        self._make_groups()
+        make_groups(self._path, self._file, self._group)
         names = self._dimension_names()
         is_coordinate = self._is_coordinate(names)
         old = self._file.get(joined(self._group, self._name)) if is_coordinate else None
@@ -100,21 +101,6 @@ class NewDataset:
     def _is_dimension_only(found: Any) -> bool:
         return isinstance(found, library().Dataset) and is_dimension_only(found.id)
 
-    def _type(self) -> Any:
-        dtype = self._new.dtype
-        if self._is_netcdf4 and dtype.str[1:] not in NETCDF_FILLS:
-            raise ArgumentError(
-                f"netCDF-4 cannot store dtype {dtype}; it stores integers and floats of 8 to 64 bits (no float16, bool "
-                "or complex numbers), and single characters ('S1'); convert, or create an .h5 file"
-            )
-        try:
-            return library().h5t.py_create(dtype, logical=True)
-        except TypeError as error:
-            raise ArgumentError(
-                f"HDF5 cannot store dtype {dtype} ({error}); it stores integers, floats, complex numbers, bool, "
-                "fixed-length byte strings, and structures of these"
-            ) from None
-
     def _fill(self) -> npt.NDArray[Any] | None:
         """Return the fill value in the dtype of the elements."""
         new = self._new
@@ -124,23 +110,6 @@ class NewDataset:
         if value is not None:
             return np.asarray(attributes.fill_value("attribute '_FillValue'", value, new.dtype)).astype(new.dtype)
         return np.array(NETCDF_FILLS[new.dtype.str[1:]], new.dtype) if self._is_netcdf4 else None
-
-    def _make_groups(self) -> None:
-        """Make the groups that the dataset is in; each notes in which order things are made in it."""
-        h5py = library()
-        plist = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
-        order = h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED
-        plist.set_link_creation_order(order)
-        plist.set_attr_creation_order(order)
-        plist.set_obj_track_times(False)
-        path = ""
-        for part in self._group.split("/") if self._group else ():
-            path = joined(path, part)
-            found = self._file.get(path)
-            if found is None:
-                h5py.h5g.create(self._file.id, path.encode(), _links(), plist)
-            elif not isinstance(found, h5py.Group):
-                raise ArgumentError(f"{self._path}: {path!r} is no group, so there can be no {self._new.name!r} in it")
 
     def _made(self, name: str, stored: Any, fill: npt.NDArray[Any] | None) -> Any:
         h5py = library()
@@ -172,7 +141,8 @@ class NewDataset:
     def _set_attributes(self, dataset: Any) -> None:
         new = self._new
         given = {name: value for name, value in new.attributes.items() if name != "_FillValue"}
-        fill = new.fill if new.fill is not None else new.attributes.get("_FillValue")
+        marked = new.fill if new.marks_fill else None
+        fill = marked if marked is not None else new.attributes.get("_FillValue")
         if fill is not None and new.dtype.kind != "V":
             given = {"_FillValue": fill, **given}
         attributes.replace(dataset, given, as_netcdf=self._is_netcdf4)
@@ -255,6 +225,40 @@ class NewDataset:
 def _fill_for_h5py(fill: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return what h5py takes for a fill value: it takes text for text of variable length, whatever its dtype says."""
     return fill.astype(library().string_dtype("ascii")) if fill.dtype.kind == "S" else fill
+
+
+def stored_type(dtype: np.dtype[Any], *, is_netcdf4: bool) -> Any:
+    """Return HDF5's type for a dtype. Raises ArgumentError where it, or netCDF-4, has none."""
+    if is_netcdf4 and dtype.str[1:] not in NETCDF_FILLS:
+        raise ArgumentError(
+            f"netCDF-4 cannot store dtype {dtype}; it stores integers and floats of 8 to 64 bits (no float16, bool "
+            "or complex numbers), and single characters ('S1'); convert, or create an .h5 file"
+        )
+    try:
+        return library().h5t.py_create(dtype, logical=True)
+    except TypeError as error:
+        raise ArgumentError(
+            f"HDF5 cannot store dtype {dtype} ({error}); it stores integers, floats, complex numbers, bool, "
+            "fixed-length byte strings, and structures of these"
+        ) from None
+
+
+def make_groups(path: str, file: Any, name: str) -> None:
+    """Make a group, "" for none, and those that it is in; each notes in which order things are made in it."""
+    h5py = library()
+    plist = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+    order = h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED
+    plist.set_link_creation_order(order)
+    plist.set_attr_creation_order(order)
+    plist.set_obj_track_times(False)
+    above = ""
+    for part in name.split("/") if name else ():
+        above = joined(above, part)
+        found = file.get(above)
+        if found is None:
+            h5py.h5g.create(file.id, above.encode(), _links(), plist)
+        elif not isinstance(found, h5py.Group):
+            raise ArgumentError(f"{path}: {above!r} is no group, so there can be nothing in it, such as {name!r}")
 
 
 def _links() -> Any:

@@ -114,7 +114,7 @@ class Scales:
 
     def __init__(self, file: Any, *, is_netcdf4: bool) -> None:
         self._file = file
-        self._is_netcdf4 = is_netcdf4
+        self.is_netcdf4 = is_netcdf4
         self._next_number: int | None = None
 
     def find(self, group: str, name: str) -> Any:
@@ -146,7 +146,7 @@ class Scales:
 
     def number(self, scale: Any, number: int | None = None) -> None:
         """Give a scale's dimension its number, by default the next."""
-        if not self._is_netcdf4:
+        if not self.is_netcdf4:
             return
         if number is None:
             if self._next_number is None:
@@ -158,7 +158,7 @@ class Scales:
     def note_numbers(self, dataset: Any, scales: list[Any]) -> None:
         """Note the numbers of a variable's dimensions, where all have one."""
         numbers = [number_of(scale.id) for scale in scales]
-        if self._is_netcdf4 and numbers and None not in numbers:
+        if self.is_netcdf4 and numbers and None not in numbers:
             dataset.attrs.create("_Netcdf4Coordinates", np.array(numbers, np.int32))
 
     def make_coordinate(self, dataset: Any) -> None:
