@@ -371,6 +371,7 @@ class OpenedFile:
             grows = self._records is not None and bool(self._records.rows)
             if self.is_new and grows:
                 self._fill_unwritten()
+                self._finish()
             self._sync_file()
             if self.is_new and grows:
                 self._give_name()
@@ -393,6 +394,9 @@ class OpenedFile:
         if self._changes is not None:
             self._changes.commit()
         self._has_changed = False
+
+    def _finish(self) -> None:
+        self.ranks.on_first(f"finish {self.identity}", lambda: formats.finish(self.format, self.path))
 
     def _fill_unwritten(self) -> None:
         for array in list(self._arrays.values()):
@@ -469,6 +473,8 @@ class OpenedFile:
     def _complete(self) -> None:
         if self.is_new or self._has_changed:
             self._fill_unwritten()
+            if self.is_new:
+                self._finish()
             self.ranks.run_collectively(f"sync {self.identity}", self._bring_to_medium)
         if self._atomic_file is not None:
             self.ranks.on_first(f"complete {self.identity}", self._atomic_file.complete)

@@ -76,6 +76,7 @@ __all__ = [
     "describe",
     "differs_in_byte_order_only",
     "extend",
+    "finish",
     "format_for",
     "format_of",
     "holds_many",
@@ -460,6 +461,12 @@ def consolidate(format: str, path: str) -> None:  # noqa: A002
     """Let a file's metadata be read by opening one file, where its format has many: Zarr."""
     if is_folder(format):
         zarr.consolidate(path)
+
+
+def finish(format: str, path: str) -> None:  # noqa: A002
+    """Make what other readers of a new file look for, when all is in it: a store's consolidated metadata."""
+    if is_folder(format):
+        zarr.finish(path)
 
 
 def moves_others(format: str) -> bool:  # noqa: A002

@@ -152,6 +152,13 @@ def create_file(path: str, new: NewFile) -> None:
     start_all(path, new)
 
 
+def finish(path: str) -> None:
+    """Write the consolidated metadata of a new store; one that is an array needs none."""
+    root = read_node(path)
+    if root is not None and not root.is_array:
+        consolidate(path)
+
+
 def add(changes: Changes, new: NewArray) -> Description:
     """Add an array to a store of groups, see `zarr_changes.add`; none of its chunks is stored."""
     name = zarr_changes.add(changes, new)
