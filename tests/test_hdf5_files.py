@@ -211,7 +211,7 @@ def test_rows_grow_one_variable_at_a_time_and_then_the_dimension(path):
         assert file["time"][:6].tolist() == [0, 1, 2, 3, 4, 50]
 
 
-def test_a_variable_that_lags_behind_goes_on_where_it_was(path):
+def test_room_is_taken_away_and_a_variable_that_is_ahead_keeps_its_rows(path):
     add(
         path,
         new("a", (None,), "i4", ("time",), fill=-1),
@@ -220,13 +220,15 @@ def test_a_variable_that_lags_behind_goes_on_where_it_was(path):
     with changing(path) as changes:
         for row in range(4):
             append(changes, "a", row, row)
-        hdf5.set_length(changes, "time", 4)
-        description = hdf5.extend(changes, "b", 2)
-        assert description.shape == (4, 2)
-        store(description, [[1, 1]], 0)
-        store(description, [[2, 2]], 1)
+            append(changes, "b", row, [row, row])
+        assert hdf5.extend(changes, "b", 2).shape == (2, 2)
+        assert hdf5.extend(changes, "a", 3).shape == (3,)
+        hdf5.set_length(changes, "time", 2)
+        hdf5.extend(changes, "b", 3)
+        hdf5.set_length(changes, "time", 5)
     with h5py.File(path) as file:
-        assert file["b"][...].tolist() == [[1, 1], [2, 2], [-1, -1], [-1, -1]]
+        assert file["a"][...].tolist() == [0, 1, 2, -1, -1]
+        assert file["b"][...].tolist() == [[0, 0], [1, 1], [-1, -1], [-1, -1], [-1, -1]]
 
 
 def test_what_was_written_and_taken_back_is_the_fill_value_again(path):

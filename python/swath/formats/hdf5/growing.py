@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -11,11 +12,14 @@ import numpy.typing as npt
 from swath.errors import ArgumentError
 from swath.formats.changes import Changes
 from swath.formats.description import ChunkedLayout, Description
-from swath.formats.files import store_errors
+from swath.formats.files import store_errors, whole
 from swath.formats.hdf5.access import changed, changed_at_once, dataset_of, group_and_name
-from swath.formats.hdf5.describing import describe
-from swath.formats.hdf5.layout import dtype_of, fill_of, layout_of
+from swath.formats.hdf5.describing import describe, described
+from swath.formats.hdf5.layout import chunk_table, end_of
 from swath.formats.hdf5.scales import Scales
+
+LOOKED_UP_MAX = 8
+"""Chunks that are looked up one by one, rather than all."""
 
 
 def extend(changes: Changes, variable: str, rows: int) -> Description:
@@ -31,13 +35,14 @@ def extend(changes: Changes, variable: str, rows: int) -> Description:
         before = dataset.shape[0]
         if rows != before:
             dataset.id.set_extent((rows, *dataset.shape[1:]))
-        dtype = dtype_of(f"{changes.path}:{variable}", dataset.id)
-        layout = layout_of(dataset, dtype)
+        found = described(changes.path, dataset)
+        layout = found.layout
         if isinstance(layout, ChunkedLayout):
-            _store_chunks(dataset, layout, np.frombuffer(fill_of(dataset, dtype), dtype))
+            stored = _store_chunks(dataset, layout, np.frombuffer(found.fill, found.dtype))
+            found = dataclasses.replace(found, layout=stored, end=end_of(dataset, stored, found.dtype))
     if isinstance(layout, ChunkedLayout):
-        _keep_rows(changes, layout, dtype.itemsize, (before, rows))
-    return describe(changes.path, variable)
+        _keep_rows(changes, layout, found.dtype.itemsize, (before, rows))
+    return whole(found)
 
 
 def set_length(changes: Changes, dimension: str, rows: int) -> None:
@@ -94,8 +99,18 @@ def _keep_rows(changes: Changes, layout: ChunkedLayout, itemsize: int, rows: tup
             changes.keep_all(file.fileno(), ranges)
 
 
-def _store_chunks(dataset: Any, layout: ChunkedLayout, fill: npt.NDArray[Any]) -> None:
-    """Store the chunks that are not, filled with the fill value."""
+def _store_chunks(dataset: Any, layout: ChunkedLayout, fill: npt.NDArray[Any]) -> ChunkedLayout:
+    """Store the chunks that are not, filled with the fill value, and return where all are then."""
+    absent = [tuple(map(int, place)) for place in np.argwhere(layout.offsets < 0)]
+    if not absent:
+        return layout
     chunk = fill.repeat(math.prod(layout.chunk_shape)).tobytes()
-    for place in np.argwhere(layout.offsets < 0):
-        dataset.id.write_direct_chunk(tuple(map(int, place * dataset.chunks)), chunk)
+    elements = {place: tuple(i * n for i, n in zip(place, layout.chunk_shape, strict=True)) for place in absent}
+    for place in absent:
+        dataset.id.write_direct_chunk(elements[place], chunk)
+    if len(absent) > LOOKED_UP_MAX or dataset.file.userblock_size:
+        return ChunkedLayout(layout.chunk_shape, chunk_table(dataset).offsets)
+    offsets = layout.offsets.copy()
+    for place in absent:
+        offsets[place] = dataset.id.get_chunk_info_by_coord(elements[place]).byte_offset
+    return ChunkedLayout(layout.chunk_shape, offsets)
