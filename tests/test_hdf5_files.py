@@ -556,3 +556,26 @@ def test_a_flavour_that_is_none_is_refused(tmp_path):
     with pytest.raises(ArgumentError, match="no flavour 'netcdf5'"):
         hdf5.start(str(tmp_path / "a.h5"), "netcdf5")
     assert os.listdir(tmp_path) == []
+
+
+def test_room_for_what_is_written_next_is_not_written_twice(path, monkeypatch):
+    written = []
+    write = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda *given: written.append(len(given[1])) or write(*given))
+    add(path, new("large", (None, 300, 500), "f8", fill=7), new("small", (None, 3), "f8", fill=7))
+    written.clear()
+    with changing(path) as changes:
+        for name in ("large", "small"):
+            described = hdf5.extend(changes, name, 2, is_written=True)
+            assert os.path.getsize(path) >= described.end
+            assert (described.layout.offsets >= 0).all()
+            store(described, np.ones(described.shape))
+    assert sum(written) < 1 << 17  # a chunk of small rows, which has more than the two
+    with changing(path) as changes:
+        hdf5.extend(changes, "large", 4)
+        hdf5.extend(changes, "small", 4)
+    assert sum(written) > 2 * 300 * 500 * 8
+    with h5py.File(path) as file:
+        for name in ("large", "small"):
+            assert (file[name][:2] == 1).all()
+            assert (file[name][2:] == 7).all()

@@ -157,8 +157,8 @@ def chunk_table(dataset: Any) -> ChunkTable:
     if wrong.any():
         chunk = found[int(wrong.argmax())]
         raise FormatError(
-            f"{_called(dataset)}: the file places a chunk of element {chunk.chunk_offset}, of {chunk.size} bytes, at "
-            f"byte {chunk.byte_offset}, but the array has shape {dataset.shape} and chunks of {chunks}"
+            f"{_called(dataset)}: the file places a chunk of element {chunk.chunk_offset} at byte {chunk.byte_offset}, "
+            f"but the array has shape {dataset.shape} and chunks of {chunks}"
         )
     at = tuple(places.astype(np.int64).T)
     table.offsets[at] = offsets
