@@ -211,7 +211,7 @@ def test_rows_grow_one_variable_at_a_time_and_then_the_dimension(path):
         assert file["time"][:6].tolist() == [0, 1, 2, 3, 4, 50]
 
 
-def test_a_variable_that_lags_behind_goes_on_where_it_was(path):
+def test_room_is_taken_away_and_a_variable_that_is_ahead_keeps_its_rows(path):
     add(
         path,
         new("a", (None,), "i4", ("time",), fill=-1),
@@ -220,13 +220,15 @@ def test_a_variable_that_lags_behind_goes_on_where_it_was(path):
     with changing(path) as changes:
         for row in range(4):
             append(changes, "a", row, row)
-        hdf5.set_length(changes, "time", 4)
-        description = hdf5.extend(changes, "b", 2)
-        assert description.shape == (4, 2)
-        store(description, [[1, 1]], 0)
-        store(description, [[2, 2]], 1)
+            append(changes, "b", row, [row, row])
+        assert hdf5.extend(changes, "b", 2).shape == (2, 2)
+        assert hdf5.extend(changes, "a", 3).shape == (3,)
+        hdf5.set_length(changes, "time", 2)
+        hdf5.extend(changes, "b", 3)
+        hdf5.set_length(changes, "time", 5)
     with h5py.File(path) as file:
-        assert file["b"][...].tolist() == [[1, 1], [2, 2], [-1, -1], [-1, -1]]
+        assert file["a"][...].tolist() == [0, 1, 2, -1, -1]
+        assert file["b"][...].tolist() == [[0, 0], [1, 1], [-1, -1], [-1, -1], [-1, -1]]
 
 
 def test_what_was_written_and_taken_back_is_the_fill_value_again(path):
@@ -554,3 +556,26 @@ def test_a_flavour_that_is_none_is_refused(tmp_path):
     with pytest.raises(ArgumentError, match="no flavour 'netcdf5'"):
         hdf5.start(str(tmp_path / "a.h5"), "netcdf5")
     assert os.listdir(tmp_path) == []
+
+
+def test_room_for_what_is_written_next_is_not_written_twice(path, monkeypatch):
+    written = []
+    write = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda *given: written.append(len(given[1])) or write(*given))
+    add(path, new("large", (None, 300, 500), "f8", fill=7), new("small", (None, 3), "f8", fill=7))
+    written.clear()
+    with changing(path) as changes:
+        for name in ("large", "small"):
+            described = hdf5.extend(changes, name, 2, is_written=True)
+            assert os.path.getsize(path) >= described.end
+            assert (described.layout.offsets >= 0).all()
+            store(described, np.ones(described.shape))
+    assert sum(written) < 1 << 17  # a chunk of small rows, which has more than the two
+    with changing(path) as changes:
+        hdf5.extend(changes, "large", 4)
+        hdf5.extend(changes, "small", 4)
+    assert sum(written) > 2 * 300 * 500 * 8
+    with h5py.File(path) as file:
+        for name in ("large", "small"):
+            assert (file[name][:2] == 1).all()
+            assert (file[name][2:] == 7).all()

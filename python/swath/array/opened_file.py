@@ -311,15 +311,18 @@ class OpenedFile:
         self.ranks.run_collectively(words, check)
         return self.records().rows[array.variable or ""]
 
-    def extend(self, array: Array, rows: int, words: str) -> None:
-        """Give one array room for so many rows, or take room away again; it is never shorter than its dimension."""
+    def extend(self, array: Array, rows: int, words: str, *, is_written: bool = False) -> None:
+        """Give one array room for so many rows, or take room away again; it is never shorter than its dimension.
+
+        With `is_written` all new rows are written next, or taken away.
+        """
         variable = array.variable or ""
         records = self.records()
         rows = max(rows, records.length[records.dimension_of[variable]])
 
         def work() -> Description:
             self.refuse_reading("append to")
-            described = formats.extend(self.format, self.changes(), variable, rows)
+            described = formats.extend(self.format, self.changes(), variable, rows, is_written=is_written)
             if described.end > 0:
                 files.extend(self.path, described.end)  # gaps between what is written can be read
             return described

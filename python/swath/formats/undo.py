@@ -7,9 +7,12 @@ and then the file is made what it was.
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator
 from types import TracebackType
+
+import numpy as np
 
 from swath.formats.changes import Changes, lock_target
 from swath.formats.files import store_errors
@@ -156,6 +159,38 @@ class UndoableFile:
     def _begin(self) -> None:
         if self._mark is None:
             self._mark = self._changes.mark()
+
+
+class PlacingFile(UndoableFile):
+    """A file that passes over a blank buffer: so HDF5 gives room to a chunk that somebody else writes.
+
+    Args:
+        blank: the buffer, or where it begins; another may take its place.
+
+    Attributes:
+        reserved: where it would have been written, and how much of it, each time.
+    """
+
+    def __init__(self, changes: Changes, blank: mmap.mmap | None = None) -> None:
+        super().__init__(changes)
+        self.reserved: list[tuple[int, int]] = []
+        self.passes_over(blank)
+
+    def passes_over(self, blank: mmap.mmap | None) -> None:
+        """Take another buffer for the blank one; None for none."""
+        self._blank = None if blank is None else _address(blank)
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Do as files do, but for the blank buffer."""
+        if self._blank is None or _address(data) != self._blank:
+            return super().write(data)
+        count = memoryview(data).nbytes
+        self.reserved.append((self.reserve(count), count))
+        return count
+
+
+def _address(data: bytes | memoryview | mmap.mmap) -> int:
+    return int(np.frombuffer(data, np.uint8).ctypes.data)
 
 
 def _portions(ranges: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:

@@ -166,7 +166,7 @@ def add(changes: Changes, new: NewArray) -> Description:
     return dataclasses.replace(found, unlimited=new.unlimited) if any(new.unlimited) else found
 
 
-def extend(changes: Changes, variable: str, rows: int) -> Description:
+def extend(changes: Changes, variable: str, rows: int, *, is_written: bool = False) -> Description:
     """Return the array with so many rows, for which there is room: a chunk is a file of its own.
 
     Nothing is touched. The rows are not the array's before `set_length`.
