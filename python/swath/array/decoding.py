@@ -239,8 +239,8 @@ class _Attributes:
             scale = None if scale is None or scale == 1 else scale
             offset = None if offset is None or offset == 0 else offset
         dtype = self.counted
-        for number in (scale, offset):  # one after the other: int32 + float32 is float64
-            dtype = dtype if number is None else np.result_type(dtype, number.dtype)
+        for used in (scale, offset):  # one after the other: int32 + float32 is float64
+            dtype = dtype if used is None else np.result_type(dtype, used.dtype)
         return scale, offset, dtype
 
     def _warn(self, attribute: str, why: str) -> None:
