@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ xr = pytest.importorskip("xarray")
 pytest.importorskip("dask")
 zarr = pytest.importorskip("zarr")
 upstream = pytest.importorskip("xarray.tests.test_backends")
+trees = pytest.importorskip("xarray.tests.test_backends_datatree")
 
 from swath.xarray import SwathBackendEntrypoint  # noqa: E402
 
@@ -83,6 +85,30 @@ class WrittenBySwath:
         return data_set.swath.to_file(path, format=self.swath_format(), mode=mode, **kwargs)
 
 
+class TreesOpenedBySwath:
+    """What others wrote is opened by Swath, as a tree or as its groups."""
+
+    @pytest.fixture(autouse=True)
+    def by_swath(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("open_datatree", "load_datatree", "open_groups"):
+            monkeypatch.setattr(trees, name, functools.partial(self._opened, getattr(xr, name)))
+
+    @staticmethod
+    def _opened(opener: Callable[..., Any], path: Any, **kwargs: Any) -> Any:
+        return opener(path, **{**kwargs, "engine": ENTRY})
+
+
+class TreesWrittenBySwath:
+    """What Swath writes, data set by data set, is opened by others."""
+
+    @pytest.fixture(autouse=True)
+    def by_swath(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def to_netcdf(tree: Any, path: Any, engine: Any = None, **kwargs: Any) -> Any:
+            return tree.swath.to_file(path, format="netcdf4", mode="w", **kwargs)
+
+        monkeypatch.setattr(xr.DataTree, "to_netcdf", to_netcdf)
+
+
 class WithAsyncLoading:
     """No plugin for coroutines is needed."""
 
@@ -91,6 +117,22 @@ class WithAsyncLoading:
 
 
 class TestOpensNetCDF3(OpenedBySwath, upstream.TestNetCDF3ViaNetCDF4Data):
+    pass
+
+
+class TestOpensNetCDF4(OpenedBySwath, upstream.TestNetCDF4Data):
+    pass
+
+
+class TestOpensNetCDF4Chunked(OpenedBySwath, upstream.TestNetCDF4ViaDaskData):
+    pass
+
+
+class TestOpensH5NetCDF(OpenedBySwath, upstream.TestH5NetCDFData):
+    pass
+
+
+class TestOpensTrees(TreesOpenedBySwath, trees.TestNetCDF4DatatreeIO):
     pass
 
 
@@ -134,3 +176,17 @@ class TestWritesNetCDF3(WrittenBySwath, upstream.TestNetCDF3ViaNetCDF4Data):
 class TestWritesZarr(WrittenBySwath, WithAsyncLoading, upstream.TestZarrDirectoryStore):
     def swath_format(self) -> str:
         return f"zarr:v{zarr.config.get('default_zarr_format')}"
+
+
+class TestWritesNetCDF4(WrittenBySwath, upstream.TestNetCDF4Data):
+    def swath_format(self) -> str:
+        return "netcdf4"
+
+
+class TestWritesNetCDF4Chunked(WrittenBySwath, upstream.TestNetCDF4ViaDaskData):
+    def swath_format(self) -> str:
+        return "netcdf4"
+
+
+class TestWritesTrees(TreesWrittenBySwath, trees.TestNetCDF4DatatreeIO):
+    pass
