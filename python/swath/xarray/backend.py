@@ -110,9 +110,4 @@ def local_path(given: Any) -> str:
     """Return the absolute path of a file, with "~" resolved. Raises ArgumentError for what is none."""
     if isinstance(given, memoryview) or (isinstance(given, bytes) and given.startswith((b"CDF", b"\x89HDF"))):
         raise ArgumentError("open_dataset: these are the bytes of a file; Swath reads files: write them to one")
-    if isinstance(given, str) and "://" in given:
-        raise ArgumentError(
-            f"open_dataset {given}: Swath reads files and folders of this machine, or of a file system that it mounts, "
-            "not URLs; copy it here first, or choose another engine"
-        )
     return os.path.abspath(os.path.expanduser(formats.checked_path(given)))
