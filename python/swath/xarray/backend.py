@@ -71,9 +71,7 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
         top = (group or "").strip("/")
         opened = StoreBackendEntrypoint()
         return {
-            f"/{name.removeprefix(top).lstrip('/')}": opened.open_dataset(
-                store, drop_variables=drop_variables, **decoders
-            )
+            _path_from(top, name): opened.open_dataset(store, drop_variables=drop_variables, **decoders)
             for name, store in SwathDataStore.of_groups(path, group).items()
         }
 
@@ -104,6 +102,11 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
             return formats.recognised(path) in ("netcdf-classic", "hdf5", "zarr")
         except Error:
             return False
+
+
+def _path_from(top: str, group: str) -> str:
+    """Return the path of a group as xarray's other engines do: absolute, or relative to the top one that is given."""
+    return (group[len(top) :].strip("/") or ".") if top else f"/{group}"
 
 
 def local_path(given: Any) -> str:

@@ -43,7 +43,9 @@ def encoding_of(variable: Variable, contents: Contents, dimensions: tuple[str, .
     """Return how a variable is stored; codecs of Zarr as its metadata have them."""
     assert variable.dtype is not None
     is_of_text = variable.dtype.hasobject
-    encoding: dict[str, Any] = {"dtype": str if is_of_text else variable.dtype.newbyteorder("=")}
+    # All numbers of netCDF classic are big-endian: that is no choice to keep.
+    dtype = variable.dtype.newbyteorder("=") if contents.format == "netcdf-classic" else variable.dtype
+    encoding: dict[str, Any] = {"dtype": str if is_of_text else dtype}
     if contents.format == "zarr":
         if is_of_text:
             del encoding["dtype"]
