@@ -159,7 +159,7 @@ class OpenedFile:
 
     def describe(self, variable: str) -> Description:
         """Return where a variable is now. On rank 0."""
-        return formats.describe(self.path, variable, format=None if self.format == "raw" else self.format)
+        return formats.describe(self.path, variable or None, format=None if self.format == "raw" else self.format)
 
     def has(self, array: Array) -> None:
         """Take note of an open array of this file."""
