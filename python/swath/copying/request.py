@@ -72,6 +72,11 @@ class Part:
         return self.source.dtype if self.stored_as_characters else self.new.dtype
 
     @property
+    def order(self) -> tuple[int, ...]:
+        """Of the elements that are copied, in the target."""
+        return self.new.order[: len(self.shape)]
+
+    @property
     def source_side(self) -> Side:
         """The source, in the dimensions of the target."""
         return Side.of(self.source).permuted(self.axes)
@@ -82,13 +87,12 @@ class Part:
         itemsize = self.dtype.itemsize
         chunks = None if self.new.chunks is None else self.new.chunks[: len(self.shape)]
         if chunks is None:
-            return Side.ordered(self.shape, itemsize, self.new.order)
+            return Side.ordered(self.shape, itemsize, self.order)
         if self.is_folder:
             unit = self.new.shards or chunks
-            order = self.new.order
-            return Side.coded(self.shape, itemsize, chunks, order, unit=unit, is_compressed=self.is_compressed)
+            return Side.coded(self.shape, itemsize, chunks, self.order, unit=unit, is_compressed=self.is_compressed)
         if self.is_compressed:
-            coded = Side.coded(self.shape, itemsize, chunks, self.new.order, is_compressed=True)
+            coded = Side.coded(self.shape, itemsize, chunks, self.order, is_compressed=True)
             return dataclasses.replace(coded, has_table=True)
         return Side.chunked(self.shape, itemsize, chunks)
 
