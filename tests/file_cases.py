@@ -21,7 +21,10 @@ _OLD = ("i1", "i2", "i4", "f4", "f8")
 _NETCDF = (*_OLD, "u1", "u2", "u4", "i8", "u8")
 _ALL = (*_NETCDF, "f2", "c8", "c16", "?")
 DTYPES = {
-    **{"cdf1": _OLD, "cdf2": _OLD, "cdf5": _NETCDF, "netcdf4": _NETCDF},
+    "cdf1": _OLD,
+    "cdf2": _OLD,
+    "cdf5": _NETCDF,
+    "netcdf4": _NETCDF,
     **dict.fromkeys(("hdf5", "zarr", "zarr:v2"), _ALL),
 }
 OWN = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties"}

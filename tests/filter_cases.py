@@ -12,6 +12,7 @@ import numpy as np
 
 import swath
 from cases import Case, holds, make_case, share, strided_like, who
+from swath.formats import FORMATS
 
 CODECS: tuple[Any, ...] = (
     "zlib",
@@ -21,7 +22,7 @@ CODECS: tuple[Any, ...] = (
     "fletcher32",
 )
 WRITES = 3
-MAKERS = ("hdf5", "netcdf4", "h5py", "netCDF4")
+MAKERS = (*(name for name in ("hdf5", "netcdf4") if name in FORMATS), "h5py", "netCDF4")
 """Swath's formats, and other libraries."""
 
 

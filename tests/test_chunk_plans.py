@@ -83,6 +83,24 @@ def test_counters_have_the_names_that_are_guessed(tmp_path: Path) -> None:
         assert a.counters.bytes_written == a.counters.written_bytes == 0
 
 
+def test_a_table_is_explained_as_it_was_before_a_write(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("v", (40, 8), "f8", chunks=(16, 8), compression="gzip")[:20] = 1.0
+
+    def work(comm: Any) -> swath.Plan:
+        with swath.open(tmp_path / "a.h5", "v", mode="r+", comm=comm) as a:
+            return a.explain(
+                Distribution((Block(), Whole()), grid=(2, 1)), write=True, selection=np.s_[::2], analyze=True
+            )
+
+    plan = run_ranks(2, work)[0]
+    assert plan.measured is not None
+    assert (plan.measured.chunks_decoded, plan.measured.chunks_encoded) == (2, 3), "the third was not stored"
+    total = plan.to_dict()["methods"]["chunks"]
+    assert (total["chunks_decoded"], total["chunks_encoded"]) == (2, 3)
+
+
 def test_a_write_is_explained_with_what_the_distribution_forces(tmp_path: Path) -> None:
     with swath.open(stored(tmp_path / "a.zarr", np.zeros((40, 8)), (16, 8))) as a:
         split = a.explain(Distribution((Block(), Whole()), grid=(2, 1)), write=True)
@@ -106,7 +124,9 @@ def test_what_was_measured_stands_beside_what_was_predicted(tmp_path: Path) -> N
         assert data["measured"]["read_bytes"] == data["methods"]["chunks"]["read_bytes"]
         assert data["times_decoded"] == 1
         assert "chunks decoded" in str(plan)
-        assert a.explain(write=True, analyze=True).measured.chunks_encoded == 16
+        written = a.explain(write=True, analyze=True)
+        assert written.measured is not None
+        assert written.measured.chunks_encoded == written.cost("chunks", 0)["chunks_encoded"] == 16
         with pytest.raises(swath.ArgumentError, match='by the method "chunks", not "direct"'):
             plan.cost("direct", 0)
 

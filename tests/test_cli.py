@@ -185,7 +185,7 @@ def test_whatever_is_raised_is_one_line_and_status_2(
         (RecursionError("too deep"), "RecursionError: too deep (a bug"),
         (MemoryError("Unable to allocate 8 EiB"), "out of memory: Unable to allocate 8 EiB"),
     ]:
-        monkeypatch.setattr(formats, "variables", mock.Mock(side_effect=error))
+        monkeypatch.setattr(formats, "contents", mock.Mock(side_effect=error))
         assert words in refused(capsys, "info", npy)
 
 

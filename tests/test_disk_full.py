@@ -77,9 +77,7 @@ def test_a_full_disk_leaves_an_hdf5_file_as_it_was(small_disk: Path, layout: str
         before = path.read_bytes()
         fill_up(small_disk, left)
         with swath.open(path, "u", mode="r+") as a:
-            with pytest.raises(
-                swath.StoreError, match=r"No space left on device; (it|the file) is as it was before"
-            ) as raised:
+            with pytest.raises(swath.StoreError, match="No space left on device") as raised:
                 a.write(values)
             assert str(path) in str(raised.value)
             assert raised.value.errno == 28

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swath.errors import ArgumentError, FormatError, UnsupportedError
-from swath.formats import create, describe, variables
+from swath.formats import contents, create, describe
 
 DTYPES = [
     *("<i2", ">i4", "<f8", ">f8", "?", "c16", "f2", "S5", "U3", "M8[s]", "V7"),
@@ -129,8 +129,8 @@ def test_python_objects_are_refused(tmp_path):
 
 def test_variables_and_names(tmp_path):
     np.save(tmp_path / "a.npy", np.asfortranarray(np.zeros((3, 4))))
-    (summary,) = variables(tmp_path / "a.npy")
-    assert (summary.shape, summary.dtype, summary.layout) == ((3, 4), "float64", "F order from byte 128")
+    (variable,) = contents(tmp_path / "a.npy").variables.values()
+    assert (variable.name, variable.shape, variable.dtype) == ("", (3, 4), np.float64)
     with pytest.raises(ArgumentError, match="without a name"):
         describe(tmp_path / "a.npy", "v")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from swath.errors import ArgumentError, ExistsError, FormatError, NotFoundError, StoreError
-from swath.formats import StridedLayout, create, describe, format_for, library_read, variables
+from swath.formats import StridedLayout, contents, create, describe, format_for, library_read
 
 
 def placed(description):
@@ -87,7 +87,7 @@ def test_an_unknown_file_lists_the_known_formats(tmp_path, content):
     with pytest.raises(FormatError, match=rf"{len(content)} bytes.*\.npy, netCDF classic.*HDF5.*shape= and dtype="):
         describe(path)
     with pytest.raises(FormatError):
-        variables(path)
+        contents(path)
 
 
 def test_files_that_cannot_be_opened_say_why(tmp_path):

@@ -197,9 +197,9 @@ def test_a_variable_is_found_in_groups_of_both_versions(tmp_path: Path) -> None:
                 assert a.variable == "a/temperature"
                 fill = {"_FillValue": 0.0} if version == 2 else {}
                 assert a.attributes == {"units": "K", **fill}
-        summaries = {s.name: s for s in formats.variables(path)}
-        assert summaries["a/temperature"].dimensions == ("lat", "lon")
-        assert summaries["lat"].coordinate
+        found = formats.contents(path).variables
+        assert found["a/temperature"].dimensions == ("lat", "lon")
+        assert found["lat"].is_coordinate
         with swath.open(path / "a" / "temperature") as a:
             same(a[1], values[1])
         with pytest.raises(ArgumentError, match="a/temperature"):

@@ -274,7 +274,7 @@ def test_a_field_that_is_something_else_is_named_with_what_was_expected(
     path = store(tmp_path, {**base, **change})
     assert re.search(words, str(error_of_open(path)))
     with pytest.raises(FormatError, match=words):
-        formats.variables(path)
+        formats.contents(path)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_groups_that_hold_each_other_are_listed_once(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / "one" / name).symlink_to(tmp_path / "two")
         (tmp_path / "two" / name).symlink_to(tmp_path / "one")
-    assert formats.variables(tmp_path / "one") == []
+    assert formats.contents(tmp_path / "one").variables == {}
 
 
 def test_groups_as_deep_as_a_path_is_long_are_listed(tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_groups_as_deep_as_a_path_is_long_are_listed(tmp_path: Path) -> None:
         deep.mkdir()
     (deep / "zarr.json").write_text(json.dumps(V3))
     try:
-        assert [len(summary.name or "") for summary in formats.variables(tmp_path)] == [2 * 1500 - 1]
+        assert [len(name) for name in formats.contents(tmp_path).variables] == [2 * 1500 - 1]
     finally:
         subprocess.run(["rm", "-r", str(tmp_path / "g")], check=True)  # shutil calls itself for each
 

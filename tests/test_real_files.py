@@ -45,7 +45,7 @@ def stored(path: Path, variable: str) -> np.ndarray:
 
 def all_stored(path: Path) -> dict[str, np.ndarray]:
     """Every variable that Swath knows of."""
-    return {summary.name: stored(path, summary.name) for summary in formats.variables(path)}
+    return {name: stored(path, name) for name in formats.contents(path).variables}
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
@@ -167,16 +167,16 @@ def test_every_variable_of_a_real_file_is_written_in_place(tmp_path: Path, name:
     path = tmp_path / name
     shutil.copyfile(real_file(name), path)
     path.chmod(0o644)
-    for summary in formats.variables(path):
-        layout = formats.describe(path, summary.name).layout
+    for variable in formats.contents(path).variables:
+        layout = formats.describe(path, variable).layout
         if isinstance(layout, ChunkedLayout) and (layout.offsets < 0).any():
             # Not stored yet: the library makes room first, and moves metadata about.
             others = all_stored(path)
-            new = others[summary.name] = new_values(others[summary.name], 1)
-            run_ranks(ranks, lambda c, n=summary.name, v=new: write_share(path, n, c, v, Distribution((), ())))
+            new = others[variable] = new_values(others[variable], 1)
+            run_ranks(ranks, lambda c, n=variable, v=new: write_share(path, n, c, v, Distribution((), ())))
             for other, values in others.items():
                 assert same(stored(path, other), values), other
-        check_writes(path, summary.name, ranks)
+        check_writes(path, variable, ranks)
 
 
 def classic(flavour: str) -> Callable[[Path], str]:

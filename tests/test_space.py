@@ -81,12 +81,14 @@ def test_a_selection_has_the_shape_and_the_elements_that_numpy_gives_it(seed: in
         (None, r"newaxis \(None\) in place 0 adds a dimension .* read without it, then reshape"),
         (np.s_[:, None], r"newaxis \(None\) in place 1"),
         (np.s_[..., None], r"newaxis \(None\) in place 1"),
-        (np.s_[[1, 2]], "dimension 0: expected an integer, a slice or '...', not list; read a slice that holds"),
-        (np.s_[:, np.array([1, 2])], "dimension 1: .* not ndarray"),
-        (np.zeros((4, 6), bool), "not ndarray"),
+        (np.s_[[1, 2]], "dimension 0: expected an integer, a slice or '...', not indices; read the box .* 1:3"),
+        (np.s_[:, np.array([1, 2])], "dimension 1: .* not indices; .* 1:3, then .* - 1"),
+        (np.zeros((4, 6), bool), r"not a mask; .* a\[box\]\[mask\]"),
         (np.s_[:, True], r"dimension 1: a mask \(True\) is not basic slicing; read, then mask"),
         (np.bool_(True), "a mask"),
         (np.s_[1.5], "not float"),
+        (np.s_[[1, -2]], r"not list; .* a\[box\]\[indices\]"),
+        (np.s_[[[1], [2, 3]]], "not list"),
         ("x", "not str"),
         (np.s_[1, 2, 3], r"3 indices for an array of 2 dimensions, shape \(4, 6\)"),
         (np.s_[..., 1, ...], r"only one Ellipsis"),
@@ -97,7 +99,7 @@ def test_a_selection_has_the_shape_and_the_elements_that_numpy_gives_it(seed: in
     ],
 )
 def test_what_is_not_basic_slicing_is_refused(selection: Any, message: str) -> None:
-    with pytest.raises(swath.ArgumentError, match=f"selection: .*{message}|{message}"):
+    with pytest.raises(swath.SelectionError, match=f"selection: .*{message}|{message}"):
         normalise_selection(selection, (4, 6))
 
 

@@ -61,7 +61,7 @@ class Array {
     std::shared_ptr<ChunkPlaces> places;       // of coded chunks in one file; null: they are not written by Swath
     std::string name;                          // of the file and the variable, for messages
     // It is being made: all of it is in the page cache, elements that are never written are filled, and it will be
-    // synced.
+    // synced. Not for one that grows by records: its elements do not lie together.
     bool is_new = false;
     // Of an array that is new and alone in its file: close() gives the file its name. Null: somebody else does.
     std::shared_ptr<AtomicFile> new_file;

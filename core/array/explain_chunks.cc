@@ -33,7 +33,7 @@ std::shared_ptr<const ChunkPlan> Array::explain_chunks(const Operation& operatio
   ChunkRequest request;
   request.direction = operation.direction();
   request.decomposition = operation.decomposition();
-  request.profile = learning_.profile();
+  request.profile = learning_->profile();
   request.cached = cached;
   request.grid = chunks.grid();
   if (operation.decomposition().ranks() == comm_->size()) {

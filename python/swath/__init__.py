@@ -9,9 +9,11 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
 """
 
 from swath.array.counters import Counters
+from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup
 from swath.array.open_array import Array
 from swath.array.opening import create, create_file, open, open_file  # noqa: A004
+from swath.array.pickling import register as _register_for_pickling
 from swath.array.plan import Plan
 from swath.array.redistribution import redistribute
 from swath.copying import Comparison, Copied, CopyPlan, copy, explain_copy, verify
@@ -25,11 +27,14 @@ from swath.errors import (
     LockWarning,
     NotFoundError,
     OutOfMemoryError,
+    SelectionError,
     StoreError,
     UnsupportedError,
 )
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
 from swath.throttle.throttle import stream
+
+_register_for_pickling()
 
 __version__ = "0.1.0"
 
@@ -44,6 +49,7 @@ __all__ = [
     "CopyPlan",
     "Counters",
     "Cyclic",
+    "Decoded",
     "DisagreementError",
     "Distribution",
     "Error",
@@ -56,6 +62,7 @@ __all__ = [
     "NotFoundError",
     "OutOfMemoryError",
     "Plan",
+    "SelectionError",
     "StoreError",
     "UnsupportedError",
     "Whole",

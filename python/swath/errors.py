@@ -7,6 +7,7 @@ data that any rank can send, `from_wire` rebuilds it, and pickling goes the same
 from __future__ import annotations
 
 import errno as errnos
+import sys
 import warnings
 from typing import Any, ClassVar
 
@@ -24,6 +25,12 @@ class ArgumentError(Error, ValueError):
     """The caller asked for something impossible; nothing was touched."""
 
     kind = "argument"
+
+
+class SelectionError(ArgumentError, IndexError):
+    """A selection that the array does not have: an index out of range, too many indices, no basic slicing."""
+
+    kind = "selection"
 
 
 class StoreError(Error, OSError):
@@ -95,6 +102,7 @@ _BY_KIND: dict[str, type[Error]] = {
     for kind in (
         Error,
         ArgumentError,
+        SelectionError,
         StoreError,
         NotFoundError,
         ExistsError,
@@ -143,6 +151,9 @@ def from_wire(wire: dict[str, Any]) -> Error:
     return kind(wire["message"])
 
 
+_OF_SELECTION = errnos.EDOM
+"""The number by which the core, which knows an error's kind and errno, passes a SelectionError on."""
+
 _CORE_KINDS: list[type[Error]] = [
     Error,
     ArgumentError,
@@ -161,6 +172,8 @@ def from_core(kind: int, message: str, errno: int) -> Error:
     error_type = _CORE_KINDS[kind]
     if error_type is StoreError:
         return store_error(message, errno or None)
+    if error_type is ArgumentError and errno == _OF_SELECTION:
+        return SelectionError(message)
     return error_type(message)
 
 
@@ -168,7 +181,16 @@ def to_core(exc: BaseException) -> tuple[int, str, int]:
     """Return `exc` as the core's (kind, message, errno), to be agreed on by all ranks."""
     error = from_wire(to_wire(exc))
     kind = next(i for i in range(len(_CORE_KINDS) - 1, -1, -1) if isinstance(error, _CORE_KINDS[i]))
-    return kind, str(error), getattr(error, "errno", None) or 0
+    errno = _OF_SELECTION if isinstance(error, SelectionError) else getattr(error, "errno", None)
+    return kind, str(error), errno or 0
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning that points at the line of the program that called Swath."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 def warn_of_wait(text: str) -> None:

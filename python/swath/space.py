@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath import _core
-from swath.errors import ArgumentError
+from swath.errors import ArgumentError, SelectionError
 
 Shape = tuple[int, ...]
 Selection = tuple[tuple[int, int, int, bool], ...]
@@ -226,7 +226,7 @@ class Boxes:
 def normalise_selection(selection: Any, shape: Shape) -> Selection:
     """NumPy basic slicing (integers, slices, Ellipsis) as (start, step, count, dropped) for every dimension.
 
-    Raises ArgumentError for newaxis, arrays and masks, too many indices, or an integer out of range.
+    Raises SelectionError for newaxis, arrays and masks, too many indices, or an integer out of range.
     """
     items = selection if isinstance(selection, tuple) else (selection,)
     complete = len(items) == len(shape)
@@ -244,17 +244,17 @@ def _completed(items: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
     """Return an item for every dimension: whole ones in place of the Ellipsis, or at the end."""
     ellipses = [place for place, item in enumerate(items) if item is Ellipsis]
     if len(ellipses) > 1:
-        raise ArgumentError("selection: an index can have only one Ellipsis ('...')")
+        raise SelectionError("selection: an index can have only one Ellipsis ('...')")
     given = len(items) - len(ellipses)
     if given > len(shape):
-        raise ArgumentError(f"selection: {given} indices for an array of {len(shape)} dimensions, shape {shape}")
+        raise SelectionError(f"selection: {given} indices for an array of {len(shape)} dimensions, shape {shape}")
     place = ellipses[0] if ellipses else len(items)
     return (*items[:place], *[slice(None)] * (len(shape) - given), *items[place + 1 :])
 
 
 def _normalise_one(item: Any, extent: int, d: int) -> tuple[int, int, int, bool]:
     if item is None:
-        raise ArgumentError(
+        raise SelectionError(
             f"selection: newaxis (None) in place {d} adds a dimension that the file does not have; read without it, "
             "then reshape the result"
         )
@@ -262,21 +262,36 @@ def _normalise_one(item: Any, extent: int, d: int) -> tuple[int, int, int, bool]
         try:
             start, stop, step = item.indices(extent)
         except (TypeError, ValueError) as error:
-            raise ArgumentError(f"selection: dimension {d}: {item!r}: {error}") from None
+            raise SelectionError(f"selection: dimension {d}: {item!r}: {error}") from None
         count = len(range(start, stop, step))
         return (start if count else 0), (step if count > 1 else 1), count, False  # one element: any step, however long
     if isinstance(item, (bool, np.bool_)):
-        raise ArgumentError(f"selection: dimension {d}: a mask ({item!r}) is not basic slicing; read, then mask")
+        raise SelectionError(f"selection: dimension {d}: a mask ({item!r}) is not basic slicing; read, then mask")
     try:
         index = operator.index(item)
     except TypeError:
-        raise ArgumentError(
-            f"selection: dimension {d}: expected an integer, a slice or '...', not {type(item).__name__}; read a slice "
-            "that holds the elements, then index the result"
+        raise SelectionError(
+            f"selection: dimension {d}: expected an integer, a slice or '...', not {_index_text(item)}"
         ) from None
     if not -extent <= index < extent:
-        raise ArgumentError(f"selection: dimension {d}: index {index} is outside [{-extent}, {extent})")
+        raise SelectionError(f"selection: dimension {d}: index {index} is outside [{-extent}, {extent})")
     return index % extent, 1, 1, True
+
+
+def _index_text(item: Any) -> str:
+    """Return what an index is that is no basic slicing, and what to do instead."""
+    try:
+        array = np.asarray(item)
+    except ValueError:  # lists of different lengths
+        array = np.empty(0)
+    if array.ndim == 0:
+        return f"{type(item).__name__} ({item!r})"
+    if array.dtype == bool:
+        return "a mask; read the box that holds its elements, then mask the result: a[box][mask]"
+    if array.dtype.kind not in "iu" or array.size == 0 or array.min() < 0:
+        return f"{type(item).__name__}; read the box that holds the elements, then index the result: a[box][indices]"
+    low, high = int(array.min()), int(array.max())
+    return f"indices; read the box that holds them, {low}:{high + 1}, then index the result with indices - {low}"
 
 
 def selection_text(selection: Selection) -> str:

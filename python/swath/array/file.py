@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from swath import formats
 from swath.array.attributes import StoredAttributes
+from swath.array.html_of_files import of_contents
 from swath.array.open_array import Array
 from swath.array.opened_file import OpenedFile
 from swath.errors import ArgumentError, Error
@@ -184,6 +185,9 @@ class File(Mapping[str, Array]):
 
     def __eq__(self, other: object) -> bool:
         return self is other
+
+    def _repr_html_(self) -> str:
+        return of_contents(self.path, self.contents)
 
     def __repr__(self) -> str:
         state = "closed, " if self._file.is_closed else ""

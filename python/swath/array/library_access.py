@@ -16,7 +16,7 @@ from swath.formats import CodedLayout, Description, LibraryLayout
 from swath.space import Boxes, Shape, normalise_selection, selected_shape
 
 if TYPE_CHECKING:
-    from swath.array.open_array import Request
+    from swath.array.request import Request
 
 SLAB_BYTES = 16 << 20
 """Are moved by a call, which cannot be interrupted."""

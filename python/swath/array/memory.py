@@ -66,13 +66,14 @@ def checked_values(
 ) -> list[Part]:
     """Return `values` as a list of ndarrays of these shapes. Raises ArgumentError, which calls them `name`.
 
-    They are in the byte order of `dtype`, the file's (swapped copies where they were not). Where no file is written
+    They are in the byte order of `dtype`, the file's (swapped copies where they were not); what is no ndarray gets its
+    dtype where that keeps the kind of number. Where no file is written
     (None) they are as they are, all of one dtype, of plain numbers.
     """
     parts: list[Part] = []
     for i, (value, shape) in enumerate(zip(_as_list(name, values, shapes, boxes), shapes, strict=False)):
         where = _where(name, i, boxes)
-        part = value if isinstance(value, np.ndarray) else np.asarray(value)
+        part = value if isinstance(value, np.ndarray) else _converted(value, dtype)
         _check_shape(f"{where} of" if dtype is None else f"{where}:", part, shape)
         if dtype is None:
             _check_plain(where, part, parts[0].dtype if parts else part.dtype)
@@ -80,6 +81,15 @@ def checked_values(
             _check_dtype(where, part, dtype)
         parts.append(part if dtype is None or part.dtype == dtype else part.astype(dtype))
     return parts
+
+
+def _converted(value: Any, dtype: np.dtype[Any] | None) -> Part:
+    """Return Python's numbers and lists, which have no dtype of their own, as the file's where they are of its kind."""
+    part = np.asarray(value)
+    is_of_python = isinstance(value, (bool, int, float, complex, list, tuple))
+    if is_of_python and dtype is not None and np.can_cast(part.dtype, dtype, "same_kind"):
+        return part.astype(dtype)
+    return part
 
 
 def _as_list(what: str, given: Any, shapes: list[Shape], boxes: bool) -> list[Any]:
@@ -106,6 +116,8 @@ def _check_shape(where: str, part: Part, shape: Shape) -> None:
 
 
 def _check_plain(where: str, part: Part, of_the_first: np.dtype[Any]) -> None:
+    if np.ma.is_masked(part):
+        raise ArgumentError(f"{where}: some elements are masked: move part.data and part.mask, each for itself")
     if part.dtype.hasobject:
         raise ArgumentError(f"{where}: dtype {part.dtype} holds Python objects; expected plain numbers")
     if part.dtype != of_the_first:

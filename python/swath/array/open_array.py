@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from swath import _core, formats
-from swath.array import layouts, library_access, progress
+from swath.array import appending, explaining, layouts, library_access, masks, progress
 from swath.array.attributes import StoredAttributes
 from swath.array.counters import Counters
+from swath.array.decoded import Decoded
+from swath.array.decoding import AS_STORED, mean_others
+from swath.array.fingerprint import fingerprint
+from swath.array.html_of_files import of_array
 from swath.array.memory import Part, checked_out, checked_values, new_part
+from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
-from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
+from swath.array.plan import Plan
+from swath.array.request import Request, checked_tuning
 from swath.errors import ArgumentError, Error, to_core
-from swath.formats import Description, LibraryLayout, StridedLayout
+from swath.formats import Description
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
-from swath.space import (
-    Block,
-    Boxes,
-    Distribution,
-    Selection,
-    Whole,
-    normalise_selection,
-    selected_shape,
-    selection_text,
-)
+from swath.space import Boxes, Distribution, Selection, normalise_selection, selected_shape, selection_text
 from swath.throttle import throttle
 
 Stored = tuple[_core.ArrayForm, _core.CodedArray | None]
@@ -42,18 +38,7 @@ Share = tuple[Distribution | None, Selection, int | None]
 """Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
 
 
-class Request(NamedTuple):
-    """What a caller asks for, as it was given: the arguments of `Array.read` and `Array.write`."""
-
-    direction: str
-    distribution: Distribution | Boxes | None
-    selection: Any
-    method: str = "auto"
-    rank: int | None = None
-    tuning: Any = None
-
-
-class Array:
+class Array(NumpyProtocol):
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
@@ -67,7 +52,6 @@ class Array:
     Attributes:
         path: the file.
         variable: its name in the file, or None.
-        shape: in elements.
         dtype: as stored, byte order included.
         attributes: as stored in the file.
         engine_reason: why the engine is another than the one asked for, else empty.
@@ -80,6 +64,7 @@ class Array:
         self._has_file = has_file  # and closes it with itself
         self._ranks = file.ranks
         self._done: _core.Execution | None = None  # the last operation
+        self._shared: Request | None = None  # the last one that ranks shared
         self.mode = file.mode
         self.path: str = file.final_path
         self.variable = description.variable
@@ -91,7 +76,8 @@ class Array:
         self.engine: str = file.core.engine
         self.engine_reason: str = file.core.engine_reason
         self._form = layouts.array_form(description, self._identity_of_ranks)
-        given: dict[str, Any] = {"name": self.path, "learning": file.learning, "is_new": is_new}
+        grows = description.unlimited[:1] == (True,)  # its file fills what nobody writes
+        given: dict[str, Any] = {"name": self.path, "learning": file.learning, "is_new": is_new and not grows}
         chunks = layouts.coded_chunks(description)
         if chunks is not None:
             given["chunks"] = chunks
@@ -142,7 +128,7 @@ class Array:
         if done is None:
             return None
         if done.of_chunks is not None:
-            return self._plan_of_chunks(done.of_chunks, None)
+            return explaining.plan_of_chunks(self, done.of_chunks, None)
         return None if done.plan is None else Plan(done.plan, self._title())
 
     @property
@@ -151,19 +137,14 @@ class Array:
         return self._description.shape
 
     @property
-    def ndim(self) -> int:
-        """Return the number of dimensions."""
-        return len(self.shape)
+    def dimensions(self) -> tuple[str, ...]:
+        """Return their names; () where the file names none."""
+        return self._description.dimensions
 
     @property
-    def size(self) -> int:
-        """Return the number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes of all elements."""
-        return self.size * self.dtype.itemsize
+    def chunks(self) -> tuple[int, ...] | None:
+        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
+        return getattr(self._description.layout, "chunk_shape", None)
 
     @property
     def fill_value(self) -> Any:
@@ -171,6 +152,14 @@ class Array:
         if self.dtype.hasobject or not self._description.fill:
             return None
         return np.frombuffer(self._description.fill, dtype=self.dtype)[0]
+
+    @property
+    def decoded(self) -> Decoded:
+        """Return a view that masks and scales what it reads, by the attributes `_FillValue`, `scale_factor` and so on.
+
+        Everything else of the array has the stored values.
+        """
+        return Decoded(self)
 
     @property
     def format(self) -> str:
@@ -234,7 +223,8 @@ class Array:
 
         Args:
             values: an ndarray of the share's shape and the array's dtype, in either byte order, strided as it likes
-                (views without ghost cells); for boxes a list of them.
+                (views without ghost cells); for boxes a list of them. Masked elements are written as the variable's
+                `_FillValue`, else its `missing_value`.
             distribution: see `read`. Boxes must not overlap.
             selection: see `read`.
             method: see `read`.
@@ -281,16 +271,11 @@ class Array:
         request = Request("write" if write else "read", distribution, selection, method, rank, tuning)
         if analyze:
             with self._ranks.in_turn(f"explain {self.path}"):
-                return self._analyze(request)
+                return explaining.analyzed(self, request)
         if not isinstance(distribution, Boxes):
-            return self._plan(self._explained_operation(request), cached)
+            return explaining.explained(self, request, cached)
         with self._ranks.in_turn(f"explain {self.path}"):
-            try:
-                operation = self._operation(request)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-                self._refuse(None, error)
-            with self._agreed_errors():
-                return self._plan(self._core.with_all_boxes(operation, f"explained with cached={cached}"), cached)
+            return explaining.explained_boxes(self, request, cached)
 
     def __getitem__(self, selection: Any) -> Any:
         """Read the selected elements, as NumPy's basic slicing returns them: a scalar where every dimension is dropped.
@@ -301,17 +286,22 @@ class Array:
         return part[()] if part.ndim == 0 else part
 
     def __setitem__(self, selection: Any, values: Any) -> None:
-        """Write the selected elements; `values` may broadcast, as in NumPy. This is local: this rank alone writes."""
+        """Write the selected elements; `values` may broadcast, as in NumPy. This is local: this rank alone writes.
+
+        Masked elements are written as `write` does it.
+        """
         if self._ranks.size > 1:
             raise ArgumentError(f"{self.path}: a[...] = values is for one process; with a communicator use write()")
         chosen = normalise_selection(selection, self.shape)
         shape = selected_shape(chosen)
         try:
-            part = np.asarray(values, dtype=self.dtype)
+            part = self._unmasked(masks.cast(values, self.dtype))
             if part.shape != shape or not part.flags.c_contiguous:
                 full = new_part(shape, self.dtype, lambda: f"write {self.path}{selection_text(chosen)}")
                 full[...] = np.broadcast_to(part, shape)
                 part = full
+        except Error:
+            raise
         except (ValueError, TypeError) as error:
             raise ArgumentError(
                 f"{self.path}: cannot write these values to a selection of shape {shape}: {error}"
@@ -347,7 +337,7 @@ class Array:
             StoreError: as `write` does. The array has the records that it had before.
         """
         with self._ranks.in_turn(f"append to {self.path}"):
-            self._append(values, distribution, records, method, tuning)
+            appending.append(self, Request("write", distribution, ..., method, None, tuning), values, records)
 
     def sync(self) -> None:
         """Bring what was written to the medium before it returns. Collective; of all arrays of the file.
@@ -381,9 +371,16 @@ class Array:
             if error is None:
                 raise
 
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return "swath.Array", *fingerprint(self._description, self._file.folder)
+
     def __repr__(self) -> str:
         state = "closed, " if self._core.is_closed else ""
-        return f"<swath.Array {self._title()}: {state}{self.layout}>"
+        values = f"; values {AS_STORED}" if mean_others(self.attributes) else ""
+        return f"<swath.Array {self._title()}: {state}{self.layout}{values}>"
+
+    def _repr_html_(self) -> str:
+        return of_array(self, self._shared)
 
     def _close(self, error: BaseException | None) -> None:
         if self._has_file:
@@ -395,40 +392,6 @@ class Array:
         """Raise ArgumentError where the array is closed."""
         if self._core.is_closed:
             raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
-
-    def _append(
-        self, values: Any, distribution: Distribution | None, records: int | None, method: str, tuning: Any
-    ) -> None:
-        several = records
-        if distribution is None and records is None and np.ndim(values) == self.ndim:
-            several = len(values)
-        if distribution is None and several is None and self.ndim == 1:
-            distribution = Distribution((), grid=())  # one element: that of rank 0
-        words = f"append {'a record' if several is None else f'{several} records'} to {self._identity_of_ranks}"
-        first = self._file.rows_to_append_to(self, words)
-        last = first + (1 if several is None else several)
-        self._file.extend(self, last, f"{words}: from row {first}")
-        try:
-            selection = first if several is None else slice(first, last)
-            self._write(Request("write", distribution, selection, method, None, tuning), values)
-        except Error as error:
-            if self._ranks.size == 1 or self._ranks.all_raise(error):
-                self._file.extend(self, first, f"{words}: taken back")
-            raise
-        self._file.wrote(self.variable or "", last)
-
-    def _fill_rows(self, first: int, last: int) -> None:
-        """Write the fill value to so many rows, this rank's part of each. Collective."""
-        if not isinstance(self._description.layout, StridedLayout) or not self.size:
-            return  # chunks that are not stored read as the fill value
-        ranks = self._ranks
-        by_rows = Distribution(
-            (Block(), *(Whole() for _ in self.shape[1:])), grid=(ranks.size, *(1 for _ in self.shape[1:]))
-        )
-        share = by_rows.local_shape((last - first, *self.shape[1:]), ranks.rank)
-        element = np.frombuffer(self._description.fill, self.dtype)[0]
-        # It takes no memory: every element is the same one.
-        self._write(Request("write", by_rows, slice(first, last)), np.broadcast_to(element, share))
 
     @property
     def _identity(self) -> str:
@@ -444,7 +407,7 @@ class Array:
     def _operation(self, request: Request, *, alone: bool = False) -> _core.Operation:
         """Return the operation that is requested. Raise ArgumentError where there can be none."""
         direction, distribution, selection, method, rank, tuning = request
-        sizes = checked_tuning(tuning)
+        sizes = () if tuning is None else checked_tuning(tuning)
         chosen = normalise_selection(selection, self.shape)
         ranks = self._ranks
         if rank is not None and ranks.size > 1:
@@ -489,27 +452,6 @@ class Array:
         own = _core.Decomposition.own_boxes(boxes.boxes, self._ranks.rank, self._ranks.size, self.shape)
         return _core.Operation(self._form, request.direction, own, request.method, sizes)
 
-    def explain_for(self, request: Request, ranks: int) -> Plan:
-        """Return the plan of so many ranks, of whom none is needed. Local; `request` is of a distribution."""
-        return self._plan(self._operation_of_ranks(request, ranks), None)
-
-    def _explained_operation(self, request: Request) -> _core.Operation:
-        """Return the operation to explain: without a communicator, one of as many ranks as the distribution is for."""
-        distribution = request.distribution
-        if self._ranks.size > 1 or request.rank is not None or not isinstance(distribution, Distribution):
-            return self._operation(request)
-        return self._operation_of_ranks(
-            request, max(distribution.ranks) + 1 if distribution.ranks else distribution.size
-        )
-
-    def _operation_of_ranks(self, request: Request, ranks: int) -> _core.Operation:
-        distribution = request.distribution
-        assert isinstance(distribution, Distribution)
-        chosen = normalise_selection(request.selection, self.shape)
-        decomposition = _core.Decomposition.distributed(distribution._core, chosen, ranks)
-        sizes = checked_tuning(request.tuning)
-        return _core.Operation(self._form, request.direction, decomposition, request.method, sizes)
-
     def _execute(
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
     ) -> list[Part]:
@@ -548,6 +490,8 @@ class Array:
             if not alone:
                 self._ranks.have_agreed(error)
             raise
+        if request.distribution is not None:
+            self._shared = request
         return parts
 
     def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:
@@ -598,7 +542,14 @@ class Array:
         if self.mode != "r+":
             raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
         shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
+        values = self._unmasked(values)
         return checked_values(values, shapes, self.dtype, boxes=isinstance(request.distribution, Boxes))
+
+    def _unmasked(self, values: Any) -> Any:
+        """Return values with the fill value in place of masked ones. Raise ArgumentError where there is none."""
+        if not isinstance(values, masks.CAN_BE_MASKED):
+            return values
+        return masks.filled(values, self.dtype, self.attributes, f"write {self._description.name}: values")
 
     def _relocation(self) -> Callable[[], Stored] | None:
         """Return what a write must call where it gives elements other places in the file, else None.
@@ -615,32 +566,6 @@ class Array:
         self._form = layouts.array_form(self._description, self._identity_for_ranks())
         self._operations.cache_clear()
         return self._form, layouts.coded_chunks(self._description)
-
-    def _analyze(self, request: Request) -> Plan:
-        """Carry the operation out, and return its plan with what was measured. Collective."""
-        self._ranks.agree(f"explain, with analyze, {request.direction} {self._identity_of_ranks}")
-        if request.direction == "read":
-            self._read(request, None)
-        else:
-            self._write(request, self.read(request.distribution, selection=request.selection, rank=request.rank))
-        assert self._done is not None
-        plan = self.last_plan or self._plan(self._operation(request), None)
-        plan.measured = Measured.of(self._ranks.gather_objects(self.counters.to_dict()))
-        return plan
-
-    def _plan(self, operation: _core.Operation, cached: float | None) -> Plan:
-        if self._core.has_plans:
-            return Plan(self._core.explain(operation, cached), self._title())
-        self.refuse_closed("explain")
-        layout = self._description.layout
-        direction, ranks = operation.direction, operation.ranks
-        reason = layout.reason if isinstance(layout, LibraryLayout) else self.layout
-        if self._core.goes_by_chunks(direction):
-            return self._plan_of_chunks(operation, cached)
-        return LibraryPlan(self._title(), direction, ranks, reason)
-
-    def _plan_of_chunks(self, operation: _core.Operation, cached: float | None) -> Plan:
-        return ChunkPlan(self._core.explain_chunks(operation, cached), self._title(), self.layout)
 
 
 def _operation(
@@ -659,15 +584,3 @@ def _decomposition(
         return _core.Decomposition.distributed(distribution._core, selection, ranks)
     distribution.local_shape(selected_shape(selection), rank)  # raises where there is no such rank
     return _core.Decomposition.share_of(distribution._core, selection, rank)
-
-
-def checked_tuning(tuning: Any) -> tuple[tuple[str, int], ...]:
-    """Return `tuning` sorted by name. Raise ArgumentError where it is none."""
-    if tuning is None:
-        return ()
-    if not isinstance(tuning, Mapping):
-        raise ArgumentError(f'tuning: expected sizes by name, such as {{"window_bytes": 1 << 22}}, not {tuning!r}')
-    for name, value in tuning.items():
-        if not isinstance(value, (int, np.integer)) or value >= 1 << 62:
-            raise ArgumentError(f"tuning: {name}: expected an integer below 2**62, not {value!r}")
-    return tuple(sorted((str(name), int(value)) for name, value in tuning.items()))

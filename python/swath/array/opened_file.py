@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from swath import _core, formats
+from swath.array import appending
 from swath.array.records import Records
 from swath.errors import ArgumentError, StoreError
 from swath.formats import Contents, Description, NewArray, files
@@ -76,6 +77,7 @@ class OpenedFile:
 
     Attributes:
         path: where it is: under its name, or beside it as long as it is not complete.
+        folder: that a relative path starts from; "" where it is absolute.
         format: as a Description says it.
         mode: "r" or "r+".
         ranks: that opened it together.
@@ -97,6 +99,7 @@ class OpenedFile:
         contents: Contents | None = None,
     ) -> None:
         self.path = path
+        self.folder = "" if os.path.isabs(path) else os.getcwd()
         self.format = format
         self.mode = options.mode
         self.ranks = ranks
@@ -309,8 +312,10 @@ class OpenedFile:
         return self.records().rows[array.variable or ""]
 
     def extend(self, array: Array, rows: int, words: str) -> None:
-        """Give one array room for so many rows, or take room away again."""
+        """Give one array room for so many rows, or take room away again; it is never shorter than its dimension."""
         variable = array.variable or ""
+        records = self.records()
+        rows = max(rows, records.length[records.dimension_of[variable]])
 
         def work() -> Description:
             self.refuse_reading("append to")
@@ -354,7 +359,7 @@ class OpenedFile:
             array = self._make_array(found, self)
         first = self.records().rows[variable]
         self.extend(array, rows, f"fill rows {first} to {rows} of {variable} of {self.identity}")
-        array._fill_rows(first, rows)
+        appending.fill_rows(array, first, rows)
         self.records().rows[variable] = rows
 
     # ---- sync and close; collective ----------------------------------------------------------------------------------

@@ -8,11 +8,12 @@ import errno
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy.typing as npt
 
 from swath import formats
+from swath.array.decoded import Decoded
 from swath.array.file import File
 from swath.array.open_array import Array
 from swath.array.opened_file import FoundOfStore, OpenedFile, OpenOptions
@@ -30,6 +31,44 @@ Made = TypeVar("Made")
 Opened = TypeVar("Opened", Array, File)
 
 
+@overload
+def open(  # noqa: A001 - the name that scripts use
+    path: Any,
+    variable: str | None = None,
+    *,
+    mode: str = "r",
+    comm: Any = None,
+    shape: int | Sequence[int] | None = None,
+    dtype: npt.DTypeLike | None = None,
+    order: formats.description.Order | None = None,
+    offset: int | None = None,
+    format: str | None = None,
+    engine: str | None = None,
+    streams: Streams = "default",
+    lock_timeout: float | None = None,
+    decode: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def open(  # noqa: A001
+    path: Any,
+    variable: str | None = None,
+    *,
+    mode: str = "r",
+    comm: Any = None,
+    shape: int | Sequence[int] | None = None,
+    dtype: npt.DTypeLike | None = None,
+    order: formats.description.Order | None = None,
+    offset: int | None = None,
+    format: str | None = None,
+    engine: str | None = None,
+    streams: Streams = "default",
+    lock_timeout: float | None = None,
+    decode: Literal[True],
+) -> Decoded: ...
+
+
 @in_turn
 def open(  # noqa: A001 - the name that scripts use
     path: Any,
@@ -45,7 +84,8 @@ def open(  # noqa: A001 - the name that scripts use
     engine: str | None = None,
     streams: Streams = "default",
     lock_timeout: float | None = None,
-) -> Array:
+    decode: bool = False,
+) -> Array | Decoded:
     """Open an array in an existing file. Collective over `comm`.
 
     Args:
@@ -67,6 +107,8 @@ def open(  # noqa: A001 - the name that scripts use
             swath.ini, else "auto". See docs/streams.md.
         lock_timeout: seconds to wait for a lock that another program holds on a part that is to be written; by default
             $SWATH_LOCK_TIMEOUT, else for ever.
+        decode: read what values mean: masked and scaled by the attributes of the variable, see `Decoded`. By default
+            values are the stored ones, and nothing is masked or scaled.
 
     Raises:
         NotFoundError, StoreError: the system refuses the file.
@@ -85,7 +127,8 @@ def open(  # noqa: A001 - the name that scripts use
 
     description, found = ranks.on_first(words, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
     options = OpenOptions(mode, engine, streams, lock_timeout, found)
-    return ranks.run_collectively(f"open {name}: engines", lambda: Array.with_own_file(description, ranks, options))
+    array = ranks.run_collectively(f"open {name}: engines", lambda: Array.with_own_file(description, ranks, options))
+    return Decoded(array) if decode else array
 
 
 def _check_mode(name: str, mode: Any) -> None:
@@ -266,6 +309,7 @@ def create(
 
     def make(atomic_file: AtomicFile) -> Description:
         kind = formats.format_for(path, format)
+        formats.warn_of_raw(path, format)
         return formats.create(atomic_file.working_path, shape, dtype, format=kind, **given)
 
     def opened(description: Description, options: OpenOptions) -> Array:

@@ -50,7 +50,8 @@ def opened_source(options: argparse.Namespace) -> Array:
     names = ("shape", "dtype", "order", "offset")
     given = argparse.Namespace(**{name: getattr(options, f"source_{name}") for name in names})
     path, variable = file_and_variable(options.file)
-    return opening.open(path, variable, **raw_description(given))
+    array: Array = opening.open(path, variable, **raw_description(given))
+    return array
 
 
 def source_of_copy(options: argparse.Namespace) -> tuple[Any, str | None]:
@@ -99,7 +100,8 @@ def raw_description(options: argparse.Namespace) -> dict[str, Any]:
 def open_array(options: argparse.Namespace, mode: str = "r", comm: Any = None) -> Array:
     """Return the array that the command line names, opened for reading by this process alone unless otherwise said."""
     path, variable = file_and_variable(options.file)
-    return opening.open(path, variable, mode=mode, comm=comm, **raw_description(options))
+    array: Array = opening.open(path, variable, mode=mode, comm=comm, **raw_description(options))
+    return array
 
 
 def whole_number(option: str, text: str) -> int:

@@ -6,8 +6,10 @@ import argparse
 import math
 from typing import Any
 
-from swath.array.open_array import Array, Request
+from swath.array import explaining
+from swath.array.open_array import Array
 from swath.array.plan import Plan
+from swath.array.request import Request
 from swath.commands import arguments, output
 from swath.errors import ArgumentError
 from swath.ranks import mpi
@@ -117,7 +119,7 @@ def _plan(a: Array, options: argparse.Namespace) -> Plan:
     if options.analyze:
         return a.explain(distribution, selection=selection, method=options.method, write=options.write, analyze=True)
     direction = "write" if options.write else "read"
-    return a.explain_for(Request(direction, distribution, selection, options.method), ranks)
+    return explaining.explained_for(a, Request(direction, distribution, selection, options.method), ranks)
 
 
 def _ranks_of_job(options: argparse.Namespace) -> Any:

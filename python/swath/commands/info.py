@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from rich.text import Text
 
 from swath import formats
-from swath.array import opening
+from swath.array import layouts, opening
+from swath.array.decoding import AS_STORED, mean_others
 from swath.commands import arguments, output
-from swath.formats import Summary
+from swath.errors import Error
+from swath.formats import Contents, sizes
+from swath.formats.contents import Variable
 from swath.formats.description import plain
 
 DESCRIPTION = """\
-Show what is in a file: its variables with shape, type, dimensions, and where
-their bytes are. With a variable, everything about that one. Reads headers only.
+Show what is in a file: dimensions, groups and attributes, and its variables with
+shape, type, and where their bytes are. With a variable, everything about that one.
+Reads headers and tables of chunks only.
 """
 
 EPILOG = """\
@@ -51,80 +56,188 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show one variable in detail where one is named or there is one only, else all of them in a table."""
+    """Show one variable in detail where one is named or there is one only, else the whole file."""
     path, variable = arguments.file_and_variable(options.file)
     raw = arguments.raw_description(options)
-    summaries = [] if raw else formats.variables(path)
-    if raw or variable is not None or (len(summaries) == 1 and summaries[0].name is None):
-        facts = _facts(path, variable, raw, summaries)
-        output.print_json(facts) if options.json else _print_one(facts)
-    elif options.json:
-        output.print_json({"path": path, "variables": [_summary(summary) for summary in summaries]})
-    else:
-        _print_all(path, summaries)
+    contents = None if raw else formats.contents(path)
+    if contents is None or variable is not None or list(contents.variables) == [""]:
+        facts = _facts_of_variable(path, variable, raw)
+        output.print_json(facts) if options.json else _print_variable(facts)
+        return 0
+    facts = _facts_of_file(path, contents)
+    output.print_json(facts) if options.json else _print_file(facts)
     return 0
 
 
-def _facts(path: str, variable: str | None, raw: dict[str, Any], summaries: list[Summary]) -> dict[str, Any]:
+def _facts_of_variable(path: str, variable: str | None, raw: dict[str, Any]) -> dict[str, Any]:
     with opening.open(path, variable, **raw) as a:
-        dimensions = next((summary.dimensions for summary in summaries if summary.name == a.variable), ())
         fill = np.asarray(a.fill_value)
         return {
             "path": a.path,
             "variable": a.variable,
             "format": a.format,
             "shape": a.shape,
-            "dtype": a.dtype.str if a.dtype.fields is None else str(a.dtype),
-            "dimensions": dimensions,
+            "dtype": _dtype(a.dtype),
+            "dimensions": a.dimensions,
+            "unlimited": [bool(grows) for grows in a._description.unlimited],
+            "chunks": a.chunks,
             "layout": a.layout,
             "bytes": a.nbytes,
+            "stored_bytes": sizes.stored_bytes(a._description),
             "fill_value": plain(fill[()] if fill.dtype.fields is None else str(fill)),
-            "attributes": a.attributes,
+            "values": _values(a.attributes),
+            "attributes": dict(a.attributes),
         }
 
 
-def _summary(summary: Summary) -> dict[str, Any]:
+def _facts_of_file(path: str, contents: Contents) -> dict[str, Any]:
+    dimensions = [
+        {"name": f"{group.name}/{dimension.name}".lstrip("/"), "length": dimension.length}
+        | {"unlimited": dimension.is_unlimited}
+        for group in contents.groups.values()
+        for dimension in group.dimensions.values()
+    ]
+    variables = [_facts_in_file(path, variable) for variable in contents.variables.values()]
     return {
-        "name": summary.name,
-        "shape": summary.shape,
-        "dtype": summary.dtype,
-        "dimensions": summary.dimensions,
-        "layout": summary.layout,
-        "coordinate": summary.coordinate,
-        "attributes": summary.attributes,
+        "path": path,
+        "format": contents.format,
+        "version": contents.version,
+        "bytes": sum(variable["bytes"] for variable in variables),
+        "stored_bytes": sizes.of_path(path),
+        "dimensions": dimensions,
+        "groups": [{"name": g.name, "attributes": dict(g.attributes)} for g in contents.groups.values() if g.name],
+        "attributes": dict(contents.group("").attributes),
+        "variables": variables,
     }
 
 
-def _print_one(facts: dict[str, Any]) -> None:
-    table = output.table("", "")
-    table.show_header = False
-    shown = {**facts, "shape": output.by(facts["shape"]), "bytes": output.in_bytes(facts["bytes"])}
-    shown["dimensions"] = ", ".join(facts["dimensions"])
-    attributes = shown.pop("attributes")
-    for key, value in shown.items():
-        if value not in (None, ""):
-            table.add_row(Text(key.replace("_", " "), style="bold"), Text(str(value)))
-    for number, (key, value) in enumerate(attributes.items()):
-        table.add_row(Text("attributes" if number == 0 else "", style="bold"), Text(f"{key} = {plain(value)}"))
-    output.console().print(table)
+def _facts_in_file(path: str, variable: Variable) -> dict[str, Any]:
+    layout, stored = "", None
+    if not variable.unsupported:
+        try:
+            found = formats.describe(path, variable.name)
+            layout, stored = layouts.text(found), sizes.stored_bytes(found)
+        except Error as error:  # it alone is damaged: the others are shown
+            layout = f"cannot be read: {error}"
+    return {
+        "name": variable.name,
+        "shape": variable.shape,
+        "dtype": "?" if variable.dtype is None else _dtype(variable.dtype),
+        "dimensions": variable.dimensions,
+        "chunks": variable.chunks,
+        "layout": f"unsupported: {variable.unsupported}" if variable.unsupported else layout,
+        "bytes": variable.nbytes,
+        "stored_bytes": stored,
+        "coordinate": variable.is_coordinate,
+        "values": _values(variable.attributes),
+        "attributes": dict(variable.attributes),
+    }
 
 
-def _print_all(path: str, summaries: list[Summary]) -> None:
-    table = output.table("variable", "shape", "dtype", "dimensions", "layout")
-    for summary in sorted(summaries, key=lambda summary: summary.coordinate):
-        style = "dim" if summary.coordinate else ""
+def _dtype(dtype: np.dtype[Any]) -> str:
+    return dtype.str if dtype.fields is None else str(dtype)
+
+
+def _values(attributes: Mapping[str, Any]) -> str:
+    """Return what the values are that Swath gives, where attributes say that they mean others."""
+    return AS_STORED if mean_others(attributes) else "as stored"
+
+
+def _print_variable(facts: dict[str, Any]) -> None:
+    shown = {
+        "path": [facts["path"]],
+        "variable": [facts["variable"] or ""],
+        "format": [facts["format"]],
+        "shape": [output.by(facts["shape"])],
+        "dtype": facts["dtype"].split(),
+        "dimensions": _listed([_growing(name, grows) for name, grows in _with_growth(facts)]),
+        "layout": facts["layout"].split(),
+        "bytes": [output.in_bytes(facts["bytes"])],
+        "stored": _stored(facts).split(),
+        "fill value": str(facts["fill_value"]).split(),
+        "values": facts["values"].split(),
+    }
+    rows = [(name, pieces) for name, pieces in shown.items() if any(pieces)]
+    output.print_facts(rows + _attribute_rows("attributes", facts["attributes"]))
+
+
+def _with_growth(facts: dict[str, Any]) -> list[tuple[str, bool]]:
+    unlimited = facts["unlimited"] or [False] * len(facts["dimensions"])
+    return list(zip(facts["dimensions"], unlimited, strict=True))
+
+
+def _growing(name: str, grows: bool) -> str:
+    return f"{name} (unlimited)" if grows else name
+
+
+def _stored(facts: dict[str, Any]) -> str:
+    """Return "1.2 MiB, 3.1 × smaller", empty where it is not known."""
+    stored = facts["stored_bytes"]
+    if stored is None:
+        return ""
+    if 0 < stored < facts["bytes"]:
+        return f"{output.in_bytes(stored)}, {facts['bytes'] / stored:.2g} × smaller"
+    return output.in_bytes(stored)
+
+
+def _listed(names: list[str]) -> list[str]:
+    return [f"{name}," for name in names[:-1]] + names[-1:]
+
+
+def _attribute_rows(title: str, attributes: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    lines = [line for name, value in attributes.items() for line in f"{name} = {_value(value)}".splitlines()]
+    return [(title if number == 0 else "", line.split(" ")) for number, line in enumerate(lines)]
+
+
+def _value(value: Any) -> str:
+    """Return an attribute as text: "1.5 (float32)"; of many numbers the first and the last."""
+    if isinstance(value, np.ndarray):
+        numbers = np.array2string(value, separator=", ", threshold=10, edgeitems=3).replace("\n", "")
+        return f"{numbers} ({value.dtype})"
+    if isinstance(value, np.generic):
+        return f"{value} ({value.dtype})"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _print_file(facts: dict[str, Any]) -> None:
+    variables = facts["variables"]
+    version = f" ({facts['version']})" if facts["version"] else ""
+    lengths = [_growing(f"{d['name']} = {d['length']:,}", d["unlimited"]) for d in facts["dimensions"]]
+    rows = [
+        ("path", [facts["path"]]),
+        ("format", [f"{facts['format']}{version}"]),
+        ("stored", [f"{_stored(facts)};", f"elements {output.in_bytes(facts['bytes'])}"]),
+        ("dimensions", _listed(lengths)),
+        *_attribute_rows("attributes", facts["attributes"]),
+    ]
+    for group in facts["groups"]:
+        rows += [("group", [group["name"]]), *_attribute_rows("", group["attributes"])]
+    output.print_facts(row for row in rows if row[1])
+    console = output.console()
+    if not variables:
+        console.print(Text(f"{facts['path']} holds no variables"))
+        return
+    console.print()
+    _print_variables(variables)
+    if any(variable["values"] != "as stored" for variable in variables):
+        console.print(Text("\nvalues are as stored; swath.open(…, decode=True) masks and scales them"))
+    example = next((v for v in variables if not v["coordinate"]), variables[0])
+    console.print(Text(f"\nOne of them in detail: swath info {facts['path']}:{example['name']}"), soft_wrap=True)
+
+
+def _print_variables(variables: list[dict[str, Any]]) -> None:
+    columns = ("variable", "shape", "dtype", "dimensions", "bytes", "stored", "layout")
+    table = output.table(*columns, right=("bytes",), unbroken=columns[:-1])
+    for variable in sorted(variables, key=lambda variable: variable["coordinate"]):
+        style = "dim" if variable["coordinate"] else ""
         cells = (
-            summary.name or "(no name)",
-            output.by(summary.shape),
-            summary.dtype,
-            ", ".join(summary.dimensions),
-            summary.layout,
+            variable["name"] or "(no name)",
+            output.by(variable["shape"]),
+            variable["dtype"],
+            ", ".join(variable["dimensions"]),
+            output.in_bytes(variable["bytes"]),
+            _stored(variable),
+            variable["layout"],
         )
         table.add_row(*(Text(cell, style=style) for cell in cells))
-    console = output.console()
-    console.print(table)
-    if not summaries:
-        console.print(Text(f"{path} holds no variables"))
-        return
-    example = next((summary for summary in summaries if not summary.coordinate), summaries[0])
-    console.print(Text(f"\nOne of them in detail: swath info {path}:{example.name}"), soft_wrap=True)
+    output.print_unbroken(table)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 BYTES_IN_UNIT = 1024
+BROKEN_MIN = 40
+"""Columns of a cell whose text is broken into lines."""
+LINE_MAX = 1 << 16
+"""Columns of a line that holds long names."""
 
 
 def console() -> Console:
@@ -26,6 +33,39 @@ def table(*columns: str, right: tuple[str, ...] = (), unbroken: tuple[str, ...] 
         justify: Literal["left", "right"] = "right" if column in right else "left"
         made.add_column(column, justify=justify, overflow="fold", no_wrap=column in unbroken)
     return made
+
+
+def print_unbroken(table: Table) -> None:
+    """Print a table; where its unbroken cells need more than a line of the terminal, the lines are longer."""
+    for column in table.columns:
+        longest = max(cell_len(str(text)) for text in (column.header, *column.cells))
+        column.min_width = longest if column.no_wrap else min(longest, BROKEN_MIN)
+    printed = console()
+    needed = printed.measure(table, options=printed.options.update(max_width=LINE_MAX)).minimum
+    printed.width = max(printed.width, needed)
+    printed.print(table)
+
+
+def print_facts(facts: Iterable[tuple[str, Sequence[str]]]) -> None:
+    """Print lines of a name and pieces of text, which are not broken: a line ends between two pieces."""
+    rows = list(facts)
+    printed = console()
+    indent = max((cell_len(name) for name, _ in rows), default=0) + 1
+    for name, pieces in rows:
+        for number, line in enumerate(_lines_of(pieces, printed.width - indent)):
+            head = Text((name if number == 0 else "").ljust(indent), style="bold")
+            printed.print(head.append(line, style="not bold"), soft_wrap=True)
+
+
+def _lines_of(pieces: Sequence[str], width: int) -> list[str]:
+    lines = [""]
+    for piece in pieces:
+        joined = f"{lines[-1]} {piece}" if lines[-1] else piece
+        if lines[-1] and cell_len(joined) > width:
+            lines.append(piece)
+        else:
+            lines[-1] = joined
+    return lines
 
 
 def print_json(value: Any) -> None:

@@ -4,7 +4,7 @@
     description.layout              # StridedLayout, ChunkedLayout, CodedLayout or LibraryLayout
 
 Values are the stored ones: byte order kept, nothing scaled, nothing masked. A format is a module with `describe`,
-`variables` and `create` (the protocol `Format`), and `matches` where it is one file (`FileFormat`); to add one, write
+`contents` and `create` (the protocol `Format`), and `matches` where it is one file (`FileFormat`); to add one, write
 it and enter it in `FORMATS`, or in `_FILE_FORMATS`.
 """
 
@@ -22,9 +22,9 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError
+from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError, warn_caller
 from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, raw, zarr, zarr_codecs, zarr_library
-from swath.formats.changes import Changes
+from swath.formats.changes import Changes, repair
 from swath.formats.contents import Attributes, Contents, typed
 from swath.formats.default_chunks import default_chunks
 from swath.formats.description import (
@@ -39,7 +39,6 @@ from swath.formats.description import (
     NewArray,
     Order,
     StridedLayout,
-    Summary,
     TiledLayout,
     checked_chunks,
     checked_dtype,
@@ -62,7 +61,6 @@ __all__ = [
     "NewArray",
     "NewFile",
     "StridedLayout",
-    "Summary",
     "TiledLayout",
     "add",
     "allocate",
@@ -91,7 +89,7 @@ __all__ = [
     "set_attributes",
     "set_length",
     "start",
-    "variables",
+    "warn_of_raw",
 ]
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -103,9 +101,6 @@ class Format(Protocol):
 
     def describe(self, path: str, variable: str | None = None) -> Description:
         """Return where the bytes of `variable` are; None where only one can be meant."""
-
-    def variables(self, path: str) -> list[Summary]:
-        """Return what the file holds."""
 
     def create(self, path: str, new: NewArray) -> Description:
         """Make a file for `new` in its final size without writing its elements."""
@@ -166,6 +161,9 @@ _MANY: dict[str, FormatOfFiles] = {"netcdf-classic": netcdf_classic, "hdf5": hdf
 
 _FLAVOURS: dict[str, Collection[str]] = {"netcdf-classic": netcdf_classic.FLAVOURS, "zarr": zarr.FLAVOURS}
 _SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".nc4": "netcdf4", ".h5": "hdf5", ".hdf5": "hdf5", ".zarr": "zarr"}
+_RAW = ("", ".raw", ".bin", ".dat")
+"""The suffixes that say it."""
+_warned_of: set[str] = set()
 _NOT_RAW = {".npz": "npy"}
 _KNOWN = (
     "Swath knows .npy, netCDF classic (CDF-1, -2, -5), HDF5, netCDF-4 and Zarr (a folder); for a raw file give shape= "
@@ -195,6 +193,7 @@ def describe(
     name = checked_path(path)
     _check_text(variable=variable, format=format)
     known = _known_format(format)
+    repair(name)
     described_by_caller = [
         key
         for key, given in (("shape", shape), ("dtype", dtype), ("order", order), ("offset", offset))
@@ -220,12 +219,6 @@ def describe(
     return described
 
 
-def variables(path: Path) -> list[Summary]:
-    """Return what an existing file holds, also what Swath cannot read. Raises as `describe` does."""
-    name = checked_path(path)
-    return FORMATS[_detected(name)].variables(name)
-
-
 def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
     """Return the format that `create` makes: `format` where it is given, else by the suffix of `path`, else "raw"."""
     if format is not None:
@@ -236,6 +229,19 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
     if suffix in _NOT_RAW:
         raise ArgumentError(f"{name}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
     return _SUFFIXES.get(suffix, "raw")
+
+
+def warn_of_raw(path: Path, format: str | None) -> None:  # noqa: A002
+    """Warn, once for each suffix, that `create` makes a raw file because it does not know the suffix of `path`."""
+    name = checked_path(path)
+    suffix = pathlib.Path(name).suffix.lower()
+    if format is not None or suffix in _SUFFIXES or suffix in _RAW or suffix in _warned_of:
+        return
+    _warned_of.add(suffix)
+    warn_caller(
+        f"create {name}: Swath knows no format by the suffix {suffix}, and makes a raw file: the elements alone, "
+        f'without shape or dtype. Say so by format="raw", or choose one of {", ".join(FORMATS)}'
+    )
 
 
 def is_folder(format: str) -> bool:  # noqa: A002
@@ -370,6 +376,7 @@ def _as_asked(made: Description, new: NewArray) -> Description:
 def contents(path: Path) -> Contents:
     """Return everything that an existing file holds but the elements. Raises as `describe` does."""
     name = checked_path(path)
+    repair(name)
     return FORMATS[_detected(name)].contents(name)
 
 

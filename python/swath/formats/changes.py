@@ -239,7 +239,7 @@ def repair(path: str, *, is_copy: bool = False) -> bool:
         if _is_foreign(name):
             return _refuse_foreign(path, name)
         try:
-            journal = _Journal(name, locked_own(name))
+            journal = _Journal(path, name, locked_own(name))
         except BlockingIOError:
             return False
         try:
@@ -283,10 +283,11 @@ class _Memory:
 
 
 class _Journal:
-    """Records on the medium, in a file that is locked."""
+    """Records on the medium, in a file that is locked: `path`, beside the file that it is `of`."""
 
-    def __init__(self, path: str, descriptor: int) -> None:
+    def __init__(self, of: str, path: str, descriptor: int) -> None:
         self.path = path
+        self._of = of
         self._descriptor = descriptor
         self._process = os.getpid()
         self._has_lasting_name = False
@@ -294,7 +295,7 @@ class _Journal:
     def append(self, records: list[_Record], *, sync: bool) -> None:
         """Append all of the records, or none: later ones must not be put behind half a record."""
         before = self.end()
-        with store_errors(self.path, "write the journal of changes"):
+        with store_errors(self._of, f"keep in {self.path} what is to be changed"):
             try:
                 for record in records:
                     _write(self._descriptor, _head(record) + record.data)
@@ -324,7 +325,7 @@ class _Journal:
             yield record
 
     def cut(self, end: int) -> None:
-        with store_errors(self.path, "shorten the journal of changes"):
+        with store_errors(self._of, f"shorten the journal of its changes, {self.path}"):
             if self.end() > end:
                 os.ftruncate(self._descriptor, end)
                 os.fdatasync(self._descriptor)
@@ -378,7 +379,7 @@ def _locked_journal(path: str, lock_seconds: float) -> _Journal:
         mode = os.stat(path).st_mode
         while True:
             try:
-                journal = _Journal(name, locked_own(name))
+                journal = _Journal(path, name, locked_own(name))
                 break
             except BlockingIOError as error:
                 if time.monotonic() > until:

@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from swath.errors import ArgumentError
-from swath.formats.description import Summary
+from swath.formats.contents import Variable
 
 LISTED = 20
 """How many names a message lists before it says how many more there are."""
 
 
-def choose(path: str, summaries: list[Summary], variable: str | None) -> str:
+def choose(path: str, variables: Iterable[Variable], variable: str | None) -> str:
     """Return the name of the variable that `variable` means; None means the only one that holds numbers of its own.
 
     Raises ArgumentError, listing what there is with similar names first, where that is none or more than one.
     """
-    names = [s.name for s in summaries if s.name is not None]
+    named = [v for v in variables if v.name]
+    names = [v.name for v in named]
     if variable is not None:
         wanted = variable.strip("/")
         if wanted in names:
@@ -26,7 +27,7 @@ def choose(path: str, summaries: list[Summary], variable: str | None) -> str:
         close = difflib.get_close_matches(wanted, names, cutoff=0.4)
         rest = [n for n in names if n not in close]
         raise ArgumentError(f"{path}: there is no variable {variable!r}; there {_are(close + rest)}")
-    own = [s.name for s in summaries if s.name is not None and not s.coordinate] or names
+    own = [v.name for v in named if not v.is_coordinate] or names
     if len(own) == 1:
         return own[0]
     raise ArgumentError(f"{path}: name one of its variables with variable=; there {_are(own)}")

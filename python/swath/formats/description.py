@@ -202,20 +202,6 @@ class Description:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """One line of `swath info`: an array that a file holds, also one that Swath cannot read (`layout` says why)."""
-
-    name: str | None
-    shape: tuple[int, ...]
-    dtype: str
-    dimensions: tuple[str, ...]
-    layout: str
-    attributes: dict[str, Any]
-    coordinate: bool = False
-    """Describes other variables (a netCDF coordinate, a bound, a grid mapping) or holds no numbers."""
-
-
-@dataclass(frozen=True)
 class NewArray:
     """What `create` is asked to make, with its arguments checked; `order` is a permutation, slowest dimension first."""
 

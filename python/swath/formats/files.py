@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
+import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -24,7 +26,28 @@ def checked_path(path: Any) -> str:
         raise ArgumentError(f"path {path!r} cannot be a file's name: {error}") from None
     if b"\0" in encoded:
         raise ArgumentError(f"path {name!r} cannot be a file's name: it holds a zero byte")
+    _refuse_url(name)
     return name
+
+
+_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_URL_OF_PATHLIB = re.compile(
+    r"(?P<scheme>abfss?|az|file|gc?s|hdfs|https?|s?ftp|s3a?):/(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+)
+"""pathlib makes one slash of two."""
+
+
+def _refuse_url(name: str) -> None:
+    found = _URL.match(name) or _URL_OF_PATHLIB.match(name)
+    if found is None:
+        return
+    if found["scheme"].lower() == "file":
+        path = f"/{urllib.parse.unquote(found['rest'].removeprefix('localhost')).lstrip('/')}"
+        raise ArgumentError(f"{name}: Swath takes paths, not URLs: give the path itself, {path!r}")
+    raise ArgumentError(
+        f"{name}: Swath reads and writes files, not URLs: copy it to a disk of this machine, or mount what holds it "
+        f"(NFS, Lustre, s3fs, …), and give that path; a file of that name in this folder is {'./' + name!r}"
+    )
 
 
 @contextmanager

@@ -26,7 +26,6 @@ from swath.formats.description import (
     Description,
     NewArray,
     StridedLayout,
-    Summary,
     plain,
     refuse_chunks,
     stored_strides,
@@ -63,7 +62,6 @@ __all__ = [
     "set_attributes",
     "set_length",
     "start",
-    "variables",
 ]
 
 NUMRECS_AT = 4
@@ -104,30 +102,9 @@ def describe(path: str, variable: str | None = None) -> Description:
 def contents(path: str) -> Contents:
     """Return what the file holds. Raises FormatError, with the byte and the field, for a header that cannot be true."""
     header = _read(path)
-    attributes = {v.name: values_of(v.attributes) for v in header.variables}
-    named = describes_others(attributes.values())
-    found = {}
-    for v in header.variables:
-        dimensions = header.dimensions_of(v)
-        names = tuple(d.name for d in dimensions)
-        unsupported = "" if len(names) <= DIMENSIONS_MAX else f"it has more than {DIMENSIONS_MAX} dimensions"
-        found[v.name] = Variable(
-            v.name,
-            tuple(d.length for d in dimensions),
-            v.dtype,
-            names,
-            attributes[v.name],
-            is_coordinate=names == (v.name,) or v.name in named or v.dtype.kind == "S",
-            unsupported=unsupported,
-        )
     dimensions_by_name = {d.name: d for d in map(header.counted, header.dimensions)}
     groups = {"": Group("", values_of(header.attributes), dimensions_by_name)}
-    return Contents("netcdf-classic", f"CDF-{header.version}", groups, found)
-
-
-def variables(path: str) -> list[Summary]:
-    """Every variable of the file, in its order."""
-    return _summaries(path, _read(path))
+    return Contents("netcdf-classic", f"CDF-{header.version}", groups, _variables(header))
 
 
 def start(path: str, flavour: str | None) -> None:
@@ -322,10 +299,30 @@ def _opened_to_change(path: str) -> Iterator[int]:
             os.close(descriptor)
 
 
+def _variables(header: Header) -> dict[str, Variable]:
+    attributes = {v.name: values_of(v.attributes) for v in header.variables}
+    named = describes_others(attributes.values())
+    found = {}
+    for v in header.variables:
+        dimensions = header.dimensions_of(v)
+        names = tuple(d.name for d in dimensions)
+        unsupported = "" if len(names) <= DIMENSIONS_MAX else f"it has more than {DIMENSIONS_MAX} dimensions"
+        found[v.name] = Variable(
+            v.name,
+            tuple(d.length for d in dimensions),
+            v.dtype,
+            names,
+            attributes[v.name],
+            is_coordinate=names == (v.name,) or v.name in named or v.dtype.kind == "S",
+            unsupported=unsupported,
+        )
+    return found
+
+
 def _chosen(path: str, header: Header, variable: str | None) -> HeaderVariable:
     by_name = {v.name: v for v in header.variables}
     wanted = (variable or "").strip("/")
-    return by_name.get(wanted) or by_name[choose(path, _summaries(path, header), variable)]
+    return by_name.get(wanted) or by_name[choose(path, _variables(header).values(), variable)]
 
 
 def _read(path: str) -> Header:
@@ -374,18 +371,3 @@ def _fill_of(dtype: np.dtype[Any], own: Any) -> bytes:
         with contextlib.suppress(OverflowError, ValueError):
             fill = np.array(value.encode() if isinstance(value, str) else value, dtype).tobytes()
     return fill
-
-
-def _summaries(path: str, header: Header) -> list[Summary]:
-    attributes = {v.name: values_of(v.attributes) for v in header.variables}
-    named = describes_others(attributes.values())
-    found = []
-    for v in header.variables:
-        words = f"C order from byte {v.begin}"
-        if v.is_record:
-            words = f"records: {v.slab_bytes} bytes every {header.record_bytes} from byte {v.begin}"
-        dimensions = header.dimensions_of(v)
-        names, shape = tuple(d.name for d in dimensions), tuple(d.length for d in dimensions)
-        coordinate = names == (v.name,) or v.name in named or v.dtype.kind == "S"
-        found.append(Summary(v.name, shape, str(v.dtype), names, words, attributes[v.name], coordinate))
-    return found

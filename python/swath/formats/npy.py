@@ -20,7 +20,6 @@ from swath.formats.description import (
     Description,
     NewArray,
     StridedLayout,
-    Summary,
     checked_order,
     fields_in_order,
     refuse_chunks,
@@ -69,15 +68,6 @@ def contents(path: str) -> Contents:
     """Return the one array, which has no name."""
     array = describe(path)
     return of_one_array("npy", array.shape, array.dtype)
-
-
-def variables(path: str) -> list[Summary]:
-    """Return the one array, which has no name."""
-    array = describe(path)
-    assert isinstance(array.layout, StridedLayout)
-    ordered = strides_of(array.shape, array.dtype.itemsize, range(len(array.shape))) == array.layout.strides
-    words = f"{'C' if ordered else 'F'} order from byte {array.layout.offset}"
-    return [Summary(None, array.shape, str(array.dtype), (), words, {})]
 
 
 def create(path: str, new: NewArray) -> Description:

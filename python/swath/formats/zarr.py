@@ -16,7 +16,7 @@ from swath.errors import ArgumentError, FormatError, UnsupportedError
 from swath.formats import zarr_arrays, zarr_changes, zarr_library
 from swath.formats.choose import choose, describes_others
 from swath.formats.contents import Contents, Group, Variable
-from swath.formats.description import CodedLayout, Description, LibraryLayout, NewArray, Shards, Summary
+from swath.formats.description import CodedLayout, Description, LibraryLayout, NewArray, Shards
 from swath.formats.new_file import NewFile
 from swath.formats.zarr_arrays import CHUNK_BYTES, chunks_and_shards
 from swath.formats.zarr_attributes import typed_attributes
@@ -49,7 +49,6 @@ __all__ = [
     "set_attributes",
     "set_length",
     "start",
-    "variables",
 ]
 
 FLAVOURS = ("v3", "v2")
@@ -65,7 +64,7 @@ def describe(path: str, variable: str | None = None) -> Description:
     name = "" if variable is None else variable.strip("/")
     node = read_node(path, name) if variable is None or is_name(variable) else None
     if node is None or not node.is_array:
-        name = choose(path, variables(path), variable).strip("/")
+        name = choose(path, _variables(hierarchy(path)), variable).strip("/")
         node = read_node(path, name)
         if node is None or not node.is_array:
             raise FormatError(f"{path}: its consolidated metadata tell of an array {name!r} that is not there")
@@ -86,28 +85,12 @@ def contents(path: str) -> Contents:
             name: Group(name, {} if node.is_array else typed_attributes(node), dimensions.of_group(name))
             for name, node in groups.items()
         },
-        {variable.name: variable for variable, _ in _variables(nodes)},
+        {variable.name: variable for variable in _variables(nodes)},
     )
 
 
-def variables(path: str) -> list[Summary]:
-    """Every array of the store and its groups, also those that Swath cannot read."""
-    return [
-        Summary(
-            variable.name or None,
-            variable.shape,
-            "?" if variable.dtype is None else str(variable.dtype),
-            variable.dimensions,
-            layout,
-            variable.attributes,
-            variable.is_coordinate,
-        )
-        for variable, layout in _variables(hierarchy(path))
-    ]
-
-
-def _variables(nodes: list[Node]) -> list[tuple[Variable, str]]:
-    """Return every array, and where its elements are, for people."""
+def _variables(nodes: list[Node]) -> list[Variable]:
+    """Return every array, also those that Swath cannot read."""
     found = [(node, *_stored(node)) for node in nodes if node.is_array]
     attributes = [typed_attributes(node, dtype) for node, dtype, _, _ in found]
     named = describes_others(attributes)
@@ -129,8 +112,7 @@ def _variables(nodes: list[Node]) -> list[tuple[Variable, str]]:
             else None,
             codecs=layout.codecs if isinstance(layout, CodedLayout) else None,
         )
-        through = f"through zarr-python: {layout.reason}" if isinstance(layout, LibraryLayout) else str(layout)
-        variables.append((variable, f"unsupported: {why}" if why else through))
+        variables.append(variable)
     return variables
 
 

@@ -22,7 +22,7 @@ from swath.formats.hdf5.access import changed, matches
 from swath.formats.hdf5.creating import FLAVOURS, add, create, set_attributes, start
 from swath.formats.hdf5.describing import describe
 from swath.formats.hdf5.growing import allocate, extend, set_length
-from swath.formats.hdf5.survey import contents, variables
+from swath.formats.hdf5.survey import contents
 from swath.formats.hdf5.through_library import library_read, library_write
 from swath.formats.hdf5.whole import create_file, refusals
 
@@ -43,5 +43,4 @@ __all__ = [
     "set_attributes",
     "set_length",
     "start",
-    "variables",
 ]

@@ -52,7 +52,7 @@ def _dataset(path: str, file: Any, variable: str | None) -> Any:
         inside = None if variable is None else _names_in_group(file, variable)
         if inside is not None:
             raise ArgumentError(f"{path}: {variable!r} is a group; name a dataset in it: {', '.join(inside[:20])}")
-        found = dataset_of(file, choose(path, survey.summaries(file), variable))
+        found = dataset_of(file, choose(path, survey.variables(file).values(), variable))
     assert isinstance(found, h5py.Dataset)
     if found.file.filename != file.filename:
         raise UnsupportedError(f"{path}: {variable!r} is a link into {found.file.filename}; open that file")

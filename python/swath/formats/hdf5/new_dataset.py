@@ -130,7 +130,7 @@ class NewDataset:
             plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
             plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)  # else the library would write every element before us
         if fill is not None:
-            plist.set_fill_value(fill)
+            plist.set_fill_value(_fill_for_h5py(fill))
         longest = tuple(h5py.h5s.UNLIMITED if u else n for n, u in zip(new.shape, self._unlimited, strict=True))
         space = h5py.h5s.create_simple(new.shape, longest) if new.shape else h5py.h5s.create(h5py.h5s.SCALAR)
         path = joined(self._group, name).encode()
@@ -254,6 +254,11 @@ def make_groups(path: str, file: Any, name: str) -> None:
             h5py.h5g.create(file.id, above.encode(), _links(), plist)
         elif not isinstance(found, h5py.Group):
             raise ArgumentError(f"{path}: {above!r} is no group, so there can be nothing in it, such as {name!r}")
+
+
+def _fill_for_h5py(fill: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return what h5py takes for a fill value: it takes text for text of variable length, whatever its dtype says."""
+    return fill.astype(library().string_dtype("ascii")) if fill.dtype.kind == "S" else fill
 
 
 def _links() -> Any:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from swath.errors import UnsupportedError
-from swath.formats import hdf5_filters
 from swath.formats.choose import describes_others
 from swath.formats.contents import Attributes, Contents, Dimension, Group, Variable
-from swath.formats.description import Summary
 from swath.formats.hdf5 import attributes, scales
 from swath.formats.hdf5.access import group_and_name, library, opened, shown_name, walk
-from swath.formats.hdf5.layout import dtype_of, grid, library_reason
+from swath.formats.hdf5.layout import dtype_of
 
 
 def contents(path: str) -> Contents:
@@ -28,17 +25,9 @@ def contents(path: str) -> Contents:
         return _Survey(file).contents()
 
 
-def variables(path: str) -> list[Summary]:
-    """Every dataset of the file and its groups."""
-    with opened(path) as file:
-        return summaries(file)
-
-
-def summaries(file: Any) -> list[Summary]:
-    """Every dataset of an open file (h5py's), for people."""
-    survey = _Survey(file)
-    found = survey.contents().variables
-    return [_summary(survey.identifiers[name], variable) for name, variable in found.items()]
+def variables(file: Any) -> dict[str, Variable]:
+    """Return every dataset of an open file (h5py's)."""
+    return _Survey(file).contents().variables
 
 
 @dataclass(eq=False)
@@ -62,7 +51,6 @@ class _Survey:
         self._file = file
         self._groups: dict[str, Group] = {}
         self._datasets: list[_Dataset] = []
-        self.identifiers: dict[str, Any] = {}
         self._is_netcdf4 = False
         for path, item in walk(file):
             if isinstance(item, library().h5d.DatasetID):
@@ -81,7 +69,6 @@ class _Survey:
         for dataset, of_one in zip(kept, found, strict=True):
             variable = self._variable(dataset, of_one, named)
             variables[variable.name] = variable
-            self.identifiers[variable.name] = dataset.identifier
         is_netcdf4 = self._is_netcdf4 or any("_Netcdf4Dimid" in d.attribute_names for d in self._datasets)
         return Contents("netcdf4" if is_netcdf4 else "hdf5", "", self._groups, variables)
 
@@ -172,32 +159,3 @@ def _dimension_names(dataset: _Dataset) -> tuple[str, ...]:
 def _chunks(identifier: Any) -> tuple[int, ...] | None:
     plist = identifier.get_create_plist()
     return tuple(plist.get_chunk()) if plist.get_layout() == library().h5d.CHUNKED else None
-
-
-def _summary(identifier: Any, variable: Variable) -> Summary:
-    dtype, layout = "?", f"unsupported: {variable.unsupported}"
-    if not variable.unsupported:
-        dtype, layout = str(variable.dtype), _words(library().Dataset(identifier))
-    return Summary(
-        variable.name,
-        variable.shape,
-        dtype,
-        variable.dimensions,
-        layout,
-        variable.attributes,
-        variable.is_coordinate,
-    )
-
-
-def _words(dataset: Any) -> str:
-    plist = dataset.id.get_create_plist()
-    reason = library_reason(dataset, plist)
-    if reason is not None:
-        return f"through the HDF5 library: {reason}"
-    if dataset.chunks is not None:
-        chunks = math.prod(grid(dataset))
-        edges = " by ".join(map(str, dataset.chunks))
-        coded = "".join(f", {codec.name}" for codec in hdf5_filters.codecs_of(plist))
-        return f"chunks of {edges}{coded}, {dataset.id.get_num_chunks()} of {chunks} stored"
-    offset = dataset.id.get_offset()
-    return "C order, not stored yet" if offset is None else f"C order from byte {offset}"

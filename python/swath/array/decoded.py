@@ -1,0 +1,151 @@
+"""An open array whose values are read as what they mean: masked and scaled by its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.array.decoding import USED, Decoding
+from swath.array.numpy_protocol import NumpyProtocol
+from swath.errors import ArgumentError
+from swath.space import Boxes, Distribution, Shape
+
+if TYPE_CHECKING:
+    from swath.array.open_array import Array
+
+
+class Decoded(NumpyProtocol):
+    """A view of an open array: what its stored values mean by CF's attributes, as NumPy masked arrays.
+
+    Made by `Array.decoded` and `swath.open(..., decode=True)`. `_FillValue`, `missing_value`, `valid_min`, `valid_max`
+    and `valid_range` mask, `scale_factor` and `add_offset` scale, `_Unsigned` = "true" takes the sign away, all as
+    netCDF4-python does it, its dtypes included. An attribute that cannot be used is told of (UserWarning).
+
+    It is for reading; values are written as they are stored, by `stored`.
+
+    Attributes:
+        stored: the array itself: its counters, plans, `sync` and so on.
+        dtype: of decoded values, in the machine's byte order.
+        fill_value: of the masked arrays: the stored one, NaN where values are scaled; None where nothing is masked.
+        attributes: those of the array that say something of decoded values.
+    """
+
+    def __init__(self, stored: Array) -> None:
+        self.stored = stored
+        name = stored.path if stored.variable is None else f"{stored.path}:{stored.variable}"
+        self._decoding = Decoding.of(stored.dtype, stored.attributes, stored.fill_value, name)
+        self.dtype = self._decoding.dtype
+        self.fill_value = self._decoding.fill_value
+        self.attributes: Mapping[str, Any] = {
+            name: value for name, value in stored.attributes.items() if name not in USED
+        }
+
+    @property
+    def path(self) -> str:
+        """Return the file."""
+        return self.stored.path
+
+    @property
+    def variable(self) -> str | None:
+        """Return its name in the file."""
+        return self.stored.variable
+
+    @property
+    def shape(self) -> Shape:
+        """Return the lengths in elements."""
+        return self.stored.shape
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Return their names; () where the file names none."""
+        return self.stored.dimensions
+
+    @property
+    def chunks(self) -> Shape | None:
+        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
+        return self.stored.chunks
+
+    def read(
+        self,
+        distribution: Distribution | Boxes | None = None,
+        *,
+        selection: Any = ...,
+        method: str = "auto",
+        rank: int | None = None,
+        tuning: Mapping[str, int] | None = None,
+    ) -> Any:
+        """Read and decode this rank's share: a masked array, for boxes a list of them. Collective as `Array.read` is.
+
+        Args:
+            distribution: see `Array.read`.
+            selection: see `Array.read`.
+            method: see `Array.read`.
+            rank: see `Array.read`.
+            tuning: see `Array.read`.
+        """
+        stored = self.stored.read(distribution, selection=selection, method=method, rank=rank, tuning=tuning)
+        if isinstance(distribution, Boxes):
+            return [self._decoding.decode(part) for part in stored]
+        return self._decoding.decode(stored)
+
+    def __getitem__(self, selection: Any) -> Any:
+        """Read and decode the selected elements; a scalar, or `np.ma.masked`, where no dimension is left. Local."""
+        values = np.asarray(self.stored[selection])
+        decoded = self._decoding.decode(values)
+        return decoded[()] if decoded.ndim == 0 else decoded
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Return all elements, NaN where they are masked.
+
+        Raises ArgumentError where some are masked and the dtype has no NaN, or no new memory is allowed (copy=False).
+        """
+        decoded = np.ma.asarray(self._all(copy))
+        if not np.ma.is_masked(decoded):
+            return np.asarray(decoded.data, dtype=dtype)
+        if decoded.dtype.kind not in "fc":
+            raise ArgumentError(
+                f"{self.path}: some elements are masked, and dtype {decoded.dtype} has no NaN to stand for them: use "
+                "a.decoded[...], a masked array, and its filled(value)"
+            )
+        return np.asarray(decoded.filled(np.nan), dtype=dtype)
+
+    def __setitem__(self, selection: Any, values: Any) -> NoReturn:
+        self.write(values, selection=selection)
+
+    def write(self, *values: Any, **options: Any) -> NoReturn:
+        """Raise ArgumentError: Swath writes stored values."""
+        del values, options
+        raise ArgumentError(
+            f"write {self.path}: it is open for decoded values, which are only read; write stored ones, by `.stored` "
+            "or without decode=True"
+        )
+
+    append = write
+
+    def close(self) -> None:
+        """Close the array. Collective as `Array.close` is."""
+        self.stored.close()
+
+    def __enter__(self) -> Decoded:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stored.__exit__(kind, error, trace)
+
+    def __reduce__(self) -> tuple[type[Decoded], tuple[Array]]:
+        return Decoded, (self.stored,)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return "swath.Decoded", self.stored.__dask_tokenize__()
+
+    def _repr_html_(self) -> str:
+        return self.stored._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"<swath.Decoded {self.dtype} of {self.stored!r}>"

@@ -1,0 +1,82 @@
+"""Open arrays and files are pickled as what opens them again, in another process or in this one.
+
+    pickle.loads(pickle.dumps(a))       # swath.open(path, variable, mode=..., engine=...)
+
+An array that only these ranks, or only this process, can have open is not pickled: one of several ranks, and one in a
+new file, which nobody else finds under its name.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import os
+from typing import Any
+
+from swath.array import opening
+from swath.array.file import File
+from swath.array.open_array import Array
+from swath.array.opened_file import OpenedFile
+from swath.errors import ArgumentError
+from swath.formats import Description, StridedLayout
+
+Reduced = tuple[Any, tuple[Any, ...]]
+
+
+def register() -> None:
+    """Tell Python's pickle, and all that use its table, about arrays and files."""
+    copyreg.pickle(Array, _reduced_array)
+    copyreg.pickle(File, _reduced_file)
+
+
+def _reduced_array(array: Array) -> Reduced:
+    array.refuse_closed("pickle")
+    raw = _raw_arguments(array._description) if array.format == "raw" else {}
+    return _open_again, (_path_to_reopen(array._file), array.variable, {**_options(array._file), **raw})
+
+
+def _reduced_file(file: File) -> Reduced:
+    opened = file._file
+    if opened.is_closed:
+        raise ArgumentError(f"pickle {file.path}: the file is closed; open it again")
+    return _open_file_again, (_path_to_reopen(opened), _options(opened))
+
+
+def _path_to_reopen(file: OpenedFile) -> str:
+    """Return the absolute path of a file that another process can open; else raise ArgumentError."""
+    if file.ranks.size > 1:
+        raise ArgumentError(
+            f"pickle {file.final_path}: opened together by {file.ranks.size} ranks, and what is pickled is for one "
+            "process: open it without comm= for that"
+        )
+    if file.is_new:
+        raise ArgumentError(
+            f"pickle {file.final_path}: the file is new, and no other process can open it before it is closed"
+        )
+    return os.path.join(file.folder, file.path)  # the other process may work in another folder
+
+
+def _options(file: OpenedFile) -> dict[str, Any]:
+    options = file.options
+    return {
+        "mode": file.mode,
+        "engine": options.engine,
+        "streams": options.streams,
+        "lock_timeout": options.lock_timeout,
+    }
+
+
+def _raw_arguments(description: Description) -> dict[str, Any]:
+    """Return what a raw file does not say of itself."""
+    layout = description.layout
+    assert isinstance(layout, StridedLayout)
+    order = tuple(sorted(range(len(layout.strides)), key=lambda d: -layout.strides[d]))
+    return {"shape": description.shape, "dtype": description.dtype, "order": order, "offset": layout.offset}
+
+
+def _open_again(path: str, variable: str | None, options: dict[str, Any]) -> Array:
+    array: Array = opening.open(path, variable, **options)
+    return array
+
+
+def _open_file_again(path: str, options: dict[str, Any]) -> File:
+    return opening.open_file(path, **options)

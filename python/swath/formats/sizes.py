@@ -1,0 +1,37 @@
+"""How many bytes files, stores and the arrays in them take where they are stored."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from swath.formats.description import (
+    ChunkedLayout,
+    ChunkTable,
+    CodedLayout,
+    Description,
+    LibraryLayout,
+)
+from swath.formats.files import store_errors
+
+
+def of_path(path: str) -> int:
+    """Return the bytes of a file, or of all files of a folder."""
+    with store_errors(path, "look at"):
+        if not os.path.isdir(path):
+            return os.stat(path).st_size
+        return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(path) for name in names)
+
+
+def stored_bytes(description: Description) -> int | None:
+    """Return the bytes that the elements take: of chunks, those that are stored; None where only a library knows."""
+    layout, itemsize = description.layout, description.dtype.itemsize
+    if isinstance(layout, LibraryLayout):
+        return None
+    if isinstance(layout, ChunkedLayout):
+        return int((layout.offsets >= 0).sum()) * math.prod(layout.chunk_shape) * itemsize
+    if not isinstance(layout, CodedLayout):
+        return math.prod(description.shape) * itemsize
+    if isinstance(layout.places, ChunkTable):
+        return int(layout.places.nbytes[layout.places.offsets >= 0].sum())
+    return of_path(layout.path)
