@@ -222,6 +222,11 @@ class NewDataset:
         return users
 
 
+def _fill_for_h5py(fill: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return what h5py takes for a fill value: it takes text for text of variable length, whatever its dtype says."""
+    return fill.astype(library().string_dtype("ascii")) if fill.dtype.kind == "S" else fill
+
+
 def stored_type(dtype: np.dtype[Any], *, is_netcdf4: bool) -> Any:
     """Return HDF5's type for a dtype. Raises ArgumentError where it, or netCDF-4, has none."""
     if is_netcdf4 and dtype.str[1:] not in NETCDF_FILLS:
@@ -254,11 +259,6 @@ def make_groups(path: str, file: Any, name: str) -> None:
             h5py.h5g.create(file.id, above.encode(), _links(), plist)
         elif not isinstance(found, h5py.Group):
             raise ArgumentError(f"{path}: {above!r} is no group, so there can be nothing in it, such as {name!r}")
-
-
-def _fill_for_h5py(fill: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return what h5py takes for a fill value: it takes text for text of variable length, whatever its dtype says."""
-    return fill.astype(library().string_dtype("ascii")) if fill.dtype.kind == "S" else fill
 
 
 def _links() -> Any:
