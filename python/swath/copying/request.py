@@ -143,6 +143,11 @@ class Part:
             found = formats.describe(path, shape=new.shape, dtype=new.dtype, order=new.order, format="raw")
         else:
             found = formats.describe(path, new.variable, format=self.format.partition(":")[0])
+        return self.checked(found)
+
+    def checked(self, found: Description) -> Description:
+        """Return the target as it is written, where it is what was made; else ArgumentError."""
+        new = self.new
         if found.shape != new.shape or not same_but_for_byte_order(found.dtype, new.dtype):
             raise ArgumentError(f"{found.name}: holds {found.dtype} {found.shape}, not {new.dtype} {new.shape}")
         return text_of_characters(found) if self.stored_as_characters else found
@@ -154,6 +159,7 @@ class CopyRequest:
 
     Attributes:
         source_path: the file, or folder, that is copied or holds what is.
+        source_format: of it.
         target_path: as it was given.
         format: of the target.
         parts: the arrays.
@@ -162,6 +168,7 @@ class CopyRequest:
     """
 
     source_path: str
+    source_format: str
     target_path: str
     format: str
     parts: tuple[Part, ...]
@@ -196,9 +203,6 @@ class CopyRequest:
             formats.allocate(formats.create_array(path, self.format, self.parts[0].new))
             return
         formats.create_file(path, self.format, self.whole)
-        for part in self.parts:
-            if part.new.chunks is not None and not part.is_folder and not part.is_compressed:
-                formats.allocate(formats.describe(path, part.new.variable))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -255,7 +259,7 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
         stored_as_characters=False,
         converts=not same_but_for_byte_order(source.dtype, wanted),
     )
-    return CopyRequest(source.path, part.target_path, kind, (part,), None, left_out)
+    return CopyRequest(source.path, source.format, part.target_path, kind, (part,), None, left_out)
 
 
 def memory_bytes(memory: int | str | None) -> int:

@@ -7,9 +7,12 @@ and then the file is made what it was.
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator
 from types import TracebackType
+
+import numpy as np
 
 from swath.formats.changes import Changes, lock_target
 from swath.formats.files import store_errors
@@ -158,6 +161,31 @@ class UndoableFile:
             self._mark = self._changes.mark()
 
 
+class PlacingFile(UndoableFile):
+    """A file that passes over a blank buffer: room that a library gives to what somebody else writes.
+
+    Args:
+        changes: of the file.
+        blank: the buffer.
+
+    Attributes:
+        reserved: where it would have been written, and how much of it, each time.
+    """
+
+    def __init__(self, changes: Changes, blank: mmap.mmap) -> None:
+        super().__init__(changes)
+        self.reserved: list[tuple[int, int]] = []
+        self._blank = _address(blank)
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Do as files do, but for the blank buffer."""
+        if _address(data) != self._blank:
+            return super().write(data)
+        count = memoryview(data).nbytes
+        self.reserved.append((self.reserve(count), count))
+        return count
+
+
 def _portions(ranges: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
     """Yield the ranges, several at a time, of no more than HELD_BYTES_MAX together where that can be."""
     portion: list[tuple[int, int]] = []
@@ -173,3 +201,7 @@ def _write_all(descriptor: int, data: bytes | memoryview, offset: int) -> None:
     done = 0
     while done < len(data):
         done += os.pwrite(descriptor, memoryview(data)[done:], offset + done)
+
+
+def _address(data: bytes | memoryview | mmap.mmap) -> int:
+    return np.frombuffer(data, np.uint8).ctypes.data
