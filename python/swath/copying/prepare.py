@@ -53,6 +53,19 @@ class Job:
         """Of all of it."""
         return plan_of(self.request, self.parts)
 
+    def locate_small(self, numbers: range) -> list[tuple[Description, Description]]:
+        """Return source and target of parts that are moved at once. On rank 0."""
+        parts = [self.parts[number].part for number in numbers]
+        if self.request.whole is None:
+            return [(part.source, part.describe(self.atomic_file.working_path)) for part in parts]
+        sources = formats.describe_many(
+            self.request.source_path, self.request.source_format, [part.source.variable or "" for part in parts]
+        )
+        targets = formats.describe_many(
+            self.atomic_file.working_path, self.request.format, [part.new.name for part in parts]
+        )
+        return [(source, part.checked(target)) for source, target, part in zip(sources, targets, parts, strict=True)]
+
     def locate(self, number: int, *, is_begun: bool) -> tuple[Description, ...]:
         """Return source, scratch file if there is one, and target of a part. On rank 0, before the part begins.
 

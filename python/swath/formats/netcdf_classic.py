@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -56,6 +56,7 @@ __all__ = [
     "create",
     "create_file",
     "describe",
+    "describe_many",
     "extend",
     "matches",
     "refusals",
@@ -97,6 +98,12 @@ def describe(path: str, variable: str | None = None) -> Description:
     """
     header = _read(path)
     return whole(_described(path, header, _chosen(path, header, variable)))
+
+
+def describe_many(path: str, variables: Sequence[str]) -> list[Description]:
+    """Return several variables, the header read once. Raises as `describe` does."""
+    header = _read(path)
+    return [whole(_described(path, header, _chosen(path, header, name))) for name in variables]
 
 
 def contents(path: str) -> Contents:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ __all__ = [
     "create",
     "create_file",
     "describe",
+    "describe_many",
     "extend",
     "is_store",
     "refusals",
@@ -69,6 +71,11 @@ def describe(path: str, variable: str | None = None) -> Description:
         if node is None or not node.is_array:
             raise FormatError(f"{path}: its consolidated metadata tell of an array {name!r} that is not there")
     return zarr_arrays.describe(node, name or None, declared_above(path, name))
+
+
+def describe_many(path: str, variables: Sequence[str]) -> list[Description]:
+    """Return several arrays. Raises as `describe` does."""
+    return [describe(path, name) for name in variables]
 
 
 def contents(path: str) -> Contents:
