@@ -318,7 +318,9 @@ class OpenedFile:
         """
         variable = array.variable or ""
         records = self.records()
-        rows = max(rows, records.length[records.dimension_of[variable]])
+        length = records.length[records.dimension_of[variable]]
+        is_written = is_written and rows >= length
+        rows = max(rows, length)
 
         def work() -> Description:
             self.refuse_reading("append to")
