@@ -472,8 +472,14 @@ def extend(
 
 
 def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
-    """Let the dimension, "group/time", have so many rows, for every variable along it and every reader."""
-    _of_files(format).set_length(changes, dimension, rows)
+    """Let the dimension, "group/time", have so many rows, for every variable along it and every reader.
+
+    That of a variable without names of dimensions is ":group/variable".
+    """
+    if not dimension.startswith(":"):
+        _of_files(format).set_length(changes, dimension, rows)
+    elif is_folder(format):
+        _of_files(format).set_length(changes, dimension[1:], rows)
 
 
 def consolidate(format: str, path: str) -> None:  # noqa: A002
