@@ -20,6 +20,9 @@ from swath.xarray import SwathBackendEntrypoint  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
+if not xr.__version__.startswith("2026.9."):
+    pytest.skip("the tests of this version of xarray are not those that these classes know", allow_module_level=True)
+
 conftest = pytest.importorskip("xarray.tests.conftest")
 simple_datatree, create_test_datatree = conftest.simple_datatree, conftest.create_test_datatree  # fixtures
 OF_OTHER_ENGINES = ("engine", "format", "consolidated", "zarr_format")
