@@ -122,7 +122,10 @@ def plan_parts(
             at_once = None if request.whole is None else plan_at_once(*sides, **how)
             return at_once or make_plan(*sides, **how)
 
-        return _planned_by(part, ranks, best_plan(_counts_for(part, counts), plan_for))
+        try:
+            return _planned_by(part, ranks, best_plan(_counts_for(part, counts), plan_for))
+        except ArgumentError as error:
+            raise ArgumentError(f"{part.title}: {error}") from None
 
     return tuple(sorted(map(planned, request.parts), key=lambda one: not one.plan.is_at_once))
 
