@@ -447,15 +447,15 @@ Execution Array::read_chunks_together(const Call& call, const CodedArray& chunks
   if (call.operation.decomposition().knows_all_ranks()) failure = plan(call.operation);
   if (reading) own.window_bytes = reading->window_bytes();
   const RankHints all = agree(call, failure, own);
-  const Operation operation = with_boxes_of_all(call, all.boxes);
+  const auto operation = std::make_shared<const Operation>(with_boxes_of_all(call, all.boxes));
   int64_t window_bytes = all.window_bytes;
   if (!reading) {
-    failure = plan(operation);
+    failure = plan(*operation);
     const int64_t mine = reading ? reading->window_bytes() : 0;
-    window_bytes = agree_on(call.comm, step_of(operation, ": shared chunks"), failure, MostBytes{mine}).most;
+    window_bytes = agree_on(call.comm, step_of(*operation, ": shared chunks"), failure, MostBytes{mine}).most;
   }
-  Execution done{"chunks", nullptr, {}, false, std::make_shared<const Operation>(operation)};
-  run_collectively(call.comm, step_of(operation, ": chunks"), [&] {
+  Execution done{"chunks", nullptr, {}, false, operation};
+  run_collectively(call.comm, step_of(*operation, ": chunks"), [&] {
     done.counters = reading->read(call.comm, {call.memory.parts, call.memory.addresses}, window_bytes);
   });
   return done;
@@ -467,10 +467,11 @@ Execution Array::execute_chunks(const Call& call) {
   options.bytes_done = &call.progress.bytes_done;
   for (const Part& part : call.memory.parts) call.progress.bytes_total += part.count() * chunks->element_bytes;
   if (call.operation.direction() == Direction::kRead) return read_chunks_together(call, *chunks, options);
-  const Operation operation = with_boxes_of_all(call, agree(call, std::nullopt, own_boxes_hint(call)).boxes);
+  const RankHints all = agree(call, std::nullopt, own_boxes_hint(call));
+  const auto operation = std::make_shared<const Operation>(with_boxes_of_all(call, all.boxes));
   const ChunkMemory memory{call.memory.parts, call.memory.addresses};
-  Execution done{"chunks", nullptr, {}, false, std::make_shared<const Operation>(operation)};
-  done.counters = write_chunks_of({call.comm, operation, memory, options, call.will_sync}, *chunks);
+  Execution done{"chunks", nullptr, {}, false, operation};
+  done.counters = write_chunks_of({call.comm, *operation, memory, options, call.will_sync}, *chunks);
   return done;
 }
 

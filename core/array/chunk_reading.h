@@ -1,4 +1,4 @@
-// Reading coded chunks together: each is decoded once a node (decision record 0029).
+// Reading coded chunks together: each is decoded once a node (decision record 0031).
 //
 // A chunk that one rank of a node needs is decoded by that rank, straight into its memory where it can be. One that
 // several need is decoded by one of them (plan/chunk_sharing.h) into its window of memory that the node shares, where

@@ -238,8 +238,10 @@ class _Attributes:
         else:
             scale = None if scale is None or scale == 1 else scale
             offset = None if offset is None or offset == 0 else offset
-        used = [number.dtype for number in (scale, offset) if number is not None]
-        return scale, offset, np.result_type(self.counted, *used)
+        dtype = self.counted
+        for used in (scale, offset):  # one after the other: int32 + float32 is float64
+            dtype = dtype if used is None else np.result_type(dtype, used.dtype)
+        return scale, offset, dtype
 
     def _warn(self, attribute: str, why: str) -> None:
         where = f"{self._name}: " if self._name else ""

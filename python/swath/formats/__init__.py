@@ -77,6 +77,7 @@ __all__ = [
     "describe_many",
     "differs_in_byte_order_only",
     "extend",
+    "finish",
     "format_for",
     "format_of",
     "holds_many",
@@ -122,8 +123,11 @@ class FormatOfFiles(Format, Protocol):
     def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
         """Add or replace attributes of the file (""), a group or a variable; None removes one."""
 
-    def extend(self, changes: Changes, variable: str, rows: int) -> Description:
-        """Give one variable room for so many rows, and return where they are; readers need not see them yet."""
+    def extend(self, changes: Changes, variable: str, rows: int, *, is_written: bool = False) -> Description:
+        """Give one variable room for so many rows, and return where they are; readers need not see them yet.
+
+        With `is_written` the caller writes all new rows next, or takes them away: they may hold anything until then.
+        """
 
     def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
         """Let the dimension have so many rows, for every variable along it and every reader."""
@@ -455,20 +459,39 @@ def set_attributes(format: str, changes: Changes, holder: str, attributes: Attri
         _of_files(format).set_attributes(changes, holder, attributes)
 
 
-def extend(format: str, changes: Changes, variable: str, rows: int) -> Description:  # noqa: A002
-    """Give one variable room for so many rows, and return where they are."""
-    return _of_files(format).extend(changes, variable, rows)
+def extend(
+    format: str,  # noqa: A002
+    changes: Changes,
+    variable: str,
+    rows: int,
+    *,
+    is_written: bool = False,
+) -> Description:
+    """Give one variable room for so many rows, which the caller may be to write, and return where they are."""
+    return _of_files(format).extend(changes, variable, rows, is_written=is_written)
 
 
 def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
-    """Let the dimension, "group/time", have so many rows, for every variable along it and every reader."""
-    _of_files(format).set_length(changes, dimension, rows)
+    """Let the dimension, "group/time", have so many rows, for every variable along it and every reader.
+
+    That of a variable without names of dimensions is ":group/variable".
+    """
+    if not dimension.startswith(":"):
+        _of_files(format).set_length(changes, dimension, rows)
+    elif is_folder(format):
+        _of_files(format).set_length(changes, dimension[1:], rows)
 
 
 def consolidate(format: str, path: str) -> None:  # noqa: A002
     """Let a file's metadata be read by opening one file, where its format has many: Zarr."""
     if is_folder(format):
         zarr.consolidate(path)
+
+
+def finish(format: str, path: str) -> None:  # noqa: A002
+    """Make what other readers of a new file look for, when all is in it: a store's consolidated metadata."""
+    if is_folder(format):
+        zarr.finish(path)
 
 
 def moves_others(format: str) -> bool:  # noqa: A002

@@ -146,18 +146,22 @@ class Changes:
 
     def replaces(self, relative: str) -> None:
         """Keep what a file of the store holds, before another takes its name; one that is not there yet is added."""
-        name = _checked_relative(relative)
-        if name in self._kept:
-            return
+        self.replaces_all([relative])
+
+    def replaces_all(self, names: Iterable[str]) -> None:
+        """Keep what several files of the store hold, at the price of one."""
+        new = {name: _checked_relative(name) for name in names}
+        new = {name: raw for name, raw in new.items() if raw not in self._kept}
+        self._keep([self._before_it_is_replaced(name, raw) for name, raw in new.items()], new.values())
+
+    def _before_it_is_replaced(self, name: str, raw: bytes) -> _Record:
         try:
-            with open(os.path.join(self.path, relative), "rb") as file:
-                held = file.read()
+            with open(os.path.join(self.path, name), "rb") as file:
+                return _Record(_REPLACED, len(raw), raw + file.read())
         except FileNotFoundError:
-            self.adds(relative)
-            return
+            return _Record(_ADDED, 0, raw)
         except OSError as error:
-            raise StoreError(f"{self.path}: cannot read {relative}: {error.strerror}", error.errno) from None
-        self._keep([_Record(_REPLACED, len(name), name + held)], [name])
+            raise StoreError(f"{self.path}: cannot read {name}: {error.strerror}", error.errno) from None
 
     def settle(self) -> None:
         """Let what was changed stay after a kill, too; it waits for no medium, which `commit` does."""

@@ -60,7 +60,7 @@ class ChunkPlaces:
         with mmap.mmap(-1, max(longest, 1)) as blank:
             file = PlacingFile(changes, blank)
             with hdf5.changed(changes, opening=lambda _: file) as opened, memoryview(blank) as view:
-                dataset = opened[self._variable]
+                dataset = hdf5.dataset_of(opened, self._variable)
                 for place, (at, nbytes, skipped) in enumerate(chunks):
                     first = tuple(i * n for i, n in zip(at, dataset.chunks, strict=True))
                     with view[:nbytes] as data:

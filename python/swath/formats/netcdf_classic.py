@@ -179,7 +179,7 @@ def set_attributes(changes: Changes, holder: str, attributes: Attributes) -> Non
     _store(changes, old, placed(with_attributes(old, name, attributes)))
 
 
-def extend(changes: Changes, variable: str, rows: int) -> Description:
+def extend(changes: Changes, variable: str, rows: int, *, is_written: bool = False) -> Description:
     """Return where `rows` records of a variable are, or will be; the file is not touched.
 
     Raises ArgumentError where the variable has no records or the version cannot tell of so many.

@@ -162,28 +162,35 @@ class UndoableFile:
 
 
 class PlacingFile(UndoableFile):
-    """A file that passes over a blank buffer: room that a library gives to what somebody else writes.
+    """A file that passes over a blank buffer: so HDF5 gives room to a chunk that somebody else writes.
 
     Args:
-        changes: of the file.
-        blank: the buffer.
+        blank: the buffer, or where it begins; another may take its place.
 
     Attributes:
         reserved: where it would have been written, and how much of it, each time.
     """
 
-    def __init__(self, changes: Changes, blank: mmap.mmap) -> None:
+    def __init__(self, changes: Changes, blank: mmap.mmap | None = None) -> None:
         super().__init__(changes)
         self.reserved: list[tuple[int, int]] = []
-        self._blank = _address(blank)
+        self.passes_over(blank)
+
+    def passes_over(self, blank: mmap.mmap | None) -> None:
+        """Take another buffer for the blank one; None for none."""
+        self._blank = None if blank is None else _address(blank)
 
     def write(self, data: bytes | memoryview) -> int:
         """Do as files do, but for the blank buffer."""
-        if _address(data) != self._blank:
+        if self._blank is None or _address(data) != self._blank:
             return super().write(data)
         count = memoryview(data).nbytes
         self.reserved.append((self.reserve(count), count))
         return count
+
+
+def _address(data: bytes | memoryview | mmap.mmap) -> int:
+    return int(np.frombuffer(data, np.uint8).ctypes.data)
 
 
 def _portions(ranges: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
@@ -201,7 +208,3 @@ def _write_all(descriptor: int, data: bytes | memoryview, offset: int) -> None:
     done = 0
     while done < len(data):
         done += os.pwrite(descriptor, memoryview(data)[done:], offset + done)
-
-
-def _address(data: bytes | memoryview | mmap.mmap) -> int:
-    return np.frombuffer(data, np.uint8).ctypes.data
