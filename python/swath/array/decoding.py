@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import warn_caller
+from swath.formats.netcdf_fills import NETCDF_FILLS
 
 USED = (
     "_FillValue",
@@ -35,19 +36,6 @@ AS_STORED = "as stored; decode=True masks and scales"
 """What is said of values that mean others by their attributes."""
 
 _MASKED_KINDS = "biufcSU"
-_DEFAULT_FILLS: dict[str, Any] = {
-    "i1": -127,
-    "u1": 255,
-    "i2": -32767,
-    "u2": 65535,
-    "i4": -2147483647,
-    "u4": 4294967295,
-    "i8": -9223372036854775806,
-    "u8": 18446744073709551614,
-    "f4": 9.9692099683868690e36,
-    "f8": 9.9692099683868690e36,
-}
-"""What netCDF's library fills numbers with that have no `_FillValue`."""
 
 Scalar = npt.NDArray[Any]
 """An array of no dimensions."""
@@ -149,7 +137,7 @@ def mean_others(attributes: Mapping[str, Any]) -> bool:
 
 def is_default_fill(stored: np.dtype[Any], fill: Any) -> bool:
     """Return whether `fill` is what netCDF fills numbers of this dtype with."""
-    default = _DEFAULT_FILLS.get(stored.str[1:])
+    default = NETCDF_FILLS.get(stored.str[1:])
     return default is not None and fill is not None and bool(np.asarray(fill) == np.asarray(default, stored))
 
 

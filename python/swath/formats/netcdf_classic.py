@@ -41,6 +41,7 @@ from swath.formats.netcdf_define import (
     with_attributes,
     with_variable,
 )
+from swath.formats.netcdf_fills import NETCDF_FILLS
 from swath.formats.netcdf_header import FLAVOURS, Header, HeaderVariable, StoredAttribute, values_of
 from swath.formats.netcdf_move import clear, copy_moved, move_in_place, write_all
 from swath.formats.netcdf_whole import WholeHeader
@@ -67,21 +68,6 @@ __all__ = [
 
 NUMRECS_AT = 4
 """The byte of the number of records."""
-
-_FILLS: dict[str, Any] = {
-    "i1": -127,
-    "i2": -32767,
-    "i4": -2147483647,
-    "i8": -9223372036854775806,
-    "S1": b"\0",
-    "u1": 255,
-    "u2": 65535,
-    "u4": 4294967295,
-    "u8": 18446744073709551614,
-    "f4": 9.9692099683868690e36,
-    "f8": 9.9692099683868690e36,
-}
-"""What netCDF fills with when a variable has no _FillValue (netcdf.h, NC_FILL_BYTE and so on)."""
 
 
 def matches(file: BinaryIO, size: int) -> bool:
@@ -372,7 +358,7 @@ def _described(path: str, header: Header, variable: HeaderVariable) -> Descripti
 
 def _fill_of(dtype: np.dtype[Any], own: Any) -> bytes:
     """Return the fill value: `own`, the attribute, where it is a value of `dtype` (netCDF ignores others, too)."""
-    fill = np.array(_FILLS[dtype.str[1:]], dtype).tobytes()
+    fill = np.array(NETCDF_FILLS[dtype.str[1:]], dtype).tobytes()
     value = plain(own)
     if value is not None and not isinstance(value, list):
         with contextlib.suppress(OverflowError, ValueError):

@@ -15,7 +15,7 @@ from types import TracebackType
 import numpy as np
 
 from swath.formats.changes import Changes, lock_target
-from swath.formats.files import store_errors
+from swath.formats.files import store_errors, write_all
 
 HELD_BYTES_MAX = 16 << 20
 """Of writes over what is there, which are done together: what they overwrite is synced before, once for all."""
@@ -75,7 +75,7 @@ class UndoableFile:
                     self._changes.keep_all(self._descriptor, ranges)
                 self._changes.keep_all(self._descriptor, [(offset, len(data)) for offset, data in held])
                 for offset, data in held:
-                    _write_all(self._descriptor, data, offset)
+                    write_all(self._descriptor, data, offset)
             except OSError as error:
                 self.failure = error
 
@@ -108,7 +108,7 @@ class UndoableFile:
         if self.failure is None:
             try:
                 self._begin()
-                _write_all(self._descriptor, view[over:], self._at + over)
+                write_all(self._descriptor, view[over:], self._at + over)
             except OSError as error:
                 self.failure = error
         if over:
@@ -202,9 +202,3 @@ def _portions(ranges: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
             portion = []
         portion.append((offset, count))
     yield portion
-
-
-def _write_all(descriptor: int, data: bytes | memoryview, offset: int) -> None:
-    done = 0
-    while done < len(data):
-        done += os.pwrite(descriptor, memoryview(data)[done:], offset + done)
