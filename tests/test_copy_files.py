@@ -24,6 +24,7 @@ import file_cases
 import swath
 from file_cases import CLASSIC, FORMAT, KINDS, SUFFIX, Held
 from mpi_runs import HERE
+from swath.copying import execute
 from swath.copying.journal import remove
 from swath.simulated import run_ranks
 
@@ -269,12 +270,18 @@ def test_a_copy_of_a_file_that_was_killed_goes_on_to_the_same(tmp_path: Path, na
     assert went_on > 0
 
 
+def fails(*arguments: Any) -> float:
+    raise swath.StoreError("No space left on device", 28)
+
+
 def test_another_copy_than_the_interrupted_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     large(tmp_path / "a.nc", 100)
     how: dict[str, Any] = {"memory": 2_000_000, "checkpoint_bytes": 100_000}
+    monkeypatch.setattr(execute, "_copy_large", fails)
     with pytest.raises(swath.StoreError, match="what is done is kept"):
-        swath.copy(tmp_path / "a.nc", tmp_path / "b.nc", engine="fault:write@150=ENOSPC", **how)
-    with pytest.raises(swath.ExistsError, match=r"was interrupted \(., variable \d of 7, pass 1"):
+        swath.copy(tmp_path / "a.nc", tmp_path / "b.nc", **how)
+    monkeypatch.undo()
+    with pytest.raises(swath.ExistsError, match=r"was interrupted \(v, variable 5 of 7, pass 1"):
         swath.copy(tmp_path / "a.nc", tmp_path / "b.nc", **how)
     with pytest.raises(swath.ArgumentError, match="the interrupted copy was another one: "):
         swath.copy(tmp_path / "a.nc", tmp_path / "b.nc", variable="w", resume=True, **how)
@@ -333,6 +340,48 @@ def test_codecs_are_those_of_the_source_or_those_that_are_asked_for(tmp_path: Pa
         assert swath.verify(tmp_path / "a.nc4", tmp_path / name)
 
 
+def test_what_zarr_compresses_is_deflated_where_every_reader_is_to_have_the_filter(tmp_path: Path) -> None:
+    with swath.create_file(tmp_path / "a.zarr") as file:
+        for name, codecs in (("v", "blosc"), ("plain", []), ("zlib", ["shuffle", "zlib"])):
+            with file.create(name, (4000,), "f8", chunks=(1000,), codecs=codecs) as v:
+                v.write(np.arange(4000.0))
+    swath.copy(tmp_path / "a.zarr", tmp_path / "b.nc4")
+    with h5py.File(tmp_path / "b.nc4") as copied:
+        assert [(copied[name].compression, copied[name].compression_opts) for name in ("v", "plain", "zlib")] == [
+            ("gzip", 4),
+            (None, None),
+            ("gzip", 1),
+        ]
+    assert swath.verify(tmp_path / "a.zarr", tmp_path / "b.nc4")
+
+
+@pytest.mark.parametrize("name", ["b.nc", "b.nc4", "b.h5", "b.zarr"])
+def test_a_file_without_variables_is_copied(tmp_path: Path, name: str) -> None:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format="NETCDF3_CLASSIC") as file:
+        file.title = "nothing yet"
+    assert swath.copy(tmp_path / "a.nc", tmp_path / name).bytes == 0
+    with swath.open_file(tmp_path / name) as copied:
+        assert dict(copied.attributes) == {"title": "nothing yet"}
+        assert list(copied) == []
+
+
+def test_a_copied_file_goes_on_growing(tmp_path: Path) -> None:
+    """What is behind the last row, in a chunk that is not full, is the fill value."""
+    with netCDF4.Dataset(tmp_path / "a.nc4", "w") as file:
+        file.createDimension("time", None)
+        file.createDimension("x", 30)
+        v = file.createVariable("v", "f4", ("time", "x"), chunksizes=(4, 7), fill_value=-9.0)
+        v[:] = np.ones((6, 30))
+    swath.copy(tmp_path / "a.nc4", tmp_path / "b.nc4")
+    for name in ("a.nc4", "b.nc4"):
+        with netCDF4.Dataset(tmp_path / name, "a") as file:
+            file.set_auto_mask(False)
+            file["v"][9, 3] = 5
+    with netCDF4.Dataset(tmp_path / "a.nc4") as one, netCDF4.Dataset(tmp_path / "b.nc4") as other:
+        np.testing.assert_array_equal(one["v"][:].filled(), other["v"][:].filled())
+        assert other["v"][:].filled()[6:9].min() == other["v"][:].filled()[6:9].max() == -9
+
+
 def test_verify_names_all_that_differs(tmp_path: Path) -> None:
     large(tmp_path / "a.nc", 10)
     swath.copy(tmp_path / "a.nc", tmp_path / "b.nc4")
@@ -360,7 +409,7 @@ def test_explain_tells_of_every_variable_and_of_all(tmp_path: Path) -> None:
     assert told["seconds"] < sum(one["seconds"] for one in told["variables"].values())
     for words in (
         "7 variables, one after another; 5 as one tile each",
-        "  t\n            9.2 MiB, 1 pass\n",
+        "  t         9.2 MiB, 1 pass\n",
         "predicted",
     ):
         assert words in str(explained)

@@ -14,7 +14,7 @@ from swath.copying.one_pass import Pass
 from swath.copying.plan import CopyPlan, FilePlan, make_plan, plan_at_once
 from swath.copying.request import CopyRequest, Part
 from swath.copying.sides import Side
-from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve
+from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve, sync
 from swath.copying.workers import Workers, best_plan, counts_to_weigh
 from swath.errors import ArgumentError, Error, ExistsError, StoreError
 from swath.formats import Description, TiledLayout
@@ -305,6 +305,8 @@ def _make_target(request: CopyRequest, working: str) -> None:
     try:
         request.create(working)
         reserve(working)
+        if not request.parts:
+            sync(working)  # else the last part does it
     except BaseException as error:
         remove_working(working)
         if isinstance(error, OSError) and not isinstance(error, Error):

@@ -36,6 +36,8 @@ DESCRIBED_AT_ONCE = 16
 """Variables whose tables of chunks are in memory together."""
 CODED_BYTES_MIN = 1 << 16
 """Of an array without chunks that gets some where codecs are asked for: a smaller one gains nothing."""
+HDF5_OWN = {"zlib", "gzip", "shuffle", "fletcher32"}
+"""Codecs that every reader of HDF5 has, and Zarr, too."""
 CHARACTERS_ONLY = ("netcdf-classic", "netcdf4")
 
 
@@ -289,8 +291,17 @@ def _chunked_hdf5(new: NewArray, chunks: tuple[int, ...] | None, layout: Layout,
         chunks, _ = formats.new_chunks("hdf5", new.shape, new.dtype, None, None, asked)
     if chunks is None:
         return new
-    codecs = _codecs_for("hdf5", layout, new.dtype.itemsize) if asked is None else asked
+    codecs = _filters_for(layout, new.dtype.itemsize) if asked is None else asked
     return dataclasses.replace(new, chunks=chunks, codecs=codecs or None)
+
+
+def _filters_for(layout: Layout, itemsize: int) -> Any:
+    """Return codecs for HDF5: the source's, or deflate, which every reader has, in place of what only Zarr's have."""
+    if not isinstance(layout, CodedLayout) or not layout.codecs:
+        return None
+    is_filtered = isinstance(layout.places, ChunkTable) or {codec.name for codec in layout.codecs} <= HDF5_OWN
+    found = _codecs_for("hdf5", layout, itemsize) if is_filtered else None
+    return found or (["shuffle", "zlib"] if itemsize > 1 else ["zlib"])
 
 
 def _codecs_for(kind: str, layout: Layout, itemsize: int) -> Any:
