@@ -15,7 +15,20 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from swath.bench import copy, interleaved, latency, launch, madbench, ncio, page, redistribute, table1, threads, zarr
+from swath.bench import (
+    copy,
+    files,
+    interleaved,
+    latency,
+    launch,
+    madbench,
+    ncio,
+    page,
+    redistribute,
+    table1,
+    threads,
+    zarr,
+)
 from swath.bench.conditions import conditions, in_words, memory_bytes
 from swath.bench.madbench import report as madbench_report
 from swath.bench.madbench.options import PRESETS
@@ -35,6 +48,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "threads": threads,
     "copy": copy,
     "zarr": zarr,
+    "files": files,
     "ncio": ncio,
     "madbench": madbench,
 }

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from swath.bench.peers.environments import SWATH, Made
+from swath.ranks import mpi
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STANDALONE = os.path.join(os.path.dirname(HERE), "standalone")
@@ -87,6 +88,8 @@ class Program:
         module = ["-m", f"programs.{self.name}"]
         if self.mpi_ranks is None:
             return [python, *module]
+        if self.made.environment == SWATH:
+            return [str(mpi.own_mpiexec()), "-n", str(self.mpi_ranks), python, "-m", "mpi4py", *module]
         # More ranks than cores is what is asked for; nobody is bound, as with the first MPI. `-m mpi4py` ends all ranks
         # when one fails.
         start = [self.made.program("mpiexec"), "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
@@ -101,6 +104,7 @@ class Program:
             "PATH": os.pathsep.join([os.path.join(self.made.folder, "bin"), os.environ.get("PATH", os.defpath)]),
             "PYTHONPATH": os.pathsep.join([HERE, *map(os.path.abspath, filter(None, own)), STANDALONE]),
             "PYTHONDONTWRITEBYTECODE": "1",
+            "HYDRA_LAUNCHER": "fork",  # MPICH: all ranks are on this machine, no ssh
             # Where Swath is tested it may be root; Open MPI wants to be told twice.
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

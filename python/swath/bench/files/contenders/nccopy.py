@@ -1,0 +1,37 @@
+"""netCDF's own tool."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+from swath.bench.files.contenders.base import Contender
+from swath.bench.files.job import DIMENSIONS, Job
+from swath.bench.files.sources import DEFLATE_LEVEL
+
+CACHE = "1G"
+
+
+class Nccopy(Contender):
+    """With a cache of chunks that holds a row of them."""
+
+    hints = f"-h {CACHE}"
+
+    def absent(self) -> str:
+        """Debian has it in netcdf-bin."""
+        return "" if shutil.which("nccopy") else "not installed (Debian: netcdf-bin)"
+
+    def rechunk(self, job: Job) -> None:
+        """Without deflate."""
+        self._copy(job, "-d", "0")
+
+    def rechunk_deflated(self, job: Job) -> None:
+        """With shuffle."""
+        self._copy(job, "-s", "-d", str(DEFLATE_LEVEL))
+
+    def _copy(self, job: Job, *coded: str) -> None:
+        chunks = ",".join(f"{name}/{n}" for name, n in zip(DIMENSIONS, job.sizes.series_chunks, strict=True))
+        command = ["nccopy", "-h", CACHE, *coded, "-c", chunks, self.source(job), job.made(self.suffix)]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ended.returncode != 0:
+            raise OSError(f"nccopy ended with status {ended.returncode}: {ended.stderr.strip()}")
