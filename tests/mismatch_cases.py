@@ -104,6 +104,7 @@ TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
             "engine": ENGINES[1:],
             "streams": STREAMS[1:],
             "lock_timeout": [5, 0.5],
+            "decode": (True,),
         },
     ),
     (call_open, {"path": "two.nc", "variable": "u"}, {"variable": ("v",), "format": ("netcdf-classic",)}),

@@ -13,6 +13,7 @@ import pytest
 from kills import killed
 from swath.errors import ArgumentError, StoreError
 from swath.formats import changes as changes_module
+from swath.formats import changes_log
 from swath.formats.changes import Changes, journal_path, repair
 from swath.formats.undo import UndoableFile
 
@@ -169,7 +170,7 @@ def test_a_torn_journal_is_read_as_far_as_it_is_whole(path):
 
     killed(change, -1)
     changed, journal = content(path), content(journal_path(path))
-    second = len(journal) - 64 - changes_module._HEAD.size
+    second = len(journal) - 64 - changes_log._HEAD.size
     for length in range(len(journal)):
         with open(path, "wb") as file, open(journal_path(path), "wb") as torn:
             file.write(changed)

@@ -17,6 +17,7 @@ import swath
 from chunk_cases import check_chunks, make_coded_case, make_coded_file
 from mpi_runs import run_well
 from swath import Block, Cyclic, Distribution, Whole
+from swath.commands import cli
 from swath.simulated import run_ranks
 
 pytest.importorskip("h5py")
@@ -129,6 +130,16 @@ def test_what_was_measured_stands_beside_what_was_predicted(tmp_path: Path) -> N
         assert written.measured.chunks_encoded == written.cost("chunks", 0)["chunks_encoded"] == 16
         with pytest.raises(swath.ArgumentError, match='by the method "chunks", not "direct"'):
             plan.cost("direct", 0)
+
+
+def test_the_command_explains_chunks_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = stored(tmp_path / "a.zarr", np.zeros((64, 64)), (16, 16))
+    asked = ["explain", str(path), "--dist", "*,cyclic", "--ranks", "3"]
+    assert cli.main(asked) == 0
+    assert "  decoded       16, 32.0 KiB, each once; read from the store: " in capsys.readouterr().out
+    assert cli.main([*asked, "--write", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [rank["methods"]["chunks"]["chunks_encoded"] for rank in data["each_rank"]] == [16, 16, 16]
 
 
 def test_of_more_files_than_are_looked_at_bytes_are_an_estimate(tmp_path: Path) -> None:

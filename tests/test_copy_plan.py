@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from swath import _core
 from swath.copying.costs import Costs, at
-from swath.copying.explain import in_words, text
+from swath.copying.explain import Explained, in_words, text
 from swath.copying.one_pass import Pass
-from swath.copying.plan import MIB, CopyPlan, make_plan, overhead_bytes
+from swath.copying.plan import MIB, CopyPlan, FilePlan, make_plan, overhead_bytes, plan_at_once
 from swath.copying.sides import Side, pieces, same_order
 from swath.copying.workers import best_plan, counts_to_weigh
 from swath.errors import ArgumentError
@@ -62,8 +62,24 @@ def test_plans_read_as_they_did(name: str) -> None:
     assert found == path.read_text(), f"SWATH_UPDATE_GOLDEN=1 writes {path.name} anew"
 
 
+def test_the_plan_of_a_whole_file_reads_as_it_did() -> None:
+    """One variable that is moved at once, one in one pass, one in two."""
+    small = sides((8760,), (1024,))
+    at_once = plan_at_once(*small, budget_bytes=MIB, costs=COSTS, converts=False)
+    assert at_once is not None
+    large = {name: PLANS[name][0] for name in ("same", "tiny-budget")}
+    plans = {name: make_plan(*pair, budget_bytes=MIB, costs=COSTS) for name, pair in large.items()}
+    plan = FilePlan((("time", at_once), *plans.items()))
+    layouts = tuple((in_words(a), in_words(b)) for a, b in (small, *large.values()))
+    said = Explained(plan, "copy a.nc to b.h5", layouts, 1, ("dimension unused of length 3, which no variable has",))
+    path = GOLDEN / "whole-file.txt"
+    if os.environ.get("SWATH_UPDATE_GOLDEN") == "1":
+        path.write_text(str(said))
+    assert str(said) == path.read_text(), f"SWATH_UPDATE_GOLDEN=1 writes {path.name} anew"
+
+
 def test_there_is_no_golden_text_without_its_case() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(PLANS)
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == {*PLANS, "whole-file"}
 
 
 @pytest.mark.parametrize("budget", [20 * MIB, 256 * MIB])

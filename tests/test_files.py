@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import swath
+import swath.formats
 from swath.simulated import run_ranks
 
 FORMATS = ("netcdf-classic", "netcdf-classic:cdf1", "netcdf-classic:cdf2", "netcdf4", "hdf5", "zarr", "zarr:v2")
@@ -217,6 +218,68 @@ def test_a_variable_may_be_many_records_ahead(tmp_path: Path, kind: str) -> None
     with swath.open_file(path) as f:
         assert [f[name].shape[0] for name in ("time", "t", "u")] == [8, 8, 8]
         assert f["u"][7] == 7
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("seed", range(10, 13))
+def test_what_a_file_says_that_it_holds_is_what_is_in_it(tmp_path: Path, kind: str, seed: int) -> None:
+    path = tmp_path / "a.file"
+    case = Case(seed, kind)
+
+    def check(told: swath.formats.Contents) -> None:
+        found = swath.formats.contents(path)
+        assert told.format == found.format
+        assert {n: g.dimensions for n, g in told.groups.items()} == {n: g.dimensions for n, g in found.groups.items()}
+        assert set(told.variables) == set(found.variables)
+        for name, variable in found.variables.items():
+            of = told.variables[name]
+            assert (of.shape, of.dtype, of.dimensions) == (variable.shape, variable.dtype, variable.dimensions), name
+            assert dict(of.attributes) == dict(variable.attributes), name
+
+    case.create(path, run_alone())
+    with swath.open_file(path, mode="r+") as f:
+        for name, (dimensions, values) in case.fixed.items():
+            f.create(
+                f"more/{name}" if "classic" not in kind else f"more_{name}", values.shape, "f4", dimensions=dimensions
+            )
+        f.attributes["history"] = "more"
+        for name, (_, values) in case.growing.items():
+            f[name].append(np.zeros(values.shape[1:], values.dtype))
+        f.sync()
+        check(f.contents)
+    check(swath.open_file(path).contents)
+
+
+def run_alone() -> Any:
+    return swath._core.solo_comm()
+
+
+@pytest.mark.parametrize("kind", MAIN)
+def test_arrays_that_others_made_grow_too(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.file"
+    made_by_others(path, kind)
+    with swath.open_file(path, mode="r+") as f:
+        f["t"].append(np.full(3, 2.0))
+        f["t"].append(np.full((2, 3), 3.0))
+    np.testing.assert_array_equal(swath.open(path, "t")[:, 0], [1, 1, 2, 3, 3])
+
+
+def made_by_others(path: Path, kind: str) -> None:
+    values = np.ones((2, 3))
+    if kind.startswith("zarr"):
+        zarr = pytest.importorskip("zarr")
+        group = zarr.open_group(str(path), mode="w", zarr_format=2 if kind == "zarr:v2" else 3)
+        group.create_array("t", shape=(2, 3), chunks=(1, 3), dtype="f8")[...] = values
+    elif kind == "hdf5":
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(path, "w") as file:
+            file.create_dataset("t", data=values, maxshape=(None, 3))
+    else:
+        netcdf4 = pytest.importorskip("netCDF4")
+        with netcdf4.Dataset(path, "w", format="NETCDF4" if kind == "netcdf4" else "NETCDF3_64BIT_DATA") as dataset:
+            dataset.createDimension("time", None)
+            dataset.createDimension("x", 3)
+            dataset.createVariable("t", "f8", ("time", "x"))[:2] = values
 
 
 @pytest.mark.parametrize("kind", MAIN)

@@ -152,12 +152,12 @@ def test_names_have_no_place_in_files_without_metadata(tmp_path, suffix):
 
 
 def test_the_suffix_chooses_the_format_unless_told(tmp_path):
-    assert [format_for(f"a{s}") for s in (".npy", ".nc", ".h5", ".HDF5", ".bin", "")] == [
-        *("npy", "netcdf-classic", "hdf5", "hdf5", "raw", "raw")
+    assert [format_for(f"a{s}") for s in (".npy", ".nc", ".nc4", ".h5", ".HDF5", ".bin", "")] == [
+        *("npy", "netcdf-classic", "netcdf4", "hdf5", "hdf5", "raw", "raw")
     ]
     assert format_for("a.npy", "netcdf-classic:cdf2") == "netcdf-classic:cdf2"
-    with pytest.raises(ArgumentError, match=r"creates no \.nc4 files"):
-        format_for("a.nc4")
+    with pytest.raises(ArgumentError, match=r"creates no \.npz files"):
+        format_for("a.npz")
     with pytest.raises(ArgumentError, match="unknown"):
         create(tmp_path / "a", (1,), "f4", format="netcdf-classic:cdf3")
 

@@ -171,8 +171,8 @@ def test_an_array_without_names_of_dimensions_grows_alone(tmp_path: Path) -> Non
 
 
 TAKEN = [
-    ("t", {}, ArgumentError, "an array 't'"),
-    ("ocean", {}, ArgumentError, "a group 'ocean'"),
+    ("t", {}, ExistsError, "an array 't'"),
+    ("ocean", {}, ExistsError, "a group 'ocean'"),
     ("t/below", {}, ArgumentError, "'t' is an array, which holds no others"),
     ("ocean/surface/t/x", {}, ArgumentError, "holds no others"),
     ("notes", {}, ArgumentError, "something else than an array"),

@@ -211,7 +211,7 @@ def test_rows_grow_one_variable_at_a_time_and_then_the_dimension(path):
         assert file["time"][:6].tolist() == [0, 1, 2, 3, 4, 50]
 
 
-def test_a_variable_that_lags_behind_goes_on_where_it_was(path):
+def test_room_is_taken_away_and_a_variable_that_is_ahead_keeps_its_rows(path):
     add(
         path,
         new("a", (None,), "i4", ("time",), fill=-1),
@@ -220,13 +220,15 @@ def test_a_variable_that_lags_behind_goes_on_where_it_was(path):
     with changing(path) as changes:
         for row in range(4):
             append(changes, "a", row, row)
-        hdf5.set_length(changes, "time", 4)
-        description = hdf5.extend(changes, "b", 2)
-        assert description.shape == (4, 2)
-        store(description, [[1, 1]], 0)
-        store(description, [[2, 2]], 1)
+            append(changes, "b", row, [row, row])
+        assert hdf5.extend(changes, "b", 2).shape == (2, 2)
+        assert hdf5.extend(changes, "a", 3).shape == (3,)
+        hdf5.set_length(changes, "time", 2)
+        hdf5.extend(changes, "b", 3)
+        hdf5.set_length(changes, "time", 5)
     with h5py.File(path) as file:
-        assert file["b"][...].tolist() == [[1, 1], [2, 2], [-1, -1], [-1, -1]]
+        assert file["a"][...].tolist() == [0, 1, 2, -1, -1]
+        assert file["b"][...].tolist() == [[0, 0], [1, 1], [-1, -1], [-1, -1], [-1, -1]]
 
 
 def test_what_was_written_and_taken_back_is_the_fill_value_again(path):
@@ -554,3 +556,97 @@ def test_a_flavour_that_is_none_is_refused(tmp_path):
     with pytest.raises(ArgumentError, match="no flavour 'netcdf5'"):
         hdf5.start(str(tmp_path / "a.h5"), "netcdf5")
     assert os.listdir(tmp_path) == []
+
+
+def test_room_for_what_is_written_next_is_not_written_twice(path, monkeypatch):
+    written = []
+    write = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda *given: written.append(len(given[1])) or write(*given))
+    add(path, new("large", (None, 300, 500), "f8", fill=7), new("small", (None, 3), "f8", fill=7))
+    written.clear()
+    with changing(path) as changes:
+        for name in ("large", "small"):
+            described = hdf5.extend(changes, name, 2, is_written=True)
+            assert os.path.getsize(path) >= described.end
+            assert (described.layout.offsets >= 0).all()
+            store(described, np.ones(described.shape))
+    assert sum(written) < 1 << 17  # a chunk of small rows, which has more than the two
+    with changing(path) as changes:
+        hdf5.extend(changes, "large", 4)
+        hdf5.extend(changes, "small", 4)
+    assert sum(written) > 2 * 300 * 500 * 8
+    with h5py.File(path) as file:
+        for name in ("large", "small"):
+            assert (file[name][:2] == 1).all()
+            assert (file[name][2:] == 7).all()
+
+
+# ---- Files that others made ------------------------------------------------------------------------------------------
+
+
+def made_by(maker, path):
+    """A file with a growing dimension "time" of 2, "x" of 3 and a variable "t" along both."""
+    if maker == "netCDF4":
+        with netCDF4.Dataset(path, "w") as file:
+            file.createDimension("time", None)
+            file.createDimension("x", 3)
+            file.createVariable("t", "f4", ("time", "x"))[:2] = 1
+        return
+    if maker == "h5netcdf":
+        with pytest.importorskip("h5netcdf").File(path, "w") as file:
+            file.dimensions = {"time": None, "x": 3}
+            file.resize_dimension("time", 2)
+            file.create_variable("t", ("time", "x"), "f4", chunks=(1, 3))[...] = 1
+        return
+    with h5py.File(path, "w") as file:
+        file.create_dataset("t", data=np.ones((2, 3), "f4"), maxshape=(None, 3))
+        file.create_dataset("time", data=[1.0, 2.0], maxshape=(None,))
+        file["x"] = [1, 2, 3]
+        for i, name in enumerate(("time", "x")):
+            file[name].make_scale()
+            file["t"].dims[i].attach_scale(file[name])
+
+
+@pytest.mark.parametrize("maker", ["netCDF4", "h5netcdf", "h5py"])
+def test_files_that_others_made_take_variables_rows_and_attributes(tmp_path, maker):
+    path = str(tmp_path / "a.nc")
+    made_by(maker, path)
+    with changing(path) as changes:
+        added = hdf5.add(changes, new("g/u", (None, 3), "i2", ("time", "x"), fill=-1))
+        if maker != "h5py":
+            hdf5.add(changes, new("x", (3,), "f8", ("x",)))
+            hdf5.add(changes, new("time", (None,), "f8", ("time",)))
+        append(changes, "t", 2, [4, 5, 6])
+        append(changes, "g/u", 0, [7, 8, 9])
+        hdf5.set_length(changes, "time", 3)
+        hdf5.set_attributes(changes, "", {"title": "more"})
+    assert added.dimensions == ("time", "x")
+    found = hdf5.contents(path)
+    assert found.format == ("hdf5" if maker == "h5py" else "netcdf4")
+    assert {name: v.dimensions for name, v in found.variables.items()} == {
+        "t": ("time", "x"),
+        "g/u": ("time", "x"),
+        "x": ("x",),
+        "time": ("time",),
+    }
+    with h5py.File(path) as file:
+        assert file["t"][...].tolist() == [[1, 1, 1], [1, 1, 1], [4, 5, 6]]
+        assert file["g/u"][...].tolist() == [[7, 8, 9], [-1] * 3, [-1] * 3]
+    with netCDF4.Dataset(path, "r" if maker == "h5py" else "a") as file:
+        assert file["t"][2].tolist() == [4, 5, 6]
+        assert file["g/u"].dimensions == ("time", "x")
+        assert file.title == "more"
+        assert len(file.dimensions["time"]) == 3
+        assert file.dimensions["time"].isunlimited()
+
+
+def test_h5netcdf_goes_on_with_what_was_made(path):
+    h5netcdf = pytest.importorskip("h5netcdf")
+    make_all(path)
+    with h5netcdf.File(path, "a") as file:
+        file.create_variable("later", ("y", "x"), "f4", data=np.ones((3, 4)))
+        assert file["t"].dimensions == ("y", "x")
+    with netCDF4.Dataset(path, "a") as file:
+        assert file["later"].dimensions == ("y", "x")
+        assert (file["later"][...] == 1).all()
+    assert hdf5.contents(path).variables["later"].dimensions == ("y", "x")

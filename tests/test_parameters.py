@@ -13,7 +13,7 @@ import swath
 PACKAGE = Path(swath.__file__).parent
 PARAMETERS_MAX = 6
 PASSED_ON = {("formats/__init__.py", name) for name in ("describe", "create", "new_array")}
-PASSED_ON |= {("xarray/accessor.py", "DatasetAccessor")}
+PASSED_ON |= {("xarray/accessor.py", name) for name in ("DatasetAccessor", "TreeAccessor")}
 """They take the keyword options of `swath.open` and `swath.create`, or of xarray's `to_netcdf`, as these do."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +105,10 @@ class Told:
             self._kept.append((full, full.read_bytes()))
         else:
             self.adds(relative)
+
+    def replaces_all(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.replaces(name)
 
     def commit(self) -> None:
         self._kept.clear()

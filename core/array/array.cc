@@ -45,11 +45,6 @@ bool needs_filling(const Array::Options& options) {
   return is_new(options) && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
 }
 
-struct MostBytes {
-  int64_t most;
-  void combine(const MostBytes& other) { most = std::max(most, other.most); }
-};
-
 }  // namespace
 
 struct Array::Call {
@@ -445,18 +440,18 @@ Execution Array::read_chunks_together(const Call& call, const CodedArray& chunks
   RankHints own = own_boxes_hint(call);
   std::optional<Error> failure;
   if (call.operation.decomposition().knows_all_ranks()) failure = plan(call.operation);
-  if (reading) own.window_bytes = reading->window_bytes();
+  if (reading) own.chunks = reading->needs();
   const RankHints all = agree(call, failure, own);
-  const Operation operation = with_boxes_of_all(call, all.boxes);
-  int64_t window_bytes = all.window_bytes;
+  const auto operation = std::make_shared<const Operation>(with_boxes_of_all(call, all.boxes));
+  ChunkNeeds needs = all.chunks;
   if (!reading) {
-    failure = plan(operation);
-    const int64_t mine = reading ? reading->window_bytes() : 0;
-    window_bytes = agree_on(call.comm, step_of(operation, ": shared chunks"), failure, MostBytes{mine}).most;
+    failure = plan(*operation);
+    const ChunkNeeds mine = reading ? reading->needs() : ChunkNeeds{};
+    needs = agree_on(call.comm, step_of(*operation, ": shared chunks"), failure, mine);
   }
-  Execution done{"chunks", nullptr, {}, false, std::make_shared<const Operation>(operation)};
-  run_collectively(call.comm, step_of(operation, ": chunks"), [&] {
-    done.counters = reading->read(call.comm, {call.memory.parts, call.memory.addresses}, window_bytes);
+  Execution done{"chunks", nullptr, {}, false, operation};
+  run_collectively(call.comm, step_of(*operation, ": chunks"), [&] {
+    done.counters = reading->read(call.comm, {call.memory.parts, call.memory.addresses}, needs);
   });
   return done;
 }
@@ -467,10 +462,11 @@ Execution Array::execute_chunks(const Call& call) {
   options.bytes_done = &call.progress.bytes_done;
   for (const Part& part : call.memory.parts) call.progress.bytes_total += part.count() * chunks->element_bytes;
   if (call.operation.direction() == Direction::kRead) return read_chunks_together(call, *chunks, options);
-  const Operation operation = with_boxes_of_all(call, agree(call, std::nullopt, own_boxes_hint(call)).boxes);
+  const RankHints all = agree(call, std::nullopt, own_boxes_hint(call));
+  const auto operation = std::make_shared<const Operation>(with_boxes_of_all(call, all.boxes));
   const ChunkMemory memory{call.memory.parts, call.memory.addresses};
-  Execution done{"chunks", nullptr, {}, false, std::make_shared<const Operation>(operation)};
-  done.counters = write_chunks_of({call.comm, operation, memory, options, call.will_sync}, *chunks);
+  Execution done{"chunks", nullptr, {}, false, operation};
+  done.counters = write_chunks_of({call.comm, *operation, memory, options, call.will_sync}, *chunks);
   return done;
 }
 

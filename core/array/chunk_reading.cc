@@ -14,7 +14,7 @@ constexpr int64_t kHasNotFailed = INT64_MAX;
 
 // At the start of each rank's window: the round in which it found that it cannot go on.
 using FailedRound = std::atomic<int64_t>;
-static_assert(sizeof(FailedRound) <= ChunkRounds::kLineBytes && FailedRound::is_always_lock_free);
+static_assert(sizeof(FailedRound) <= ChunkWindows::kLineBytes && FailedRound::is_always_lock_free);
 
 std::vector<std::vector<Part>> shares_of(const Decomposition& decomposition, const std::vector<int>& ranks,
                                          int64_t element_bytes) {
@@ -29,14 +29,18 @@ std::vector<std::vector<Part>> shares_of(const Decomposition& decomposition, con
 ChunkReading::ChunkReading(const CodedArray& array, const Decomposition& decomposition, const ChunkOptions& options,
                            const Comm& comm)
     : array_(array), decomposition_(decomposition), options_(options) {
+  std::vector<int> of_node(static_cast<size_t>(comm.node_count()));
   for (int rank = 0; rank < comm.size(); ++rank) {
-    if (comm.node_of(rank) != comm.node_of(comm.rank())) continue;
+    const int node = comm.node_of(rank);
+    ranks_of_node_ = std::max(ranks_of_node_, ++of_node[static_cast<size_t>(node)]);
+    if (node != comm.node_of(comm.rank())) continue;
     if (rank == comm.rank()) own_ = static_cast<int>(ranks_.size());
     ranks_.push_back(rank);
   }
   if (ranks_.size() == 1 || !comm.shared_refusal().empty() || array.codecs.is_plain()) return;
   sharing_.emplace(array.grid(), shares_of(decomposition, ranks_, array.element_bytes));
-  rounds_ = ChunkRounds::of(*sharing_, array.chunk_bytes(), options.buffer_bytes_max);
+  const int64_t thread_bytes = buffer_bytes_of_thread(array, Direction::kRead);
+  needs_ = {sharing_->longest_list(), options.workers(thread_bytes).first};
 }
 
 // From the first byte of a decoded chunk that any rank of the node wants to the last.
@@ -57,8 +61,13 @@ ByteRange ChunkReading::wanted_of(int64_t chunk) const {
 
 class ChunkReading::Rounds {
  public:
-  Rounds(const ChunkReading& reading, const ChunkMemory& memory, std::vector<std::span<std::byte>> windows)
-      : reading_(reading), memory_(memory), windows_(std::move(windows)) {
+  Rounds(const ChunkReading& reading, const ChunkMemory& memory, const ChunkWindows& windows,
+         std::vector<std::span<std::byte>> memory_of_ranks)
+      : reading_(reading),
+        memory_(memory),
+        windows_(windows),
+        memory_of_ranks_(std::move(memory_of_ranks)),
+        rounds_(windows.rounds(reading.needs_.longest_list)) {
     new (window_of(reading_.own_).data()) FailedRound(kHasNotFailed);
   }
 
@@ -66,7 +75,7 @@ class ChunkReading::Rounds {
   void run(Comm& comm) {
     attempt(0, [this] { begin(); });
     attempt(0, [this] { decode(0); });
-    for (int64_t round = 0; round < reading_.rounds_.rounds; ++round) {
+    for (int64_t round = 0; round < rounds_; ++round) {
       comm.node_arrive();
       attempt(round + 1, [&] { decode(round + 1); });
       const Stopwatch watch;
@@ -82,18 +91,17 @@ class ChunkReading::Rounds {
 
  private:
   std::span<std::byte> window_of(int rank) const {
-    return windows_[static_cast<size_t>(reading_.ranks_[static_cast<size_t>(rank)])];
+    return memory_of_ranks_[static_cast<size_t>(reading_.ranks_[static_cast<size_t>(rank)])];
   }
   // Where a rank's n-th chunk of a round is.
   std::byte* room_of(int rank, int64_t round, int64_t n) const {
-    const ChunkRounds& rounds = reading_.rounds_;
-    const int64_t place = round % ChunkRounds::kWindows * rounds.chunks_max + n;
-    return window_of(rank).data() + ChunkRounds::kLineBytes + place * rounds.place_bytes;
+    const int64_t place = round % windows_.windows * windows_.chunks + n;
+    return window_of(rank).data() + ChunkWindows::kLineBytes + place * windows_.place_bytes;
   }
   FailedRound& failed_round_of(int rank) const {
     return *std::launder(reinterpret_cast<FailedRound*>(window_of(rank).data()));
   }
-  ChunkSpan of_round(int64_t count, int64_t round) const { return reading_.rounds_.part_of(count, round); }
+  ChunkSpan of_round(int64_t count, int64_t round) const { return ChunkWindows::part_of(count, round, rounds_); }
 
   // What a rank does between two meetings; where it fails it goes on meeting the others until all know, which is in the
   // round `told_in`.
@@ -119,7 +127,7 @@ class ChunkReading::Rounds {
     const std::vector<int64_t> alone = needed_by_nobody_else();
     std::vector<ChunkTask> tasks;
     tasks.reserve(shared.size() + alone.size());
-    for (int64_t round = 0; round < reading_.rounds_.rounds; ++round) {
+    for (int64_t round = 0; round < rounds_; ++round) {
       const ChunkSpan for_all = of_round(std::ssize(shared), round);
       for (int64_t i = for_all.begin; i < for_all.end; ++i) {
         const int64_t chunk = shared[static_cast<size_t>(i)];
@@ -145,7 +153,7 @@ class ChunkReading::Rounds {
   }
 
   void decode(int64_t round) {
-    if (round >= reading_.rounds_.rounds) return;
+    if (round >= rounds_) return;
     const int64_t first = round == 0 ? 0 : round_ends_[static_cast<size_t>(round) - 1];
     const int64_t last = round_ends_[static_cast<size_t>(round)];
     if (first < last) counters_ += reader_->read(first, last);
@@ -168,23 +176,30 @@ class ChunkReading::Rounds {
 
   const ChunkReading& reading_;
   const ChunkMemory memory_;
-  const std::vector<std::span<std::byte>> windows_;  // of all ranks
+  const ChunkWindows windows_;
+  const std::vector<std::span<std::byte>> memory_of_ranks_;
+  const int64_t rounds_;
   std::optional<ChunkReader> reader_;
   std::vector<int64_t> round_ends_;  // of this rank's tasks
   std::optional<Error> failure_;
   Counters counters_;
 };
 
-Counters ChunkReading::read(Comm& comm, const ChunkMemory& memory, int64_t window_bytes_max) const {
+Counters ChunkReading::read(Comm& comm, const ChunkMemory& memory, const ChunkNeeds& needs) const {
   const Stopwatch watch;
-  std::vector<std::span<std::byte>> windows;
-  if (window_bytes_max > 0) windows = comm.shared_windows(window_bytes_max);
-  if (rounds_.rounds == 0 || windows.empty()) return read_chunks(array_, memory, options_);
-  Rounds rounds(*this, memory, std::move(windows));
+  ChunkWindows windows = ChunkWindows::of(needs, array_.chunk_bytes(), options_.buffer_bytes_max / ranks_of_node_);
+  std::vector<std::span<std::byte>> memory_of_ranks;
+  if (windows.chunks > 0) memory_of_ranks = comm.shared_windows(windows.bytes());
+  while (memory_of_ranks.empty() && windows.chunks > 1) {  // the node has not so much: the same on all ranks
+    windows = windows.smaller(needs);
+    memory_of_ranks = comm.shared_windows(windows.bytes());
+  }
+  if (needs_.longest_list == 0 || memory_of_ranks.empty()) return read_chunks(array_, memory, options_);
+  Rounds rounds(*this, memory, windows, std::move(memory_of_ranks));
   rounds.run(comm);
   if (rounds.failure()) throw Error(*rounds.failure());
   Counters counters = rounds.counters();
-  counters.buffer_bytes += rounds_.window_bytes;
+  counters.buffer_bytes += windows.bytes();
   counters.total_seconds = watch.seconds();
   return counters;
 }

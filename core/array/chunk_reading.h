@@ -1,4 +1,4 @@
-// Reading coded chunks together: each is decoded once a node (decision record 0029).
+// Reading coded chunks together: each is decoded once a node (decision record 0031).
 //
 // A chunk that one rank of a node needs is decoded by that rank, straight into its memory where it can be. One that
 // several need is decoded by one of them (plan/chunk_sharing.h) into its window of memory that the node shares, where
@@ -30,16 +30,17 @@ class ChunkReading {
   ChunkReading(const CodedArray& array, const Decomposition& decomposition, const ChunkOptions& options,
                const Comm& comm);
 
-  // Of memory that the node shares, for each of its ranks; 0 where no two of them need the same chunk.
-  int64_t window_bytes() const { return rounds_.window_bytes; }
+  // Of this node; ranks must agree on the most that any of them needs.
+  const ChunkNeeds& needs() const { return needs_; }
 
-  // Collective. `window_bytes_max`: the most that any node needs. An error is this rank's own; it is thrown when no
-  // rank waits for this one any more.
-  Counters read(Comm& comm, const ChunkMemory& memory, int64_t window_bytes_max) const;
+  // Collective. `needs`: of all nodes. An error is this rank's own; it is thrown when no rank waits for this one any
+  // more.
+  Counters read(Comm& comm, const ChunkMemory& memory, const ChunkNeeds& needs) const;
 
  private:
   class Rounds;
 
+  ChunkWindows windows_of(const ChunkNeeds& needs) const;
   ByteRange wanted_of(int64_t chunk) const;
 
   const CodedArray& array_;
@@ -47,8 +48,9 @@ class ChunkReading {
   const ChunkOptions& options_;
   std::vector<int> ranks_;  // of this node
   int own_ = 0;             // this rank's place among them
+  int ranks_of_node_ = 1;   // of the fullest
   std::optional<ChunkSharing> sharing_;
-  ChunkRounds rounds_;
+  ChunkNeeds needs_;
 };
 
 }  // namespace swath

@@ -55,7 +55,7 @@ void RankHints::combine(const RankHints& other) {
   read_by_least = std::min(read_by_least, other.read_by_least);
   read_by_most = std::max(read_by_most, other.read_by_most);
   boxes += other.boxes;
-  window_bytes = std::max(window_bytes, other.window_bytes);
+  chunks.combine(other.chunks);
 }
 
 Conditions RankHints::conditions() const {

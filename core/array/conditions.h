@@ -7,6 +7,7 @@
 
 #include "layout/layout.h"
 #include "method/run.h"
+#include "plan/chunk_sharing.h"
 
 namespace swath {
 
@@ -47,8 +48,8 @@ struct RankHints {
   // The key of the conditions by which this rank has read already; 0: it has not.
   uint64_t read_by_least = 0;
   uint64_t read_by_most = 0;
-  uint64_t boxes = 0;        // a hash of this rank's boxes; of all ranks the sum
-  int64_t window_bytes = 0;  // that each rank of this one's node needs for coded chunks; of all ranks the most
+  uint64_t boxes = 0;  // a hash of this rank's boxes; of all ranks the sum
+  ChunkNeeds chunks;   // of coded chunks that ranks share
 
   void combine(const RankHints& other);
   Conditions conditions() const;

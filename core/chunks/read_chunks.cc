@@ -133,7 +133,7 @@ class ChunkReader::Reading {
     begin();
     return run_tasks(
         last - first, limits_, [&](int64_t task, Worker& worker) { return read_one(first + task, worker); },
-        bytes_done_, &idle_);
+        bytes_done_, has_tasks_ ? &idle_ : nullptr);
   }
 
   Counters take(std::span<const DecodedChunk> chunks) {

@@ -116,7 +116,7 @@ class Planner {
     for (int rank = 0; rank < plan_.ranks; ++rank) {
       const auto& held = held_.emplace_back(held_chunks(grid_, shares_[static_cast<size_t>(rank)]));
       of(rank).chunks = std::ssize(held);
-      of(rank).buffer_bytes = held.empty() ? 0 : threads_buffer_bytes();
+      of(rank).buffer_bytes = held.empty() ? 0 : threads() * request_.thread_buffer_bytes;
       for (size_t i = 0; i < held.size(); ++i) {
         chunks.insert(held[i].chunk);
         ranks_of_chunk_[held[i].chunk].push_back(rank);
@@ -135,6 +135,7 @@ class Planner {
     find_mean();
     if (is_read()) {
       for (int node = 0; node < plan_.nodes; ++node) count_reads_of(node);
+      count_windows();
     } else if (grid_.is_table) {
       count_table_writes();
     } else {
@@ -143,12 +144,12 @@ class Planner {
     plan_.chunks_decoded_any = std::ssize(decoded_);
   }
 
-  // Of the threads that a rank begins with: its share of the cores.
-  int64_t threads_buffer_bytes() const {
+  // That a rank begins with: its share of the cores, as far as its buffers allow.
+  int64_t threads() const {
     const Profile& profile = request_.profile ? *request_.profile : default_profile();
     const auto share = static_cast<int64_t>(profile.cores / ranks_of_fullest_node());
     const int64_t room = request_.buffer_bytes_max / std::max<int64_t>(request_.thread_buffer_bytes, 1);
-    return std::max<int64_t>(std::min(share, room), 1) * request_.thread_buffer_bytes;
+    return std::max<int64_t>(std::min(share, room), 1);
   }
 
   // What chunks take that nobody has looked at: as much as the others; as decoded, where none was looked at.
@@ -191,12 +192,20 @@ class Planner {
       for (size_t i = 0; i < ranks.size(); ++i) {
         for (const int64_t chunk : sharing.decoded_by(static_cast<int>(i))) decoder[chunk] = ranks[i];
       }
-      const ChunkRounds rounds = ChunkRounds::of(sharing, grid_.chunk_bytes(), request_.buffer_bytes_max);
-      for (const int rank : ranks) of(rank).buffer_bytes += rounds.window_bytes;
-      rounds_ = std::max(rounds_, rounds.rounds);
-      is_shared_ = is_shared_ || rounds.rounds > 0;
+      for (const int rank : ranks) list_of_[rank] = sharing.longest_list();
     }
     for (const int rank : ranks) count_reads_by(rank, decoder);
+  }
+
+  // The same for all nodes.
+  void count_windows() {
+    ChunkNeeds needs{0, threads()};
+    for (const auto& [rank, longest] : list_of_) needs.combine({longest, 1});
+    const int64_t room = request_.buffer_bytes_max / ranks_of_fullest_node();
+    const ChunkWindows windows = ChunkWindows::of(needs, grid_.chunk_bytes(), room);
+    for (const auto& [rank, longest] : list_of_) of(rank).buffer_bytes += longest > 0 ? windows.bytes() : 0;
+    rounds_ = windows.rounds(needs.longest_list);
+    is_shared_ = rounds_ > 0;
   }
 
   void count_reads_by(int rank, const std::unordered_map<int64_t, int>& decoder) {
@@ -314,7 +323,7 @@ class Planner {
     const double once_a_node = is_shared_ ? std::min(as_double(chunks_together_) * plan_.nodes / held, 1.0) : 1.0;
     for (ChunkCounts& counts : plan_.each_rank) {
       counts.units = std::min(counts.chunks, units_together_);
-      counts.buffer_bytes = threads_buffer_bytes();
+      counts.buffer_bytes = threads() * request_.thread_buffer_bytes;
       const int64_t coded = std::llround(as_double(counts.chunks) * once_a_node);
       (is_read() ? counts.chunks_decoded : counts.chunks_encoded) = has_codecs() ? coded : 0;
       if (is_read()) counts.decoded_bytes = counts.chunks_decoded * grid_.chunk_bytes();
@@ -415,6 +424,7 @@ class Planner {
   std::map<int64_t, std::vector<int>> ranks_of_unit_;
   std::unordered_map<int64_t, std::vector<int>> ranks_of_chunk_;
   std::unordered_set<int64_t> decoded_;
+  std::map<int, int64_t> list_of_;  // by rank: the longest list of shared chunks on its node
   int64_t chunks_together_ = 0;
   int64_t units_together_ = 0;
   int64_t units_shared_together_ = 0;

@@ -10,7 +10,6 @@ namespace {
 
 // Of a rank in a round: so much that a meeting takes little of the time, and so little that it stays in the cache.
 constexpr int64_t kRoundBytes = int64_t{4} << 20;
-constexpr int64_t kRoundChunks = 4;
 
 // A part as the chunks that it touches: a product of runs, one list a dimension.
 struct Touched {
@@ -155,16 +154,19 @@ ChunkSharing::ChunkSharing(const ChunkGrid& grid, Shares shares) : decoded_by_(s
   }
 }
 
-ChunkRounds ChunkRounds::of(const ChunkSharing& sharing, int64_t chunk_bytes, int64_t buffer_bytes_max) {
-  ChunkRounds made;
-  if (sharing.longest_list() == 0) return made;
-  made.place_bytes = ceil_div(chunk_bytes, kLineBytes) * kLineBytes;
-  const int64_t room = buffer_bytes_max / (kWindows * sharing.ranks()) / made.place_bytes;
-  const int64_t enough = std::max(kRoundChunks, kRoundBytes / made.place_bytes);
-  made.rounds = ceil_div(sharing.longest_list(), std::clamp<int64_t>(room, 1, enough));
-  made.chunks_max = ceil_div(sharing.longest_list(), made.rounds);
-  made.window_bytes = kLineBytes + std::min(made.rounds, kWindows) * made.chunks_max * made.place_bytes;
-  return made;
+ChunkWindows ChunkWindows::of(const ChunkNeeds& needs, int64_t chunk_bytes, int64_t room_bytes) {
+  if (needs.longest_list == 0) return {};
+  const int64_t place_bytes = ceil_div(chunk_bytes, kLineBytes) * kLineBytes;
+  const int64_t enough = std::max(needs.threads, kRoundBytes / place_bytes);
+  return for_chunks(needs, place_bytes, std::clamp<int64_t>(room_bytes / (kWindowsMax * place_bytes), 1, enough));
+}
+
+ChunkWindows ChunkWindows::smaller(const ChunkNeeds& needs) const { return for_chunks(needs, place_bytes, chunks / 2); }
+
+// In as many rounds as that takes, each about as long as the others.
+ChunkWindows ChunkWindows::for_chunks(const ChunkNeeds& needs, int64_t place_bytes, int64_t chunks_max) {
+  const int64_t rounds = ceil_div(needs.longest_list, chunks_max);
+  return {ceil_div(needs.longest_list, rounds), std::min(rounds, kWindowsMax), place_bytes};
 }
 
 }  // namespace swath

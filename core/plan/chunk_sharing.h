@@ -67,27 +67,46 @@ class ChunkSharing {
   int64_t longest_ = 0;
 };
 
-// How a node goes through its shared chunks: in rounds, in each of which a rank decodes a part of its list into one of
-// the windows that it has in turn.
-struct ChunkRounds {
-  int64_t rounds = 0;
-  int64_t chunks_max = 0;    // of a rank in a round
-  int64_t place_bytes = 0;   // from one chunk in a window to the next
-  int64_t window_bytes = 0;  // of all windows of a rank, and what is before them; 0 where nothing is shared
+// What decides on the windows of shared chunks, the same on all nodes: the most that any rank needs.
+struct ChunkNeeds {
+  int64_t longest_list = 0;  // of the shared chunks that a rank decodes; 0: nothing is shared
+  int64_t threads = 1;       // that decode for a rank
 
-  static constexpr int64_t kWindows = 3;
+  void combine(const ChunkNeeds& other) {
+    longest_list = longest_list > other.longest_list ? longest_list : other.longest_list;
+    threads = threads > other.threads ? threads : other.threads;
+  }
+};
+
+// How nodes go through their shared chunks: in rounds, in each of which a rank decodes a part of its list into one of
+// the windows that it has in turn.
+struct ChunkWindows {
+  int64_t chunks = 0;       // that a window has room for
+  int64_t windows = 0;      // of a rank
+  int64_t place_bytes = 0;  // from one chunk in a window to the next
+
+  static constexpr int64_t kWindowsMax = 3;
   static constexpr int64_t kLineBytes = 64;  // before the windows: what ranks tell one another
 
-  // `buffer_bytes_max`: of all windows of the node; there is room for one chunk of each rank in any case.
-  static ChunkRounds of(const ChunkSharing& sharing, int64_t chunk_bytes, int64_t buffer_bytes_max);
+  // `room_bytes`: of a rank, for all its windows; there is room for one chunk in each in any case.
+  static ChunkWindows of(const ChunkNeeds& needs, int64_t chunk_bytes, int64_t room_bytes);
+  // With room for half as many chunks. Requires chunks > 1.
+  ChunkWindows smaller(const ChunkNeeds& needs) const;
 
+  // Of a rank; 0 where nothing is shared.
+  int64_t bytes() const { return chunks == 0 ? 0 : kLineBytes + windows * chunks * place_bytes; }
+  // Of a node, whose longest list has so many chunks.
+  int64_t rounds(int64_t longest_list) const { return chunks == 0 ? 0 : (longest_list + chunks - 1) / chunks; }
   // The part of a list of `count` chunks that belongs to a round: all rounds together have each chunk once, and none
   // has more than ceil(count / rounds).
-  ChunkSpan part_of(int64_t count, int64_t round) const { return {first_of(count, round), first_of(count, round + 1)}; }
+  static ChunkSpan part_of(int64_t count, int64_t round, int64_t rounds) {
+    return {first_of(count, round, rounds), first_of(count, round + 1, rounds)};
+  }
 
  private:
+  static ChunkWindows for_chunks(const ChunkNeeds& needs, int64_t place_bytes, int64_t chunks_max);
   // count * round / rounds, rounded down, without leaving 64 bits.
-  int64_t first_of(int64_t count, int64_t round) const {
+  static int64_t first_of(int64_t count, int64_t round, int64_t rounds) {
     return count / rounds * round + count % rounds * round / rounds;
   }
 };

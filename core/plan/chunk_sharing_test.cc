@@ -133,27 +133,38 @@ TEST(ChunkSharing, EachCodedChunkHasOneDecoderAmongThoseThatNeedItAndLoadsAreEve
   }
 }
 
-TEST(ChunkSharing, RoundsHaveEachChunkOfAListOnceAndStayWithinTheBuffer) {
+TEST(ChunkWindows, HaveEachChunkOfAListInOneRoundAndStayWithinTheirRoom) {
   Random random(28);
-  for (int i = 0; i < 500 && !HasFailure(); ++i) {
-    const Case one = random_case(random);
-    const ChunkSharing sharing(one.grid, one.shares);
-    const int64_t buffer_bytes = random.one_of<int64_t>({1, 1000, 5000, 100'000, 1 << 30});
-    const ChunkRounds rounds = ChunkRounds::of(sharing, one.grid.chunk_bytes(), buffer_bytes);
-    EXPECT_EQ(rounds.rounds == 0, sharing.longest_list() == 0);
-    if (rounds.rounds == 0) continue;
-    const int64_t ranks = sharing.ranks();
-    EXPECT_LE(ranks * (rounds.window_bytes - ChunkRounds::kLineBytes),
-              std::max(buffer_bytes, ranks * ChunkRounds::kWindows * rounds.place_bytes));
-    for (const int64_t count : {int64_t{0}, int64_t{1}, sharing.longest_list() / 2, sharing.longest_list()}) {
-      int64_t next = 0;
-      for (int64_t round = 0; round < rounds.rounds; ++round) {
-        const ChunkSpan part = rounds.part_of(count, round);
-        EXPECT_EQ(part.begin, next);
-        EXPECT_LE(part.count(), rounds.chunks_max);
-        next = part.end;
+  for (int i = 0; i < 2000 && !HasFailure(); ++i) {
+    const ChunkNeeds needs{random.between(0, 50), random.between(1, 8)};
+    const int64_t chunk_bytes = random.one_of<int64_t>({1, 64, 1000, 3 << 20});
+    const int64_t room_bytes = random.one_of<int64_t>({1, 1000, 5000, 100'000, 64 << 20});
+    ChunkWindows windows = ChunkWindows::of(needs, chunk_bytes, room_bytes);
+    EXPECT_EQ(windows.chunks == 0, needs.longest_list == 0);
+    EXPECT_EQ(windows.bytes() == 0, needs.longest_list == 0);
+    if (windows.chunks == 0) continue;
+    EXPECT_LE(windows.bytes() - ChunkWindows::kLineBytes,
+              std::max(room_bytes, ChunkWindows::kWindowsMax * windows.place_bytes));
+    const int64_t bytes = windows.bytes();
+    if (windows.chunks > 1 && random.chance(50)) {
+      windows = windows.smaller(needs);
+      EXPECT_GE(windows.chunks, 1);
+      EXPECT_TRUE(windows.bytes() < bytes || windows.windows > 1);
+    }
+    // A node with shorter lists goes by the same windows.
+    for (const int64_t longest : {needs.longest_list, (needs.longest_list + 1) / 2}) {
+      const int64_t rounds = windows.rounds(longest);
+      EXPECT_GE(windows.windows, std::min(rounds, ChunkWindows::kWindowsMax));
+      for (const int64_t count : {int64_t{0}, int64_t{1}, longest / 2, longest}) {
+        int64_t next = 0;
+        for (int64_t round = 0; round < rounds; ++round) {
+          const ChunkSpan part = ChunkWindows::part_of(count, round, rounds);
+          EXPECT_EQ(part.begin, next);
+          EXPECT_LE(part.count(), windows.chunks);
+          next = part.end;
+        }
+        EXPECT_EQ(next, count);
       }
-      EXPECT_EQ(next, count);
     }
   }
 }

@@ -16,7 +16,7 @@ from swath.array.opening import create, create_file, open, open_file  # noqa: A0
 from swath.array.pickling import register as _register_for_pickling
 from swath.array.plan import Plan
 from swath.array.redistribution import redistribute
-from swath.copying import Comparison, Copied, CopyPlan, copy, explain_copy, verify
+from swath.copying import Comparison, Copied, CopyPlan, FileComparison, FilePlan, copy, explain_copy, verify
 from swath.errors import (
     ArgumentError,
     DisagreementError,
@@ -55,7 +55,9 @@ __all__ = [
     "Error",
     "ExistsError",
     "File",
+    "FileComparison",
     "FileGroup",
+    "FilePlan",
     "FormatError",
     "InternalError",
     "LockWarning",

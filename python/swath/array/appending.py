@@ -25,7 +25,7 @@ def append(array: Array, request: Request, values: Any, records: int | None) -> 
     file = array._file
     first = file.rows_to_append_to(array, words)
     last = first + (1 if several is None else several)
-    file.extend(array, last, f"{words}: from row {first}")
+    file.extend(array, last, f"{words}: from row {first}", is_written=True)
     try:
         array._write(request._replace(selection=first if several is None else slice(first, last)), values)
     except Error as error:

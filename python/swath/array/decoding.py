@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import warn_caller
+from swath.formats.netcdf_fills import NETCDF_FILLS
 
 USED = (
     "_FillValue",
@@ -35,19 +36,6 @@ AS_STORED = "as stored; decode=True masks and scales"
 """What is said of values that mean others by their attributes."""
 
 _MASKED_KINDS = "biufcSU"
-_DEFAULT_FILLS: dict[str, Any] = {
-    "i1": -127,
-    "u1": 255,
-    "i2": -32767,
-    "u2": 65535,
-    "i4": -2147483647,
-    "u4": 4294967295,
-    "i8": -9223372036854775806,
-    "u8": 18446744073709551614,
-    "f4": 9.9692099683868690e36,
-    "f8": 9.9692099683868690e36,
-}
-"""What netCDF's library fills numbers with that have no `_FillValue`."""
 
 Scalar = npt.NDArray[Any]
 """An array of no dimensions."""
@@ -149,7 +137,7 @@ def mean_others(attributes: Mapping[str, Any]) -> bool:
 
 def is_default_fill(stored: np.dtype[Any], fill: Any) -> bool:
     """Return whether `fill` is what netCDF fills numbers of this dtype with."""
-    default = _DEFAULT_FILLS.get(stored.str[1:])
+    default = NETCDF_FILLS.get(stored.str[1:])
     return default is not None and fill is not None and bool(np.asarray(fill) == np.asarray(default, stored))
 
 
@@ -238,8 +226,10 @@ class _Attributes:
         else:
             scale = None if scale is None or scale == 1 else scale
             offset = None if offset is None or offset == 0 else offset
-        used = [number.dtype for number in (scale, offset) if number is not None]
-        return scale, offset, np.result_type(self.counted, *used)
+        dtype = self.counted
+        for used in (scale, offset):  # one after the other: int32 + float32 is float64
+            dtype = dtype if used is None else np.result_type(dtype, used.dtype)
+        return scale, offset, dtype
 
     def _warn(self, attribute: str, why: str) -> None:
         where = f"{self._name}: " if self._name else ""

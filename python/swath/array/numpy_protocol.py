@@ -7,6 +7,7 @@ All of it reads locally: this rank alone. There is no arithmetic: `np.asarray(a)
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError
+from swath.errors import ArgumentError, UnsupportedError
 from swath.space import Shape
 
 BLOCK_BYTES = 4 << 20
@@ -56,6 +57,28 @@ class NumpyProtocol:
     def nbytes(self) -> int:
         """Return the bytes of all elements, in memory."""
         return self.size * self.dtype.itemsize
+
+    def to_dask(self, chunks: Any = None) -> Any:
+        """Return a dask array that reads its blocks when it is computed, by threads, processes or `distributed`.
+
+        Args:
+            chunks: as in `dask.array.from_array`; by default of whole chunks of the file, about as large as dask's
+                configuration says ("array.chunk-size").
+
+        Raises:
+            UnsupportedError: dask is not there.
+        """
+        return _conversion("dask").to_dask(self, chunks)
+
+    def to_xarray(self) -> Any:
+        """Return an `xarray.DataArray` with its dimensions, attributes and coordinates, read when it is needed.
+
+        Values are as this array gives them; coordinates are decoded (times are times).
+
+        Raises:
+            UnsupportedError: xarray is not there.
+        """
+        return _conversion("xarray").to_xarray(self)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -104,3 +127,11 @@ def _rows_at_a_time(row_bytes: int, chunks: Shape | None) -> int:
     if of_chunks * row_bytes > BLOCK_BYTES_MAX:
         return rows
     return max(rows // of_chunks, 1) * of_chunks
+
+
+def _conversion(needed: str) -> Any:
+    """Return the module that knows dask and xarray; by its name, for it knows open arrays."""
+    try:
+        return importlib.import_module("swath.xarray.conversion")
+    except ImportError as error:
+        raise UnsupportedError(f"to_{needed} needs {error.name}: pip install 'swath[xarray]'") from None

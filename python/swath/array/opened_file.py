@@ -69,7 +69,6 @@ class Placed(NamedTuple):
     """The open arrays that the change may have moved, by variable."""
     is_other_file: bool
     """Whether the name is another file's now: the old one was replaced by one with more in it."""
-    contents: Contents | None
 
 
 class OpenedFile:
@@ -159,7 +158,7 @@ class OpenedFile:
 
     def describe(self, variable: str) -> Description:
         """Return where a variable is now. On rank 0."""
-        return formats.describe(self.path, variable, format=None if self.format == "raw" else self.format)
+        return formats.describe(self.path, variable or None, format=None if self.format == "raw" else self.format)
 
     def has(self, array: Array) -> None:
         """Take note of an open array of this file."""
@@ -183,6 +182,8 @@ class OpenedFile:
         """
         added = self._change(words, lambda changes: formats.add(self.format, changes, new()))
         assert added is not None
+        if self.contents is not None:
+            self.contents = self.contents.with_variable(added)
         if added.unlimited[:1] == (True,):
             self._follow(added.variable or "")
         return added
@@ -198,6 +199,8 @@ class OpenedFile:
             formats.set_attributes(self.format, changes, holder, typed(attributes))
 
         self._change(words, change)
+        if self.contents is not None:
+            self.contents = self.contents.with_attributes(holder, typed(attributes))
         return typed(attributes)
 
     def _change(self, words: str, change: Callable[[Changes], Description | None]) -> Description | None:
@@ -209,12 +212,10 @@ class OpenedFile:
             changed = change(self.changes())
             others = self._described_again() if formats.moves_others(self.format) else {}
             is_other_file = os.stat(self.path).st_ino != inode
-            contents = None if self.contents is None else formats.contents(self.path)
-            return Placed(changed, others, is_other_file, contents)
+            return Placed(changed, others, is_other_file)
 
         placed = self.ranks.on_first(words, work)
         self._has_changed = True
-        self.contents = placed.contents
         self._take(placed.others, is_other_file=placed.is_other_file)
         return placed.changed
 
@@ -282,44 +283,50 @@ class OpenedFile:
     def records(self) -> Records:
         """Return how far each variable is that grows."""
         if self._records is None:
-            self._records = self._listed_records()
+            self._records = Records.of(self._listed())
         return self._records
 
-    def _listed_records(self) -> Records:
-        contents = self.ranks.on_first(f"list {self.identity}", lambda: formats.contents(self.path))
-        return Records.of(contents)
+    def _listed(self) -> Contents:
+        if self.contents is not None:
+            return self.contents
+        return self.ranks.on_first(f"list {self.identity}", lambda: formats.contents(self.path))
 
     def _follow(self, variable: str) -> None:
         """Count the rows of a new variable too, which has none yet."""
-        listed = self._listed_records()
-        if self._records is None:
-            self._records = listed
-        dimension = listed.dimension_of[variable]
-        self._records.follow(variable, dimension, listed.length[dimension])
+        self.records().follow(self._listed(), variable)
+        self.records().rows[variable] = 0
 
     def rows_to_append_to(self, array: Array, words: str) -> int:
         """Return how many rows the array has. Raise ArgumentError where it does not grow."""
+        description, variable = array._description, array.variable or ""
 
         def check() -> None:
             self.refuse_reading("append to")
-            if array._description.unlimited[:1] != (True,):
+            if description.unlimited[:1] != (True,) and not (formats.is_folder(self.format) and description.shape):
                 raise ArgumentError(
-                    f"append to {array._description.name}: its shape {array.shape} is fixed; create it with None as "
-                    "its first length, or write into it"
+                    f"append to {description.name}: its shape {array.shape} is fixed; create it with None as its "
+                    "first length, or write into it"
                 )
 
         self.ranks.run_collectively(words, check)
-        return self.records().rows[array.variable or ""]
+        if variable not in self.records().rows:
+            self.records().follow(self._listed(), variable)
+        return self.records().rows[variable]
 
-    def extend(self, array: Array, rows: int, words: str) -> None:
-        """Give one array room for so many rows, or take room away again; it is never shorter than its dimension."""
+    def extend(self, array: Array, rows: int, words: str, *, is_written: bool = False) -> None:
+        """Give one array room for so many rows, or take room away again; it is never shorter than its dimension.
+
+        With `is_written` all new rows are written next, or taken away.
+        """
         variable = array.variable or ""
         records = self.records()
-        rows = max(rows, records.length[records.dimension_of[variable]])
+        length = records.length[records.dimension_of[variable]]
+        is_written = is_written and rows >= length
+        rows = max(rows, length)
 
         def work() -> Description:
             self.refuse_reading("append to")
-            described = formats.extend(self.format, self.changes(), variable, rows)
+            described = formats.extend(self.format, self.changes(), variable, rows, is_written=is_written)
             if described.end > 0:
                 files.extend(self.path, described.end)  # gaps between what is written can be read
             return described
@@ -342,6 +349,8 @@ class OpenedFile:
 
         self.ranks.on_first(f"{dimension} of {self.identity} has {length} rows", work)
         self.records().length[dimension] = length
+        if self.contents is not None:
+            self.contents = self.contents.with_length(dimension, length)
 
     def _complete_records(self) -> None:
         """Let every dimension have all rows that any variable has; those of the others are filled."""
@@ -371,6 +380,7 @@ class OpenedFile:
             grows = self._records is not None and bool(self._records.rows)
             if self.is_new and grows:
                 self._fill_unwritten()
+                self._finish()
             self._sync_file()
             if self.is_new and grows:
                 self._give_name()
@@ -393,6 +403,9 @@ class OpenedFile:
         if self._changes is not None:
             self._changes.commit()
         self._has_changed = False
+
+    def _finish(self) -> None:
+        self.ranks.on_first(f"finish {self.identity}", lambda: formats.finish(self.format, self.path))
 
     def _fill_unwritten(self) -> None:
         for array in list(self._arrays.values()):
@@ -469,6 +482,8 @@ class OpenedFile:
     def _complete(self) -> None:
         if self.is_new or self._has_changed:
             self._fill_unwritten()
+            if self.is_new:
+                self._finish()
             self.ranks.run_collectively(f"sync {self.identity}", self._bring_to_medium)
         if self._atomic_file is not None:
             self.ranks.on_first(f"complete {self.identity}", self._atomic_file.complete)

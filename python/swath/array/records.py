@@ -34,17 +34,28 @@ class Records:
         for variable in contents.variables.values():
             first = variable.dimensions[0] if variable.dimensions else ""
             dimension = contents.dimension(variable.group, first) if first else None
-            if dimension is None or not dimension.is_unlimited:
-                continue
-            found.follow(variable.name, _path_of(contents, variable.group, first), dimension.length)
-            found.rows[variable.name] = dimension.length
+            if dimension is not None and dimension.is_unlimited:
+                found._follow(variable.name, contents.path_of(variable.group, first), dimension.length)
         return found
 
-    def follow(self, variable: str, dimension: str, length: int) -> None:
-        """Count the rows of one more variable, which has none yet, along a dimension that is so long."""
-        self.rows[variable] = 0
-        self.dimension_of[variable] = dimension
+    def follow(self, contents: Contents, variable: str) -> None:
+        """Count the rows of a variable too, and of all others that have its first dimension."""
+        one = contents.variables[variable]
+        name = one.dimensions[0] if one.dimensions else ""
+        dimension = contents.dimension(one.group, name) if name else None
+        if dimension is None:
+            self._follow(variable, f":{variable}", one.shape[0])
+            return
+        path = contents.path_of(one.group, name)
+        for other in contents.variables.values():
+            is_along = other.dimensions[:1] == (name,) and contents.path_of(other.group, name) == path
+            if is_along and other.name not in self.rows:
+                self._follow(other.name, path, dimension.length)
+
+    def _follow(self, variable: str, dimension: str, length: int) -> None:
         self.length.setdefault(dimension, length)
+        self.rows[variable] = self.length[dimension]
+        self.dimension_of[variable] = dimension
 
     def wrote(self, variable: str, rows: int) -> int | None:
         """Take note that a variable has so many rows. Return the new length of its dimension where it grows."""
@@ -70,10 +81,3 @@ class Records:
     def behind(self, dimension: str, rows: int) -> list[str]:
         """Return the variables along a dimension that have fewer rows."""
         return [v for v, d in self.dimension_of.items() if d == dimension and self.rows[v] < rows]
-
-
-def _path_of(contents: Contents, group: str, dimension: str) -> str:
-    """Return the path of the dimension that a name means as seen from a group."""
-    while group and dimension not in contents.groups[group].dimensions:
-        group = group.rpartition("/")[0]
-    return f"{group}/{dimension}".lstrip("/")

@@ -18,7 +18,6 @@ from swath.space import Boxes, Distribution, Shape, _integers
 
 
 @overload
-@in_turn
 def redistribute(
     values: Any,
     source: Distribution | Boxes,
@@ -42,6 +41,7 @@ def redistribute(
 ) -> list[Part]: ...
 
 
+@in_turn
 def redistribute(
     values: Any,
     source: Distribution | Boxes,

@@ -140,7 +140,7 @@ def _copy_small(state: State, epoch: range, watched: Progress) -> float:
     job, ranks = state.job, state.ranks
     title = job.request.title
     words = f"{title}: parts from {epoch.start}"
-    located = ranks.on_first(words, lambda: [job.locate(number, is_begun=False) for number in epoch])
+    located = ranks.on_first(words, lambda: job.locate_small(epoch))
 
     with contextlib.ExitStack() as stack:
 

@@ -61,15 +61,16 @@ def _layout_words(part: Part) -> tuple[str, str]:
 
 
 def text_of_file(plan: FilePlan, said: Explained) -> str:
-    """Return the text for people about the copy of a whole file: a line for each variable, and the sums."""
+    """Return the text for people about the copy of a whole file: of each variable, and the sums."""
     from swath.commands.output import in_bytes
 
     total = sum(one.passes[-1].target.nbytes for _, one in plan.variables)
     lines = [said.title, f"  all of it {in_bytes(total)} in {plan.reason}"]
     for (name, one), (source, target) in zip(plan.variables, said.layouts, strict=True):
-        how = "at once" if one.is_at_once else f"{len(one.passes)} pass{'es' if len(one.passes) > 1 else ''}"
-        lines += [f"  {name}", f"            {in_bytes(one.passes[-1].target.nbytes)}, {how}"]
-        lines += [f"            {source}", f"            to {target}"]
+        passes = "1 pass" if len(one.passes) == 1 else f"{len(one.passes)} passes"
+        how = "at once" if one.is_at_once else passes
+        lines.append(f"  {name:<9} {in_bytes(one.passes[-1].target.nbytes)}, {how}")
+        lines += [f"            from {source}", f"            to   {target}"]
     lines += [f"  left out  {what}" for what in said.left_out]
     return "\n".join(lines + _sums(plan, said.ranks)) + "\n"
 

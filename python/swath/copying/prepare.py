@@ -14,7 +14,7 @@ from swath.copying.one_pass import Pass
 from swath.copying.plan import CopyPlan, FilePlan, make_plan, plan_at_once
 from swath.copying.request import CopyRequest, Part
 from swath.copying.sides import Side
-from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve
+from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve, sync
 from swath.copying.workers import Workers, best_plan, counts_to_weigh
 from swath.errors import ArgumentError, Error, ExistsError, StoreError
 from swath.formats import Description, TiledLayout
@@ -52,6 +52,19 @@ class Job:
     def plan(self) -> CopyPlan | FilePlan:
         """Of all of it."""
         return plan_of(self.request, self.parts)
+
+    def locate_small(self, numbers: range) -> list[tuple[Description, Description]]:
+        """Return source and target of parts that are moved at once. On rank 0."""
+        parts = [self.parts[number].part for number in numbers]
+        if self.request.whole is None:
+            return [(part.source, part.describe(self.atomic_file.working_path)) for part in parts]
+        sources = formats.describe_many(
+            self.request.source_path, self.request.source_format, [part.source.variable or "" for part in parts]
+        )
+        targets = formats.describe_many(
+            self.atomic_file.working_path, self.request.format, [part.new.name for part in parts]
+        )
+        return [(source, part.checked(target)) for source, target, part in zip(sources, targets, parts, strict=True)]
 
     def locate(self, number: int, *, is_begun: bool) -> tuple[Description, ...]:
         """Return source, scratch file if there is one, and target of a part. On rank 0, before the part begins.
@@ -109,7 +122,10 @@ def plan_parts(
             at_once = None if request.whole is None else plan_at_once(*sides, **how)
             return at_once or make_plan(*sides, **how)
 
-        return _planned_by(part, ranks, best_plan(_counts_for(part, counts), plan_for))
+        try:
+            return _planned_by(part, ranks, best_plan(_counts_for(part, counts), plan_for))
+        except ArgumentError as error:
+            raise ArgumentError(f"{part.title}: {error}") from None
 
     return tuple(sorted(map(planned, request.parts), key=lambda one: not one.plan.is_at_once))
 
@@ -289,6 +305,8 @@ def _make_target(request: CopyRequest, working: str) -> None:
     try:
         request.create(working)
         reserve(working)
+        if not request.parts:
+            sync(working)  # else the last part does it
     except BaseException as error:
         remove_working(working)
         if isinstance(error, OSError) and not isinstance(error, Error):

@@ -72,6 +72,11 @@ class Part:
         return self.source.dtype if self.stored_as_characters else self.new.dtype
 
     @property
+    def order(self) -> tuple[int, ...]:
+        """Of the elements that are copied, in the target."""
+        return self.new.order[: len(self.shape)]
+
+    @property
     def source_side(self) -> Side:
         """The source, in the dimensions of the target."""
         return Side.of(self.source).permuted(self.axes)
@@ -82,13 +87,12 @@ class Part:
         itemsize = self.dtype.itemsize
         chunks = None if self.new.chunks is None else self.new.chunks[: len(self.shape)]
         if chunks is None:
-            return Side.ordered(self.shape, itemsize, self.new.order)
+            return Side.ordered(self.shape, itemsize, self.order)
         if self.is_folder:
             unit = self.new.shards or chunks
-            order = self.new.order
-            return Side.coded(self.shape, itemsize, chunks, order, unit=unit, is_compressed=self.is_compressed)
+            return Side.coded(self.shape, itemsize, chunks, self.order, unit=unit, is_compressed=self.is_compressed)
         if self.is_compressed:
-            coded = Side.coded(self.shape, itemsize, chunks, self.new.order, is_compressed=True)
+            coded = Side.coded(self.shape, itemsize, chunks, self.order, is_compressed=True)
             return dataclasses.replace(coded, has_table=True)
         return Side.chunked(self.shape, itemsize, chunks)
 
@@ -139,6 +143,11 @@ class Part:
             found = formats.describe(path, shape=new.shape, dtype=new.dtype, order=new.order, format="raw")
         else:
             found = formats.describe(path, new.variable, format=self.format.partition(":")[0])
+        return self.checked(found)
+
+    def checked(self, found: Description) -> Description:
+        """Return the target as it is written, where it is what was made; else ArgumentError."""
+        new = self.new
         if found.shape != new.shape or not same_but_for_byte_order(found.dtype, new.dtype):
             raise ArgumentError(f"{found.name}: holds {found.dtype} {found.shape}, not {new.dtype} {new.shape}")
         return text_of_characters(found) if self.stored_as_characters else found
@@ -150,6 +159,7 @@ class CopyRequest:
 
     Attributes:
         source_path: the file, or folder, that is copied or holds what is.
+        source_format: of it.
         target_path: as it was given.
         format: of the target.
         parts: the arrays.
@@ -158,6 +168,7 @@ class CopyRequest:
     """
 
     source_path: str
+    source_format: str
     target_path: str
     format: str
     parts: tuple[Part, ...]
@@ -192,9 +203,6 @@ class CopyRequest:
             formats.allocate(formats.create_array(path, self.format, self.parts[0].new))
             return
         formats.create_file(path, self.format, self.whole)
-        for part in self.parts:
-            if part.new.chunks is not None and not part.is_folder and not part.is_compressed:
-                formats.allocate(formats.describe(path, part.new.variable))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,7 +259,7 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
         stored_as_characters=False,
         converts=not same_but_for_byte_order(source.dtype, wanted),
     )
-    return CopyRequest(source.path, part.target_path, kind, (part,), None, left_out)
+    return CopyRequest(source.path, source.format, part.target_path, kind, (part,), None, left_out)
 
 
 def memory_bytes(memory: int | str | None) -> int:

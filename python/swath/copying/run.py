@@ -209,11 +209,19 @@ def explain_copy(
     ranks = ranks_of(comm)
 
     def work() -> explain.Explained:
-        request = _request_for(source, target, variable, TargetOptions(**how))
+        request = _request_for(source, target, variable, _options(how))
         parts = plan_parts(request, ranks, workers, memory_bytes(memory), cached=bool(cached))
         return explain.explained(request, parts)
 
     return ranks.on_first(words, work)
+
+
+def _options(how: dict[str, Any]) -> TargetOptions:
+    known = [one.name for one in dataclasses.fields(TargetOptions)]
+    unknown = [name for name in how if name not in known]
+    if unknown:
+        raise ArgumentError(f"explain_copy: {unknown[0]}= is none of its arguments: {', '.join(known)}")
+    return TargetOptions(**how)
 
 
 def _request_for(source: Any, target: Any, variable: str | None, options: TargetOptions) -> CopyRequest:

@@ -87,6 +87,18 @@ def reserve(path: str) -> None:
         os.close(descriptor)
 
 
+def sync(path: str) -> None:
+    """Bring a file, or a folder with all in it, to the medium."""
+    if os.path.isdir(path):
+        _core.open_folder(path).sync()
+        return
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def remove_unfinished(folder: str) -> None:
     """Remove the files below a folder that a process was writing aside when it was killed (core/store/new_file.h)."""
     for base, _, names in os.walk(folder):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,12 @@ OF_ONE_ARRAY = ("axes", "order", "chunks", "shards", "dtype", "target_variable")
 LIKE_ELEMENTS = ("missing_value", "valid_min", "valid_max", "valid_range", "actual_range", "flag_values", "flag_masks")
 """Attributes that have the type of the elements, by the conventions; JSON, where Zarr keeps them, has no such types."""
 GROWING_CHUNK_BYTES_MAX = 4 << 20
+DESCRIBED_AT_ONCE = 16
+"""Variables whose tables of chunks are in memory together."""
 CODED_BYTES_MIN = 1 << 16
 """Of an array without chunks that gets some where codecs are asked for: a smaller one gains nothing."""
+HDF5_OWN = {"zlib", "gzip", "shuffle", "fletcher32"}
+"""Codecs that every reader of HDF5 has, and Zarr, too."""
 CHARACTERS_ONLY = ("netcdf-classic", "netcdf4")
 
 
@@ -72,9 +76,9 @@ def make_whole_request(source: Any, target: Any, contents: Contents, options: Ta
     names = _Dimensions(contents, kind)
     refusals: list[str] = []
     parts = []
-    for variable in contents.variables.values():
-        where = path, target_path, variable
-        attempt = functools.partial(_part, *where, (kind, names, options.codecs))
+    for variable, described in _described(path, contents):
+        into = target_path, kind, names, options.codecs
+        attempt = functools.partial(_part, described, variable, into)
         part, why = tried(variable.name, attempt)
         refusals += [refusal.replace(f"{path}:{variable.name}: ", "") for refusal in why]
         if part is not None:
@@ -88,7 +92,7 @@ def make_whole_request(source: Any, target: Any, contents: Contents, options: Ta
             + "".join(f"\n  {refusal}" for refusal in refusals)
             + "\nchoose another format (format=, --format), or copy variables one by one (variable=, FILE:VARIABLE)"
         )
-    return CopyRequest(path, target_path, kind, tuple(parts), new, names.left_out(parts))
+    return CopyRequest(path, contents.format, target_path, kind, tuple(parts), new, names.left_out(parts))
 
 
 class _Dimensions:
@@ -176,12 +180,21 @@ class _Dimensions:
             number += 1
 
 
-def _part(path: str, target_path: str, variable: Variable, into: tuple[str, _Dimensions, Any]) -> Part:
+def _described(path: str, contents: Contents) -> Iterator[tuple[Variable, Description | None]]:
+    """Yield each variable, and where it is, without the table of its chunks; None where it cannot be read."""
+    readable = [name for name, variable in contents.variables.items() if not variable.unsupported]
+    for begin in range(0, len(readable), DESCRIBED_AT_ONCE):
+        found = formats.describe_many(path, contents.format, readable[begin : begin + DESCRIBED_AT_ONCE])
+        for one in found:
+            yield contents.variables[one.variable or ""], _without_table(one)
+    yield from ((variable, None) for variable in contents.variables.values() if variable.unsupported)
+
+
+def _part(source: Description | None, variable: Variable, into: tuple[str, str, _Dimensions, Any]) -> Part:
     """Return how one variable is copied. Raises ArgumentError, UnsupportedError where it cannot be."""
-    kind, dimensions, codecs = into
-    if variable.unsupported:
+    target_path, kind, dimensions, codecs = into
+    if source is None:
         raise UnsupportedError(f"it cannot be read: {variable.unsupported}")
-    source = _without_table(formats.describe(path, variable.name))
     check_copied(source)
     named = dimensions.of(variable, source.unlimited)
     unlimited = dimensions.unlimited(variable, named) if named is not None else source.unlimited
@@ -278,8 +291,17 @@ def _chunked_hdf5(new: NewArray, chunks: tuple[int, ...] | None, layout: Layout,
         chunks, _ = formats.new_chunks("hdf5", new.shape, new.dtype, None, None, asked)
     if chunks is None:
         return new
-    codecs = _codecs_for("hdf5", layout, new.dtype.itemsize) if asked is None else asked
+    codecs = _filters_for(layout, new.dtype.itemsize) if asked is None else asked
     return dataclasses.replace(new, chunks=chunks, codecs=codecs or None)
+
+
+def _filters_for(layout: Layout, itemsize: int) -> Any:
+    """Return codecs for HDF5: the source's, or deflate, which every reader has, in place of what only Zarr's have."""
+    if not isinstance(layout, CodedLayout) or not layout.codecs:
+        return None
+    is_filtered = isinstance(layout.places, ChunkTable) or {codec.name for codec in layout.codecs} <= HDF5_OWN
+    found = _codecs_for("hdf5", layout, itemsize) if is_filtered else None
+    return found or (["shuffle", "zlib"] if itemsize > 1 else ["zlib"])
 
 
 def _codecs_for(kind: str, layout: Layout, itemsize: int) -> Any:

@@ -17,7 +17,7 @@ import os
 import pathlib
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,7 @@ from swath.formats.description import (
 from swath.formats.files import checked_path, opened
 from swath.formats.hdf5_places import ChangedFile, ChunkPlaces
 from swath.formats.new_file import NewFile
+from swath.formats.protocols import FileFormat, Format, FormatOfFiles, Library
 
 __all__ = [
     "ChunkedLayout",
@@ -74,8 +75,10 @@ __all__ = [
     "create_array",
     "create_file",
     "describe",
+    "describe_many",
     "differs_in_byte_order_only",
     "extend",
+    "finish",
     "format_for",
     "format_of",
     "holds_many",
@@ -94,61 +97,6 @@ __all__ = [
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 """As Python's own `open` takes them. A name that is not UTF-8 is bytes, or a str as os.fsdecode makes it."""
-
-
-class Format(Protocol):
-    """A format that describes itself; raw files do not, and stand apart."""
-
-    def describe(self, path: str, variable: str | None = None) -> Description:
-        """Return where the bytes of `variable` are; None where only one can be meant."""
-
-    def create(self, path: str, new: NewArray) -> Description:
-        """Make a file for `new` in its final size without writing its elements."""
-
-    def contents(self, path: str) -> Contents:
-        """Return everything that the file holds but the elements."""
-
-
-class FormatOfFiles(Format, Protocol):
-    """A format of files with many variables. Changes are made on one rank, while no other uses the file's metadata."""
-
-    def start(self, path: str, flavour: str | None) -> None:
-        """Make a new file without variables."""
-
-    def add(self, changes: Changes, new: NewArray) -> Description:
-        """Add a variable, with its dimensions and groups, without writing its elements."""
-
-    def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
-        """Add or replace attributes of the file (""), a group or a variable; None removes one."""
-
-    def extend(self, changes: Changes, variable: str, rows: int) -> Description:
-        """Give one variable room for so many rows, and return where they are; readers need not see them yet."""
-
-    def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
-        """Let the dimension have so many rows, for every variable along it and every reader."""
-
-    def create_file(self, path: str, new: NewFile) -> None:
-        """Make a new file with all its variables at once, without writing their elements."""
-
-    def refusals(self, new: NewFile) -> list[str]:
-        """Return, in words, what the format cannot hold of a new file."""
-
-
-class FileFormat(Format, Protocol):
-    """A format of single files."""
-
-    def matches(self, file: BinaryIO, size: int) -> bool:
-        """Return whether a file of `size` bytes, read from its first byte on, has the format's magic number."""
-
-
-class Library(Protocol):
-    """A format's own library, for what Swath's engines cannot reach."""
-
-    def library_read(self, description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
-        """Return the selected elements."""
-
-    def library_write(self, description: Description, index: tuple[slice | int, ...], values: npt.ArrayLike) -> None:
-        """Replace the selected elements."""
 
 
 _LIBRARIES: dict[str, Library] = {"hdf5": hdf5, "netcdf4": hdf5, "zarr": zarr_library}
@@ -407,6 +355,11 @@ def start(path: Path, format: str) -> None:  # noqa: A002
     _of_files(format).start(checked_path(path), format.partition(":")[2] or None)
 
 
+def describe_many(path: Path, format: str, variables: Sequence[str]) -> list[Description]:  # noqa: A002
+    """Return where the bytes of several variables are, at the price of about one. Raises as `describe` does."""
+    return _of_files(format).describe_many(checked_path(path), variables)
+
+
 def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
     """Make a new file with everything that it is to hold but the elements. Raises as `start` does."""
     _of_files(format).create_file(checked_path(path), new)
@@ -446,20 +399,39 @@ def set_attributes(format: str, changes: Changes, holder: str, attributes: Attri
         _of_files(format).set_attributes(changes, holder, attributes)
 
 
-def extend(format: str, changes: Changes, variable: str, rows: int) -> Description:  # noqa: A002
-    """Give one variable room for so many rows, and return where they are."""
-    return _of_files(format).extend(changes, variable, rows)
+def extend(
+    format: str,  # noqa: A002
+    changes: Changes,
+    variable: str,
+    rows: int,
+    *,
+    is_written: bool = False,
+) -> Description:
+    """Give one variable room for so many rows, which the caller may be to write, and return where they are."""
+    return _of_files(format).extend(changes, variable, rows, is_written=is_written)
 
 
 def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
-    """Let the dimension, "group/time", have so many rows, for every variable along it and every reader."""
-    _of_files(format).set_length(changes, dimension, rows)
+    """Let the dimension, "group/time", have so many rows, for every variable along it and every reader.
+
+    That of a variable without names of dimensions is ":group/variable".
+    """
+    if not dimension.startswith(":"):
+        _of_files(format).set_length(changes, dimension, rows)
+    elif is_folder(format):
+        _of_files(format).set_length(changes, dimension[1:], rows)
 
 
 def consolidate(format: str, path: str) -> None:  # noqa: A002
     """Let a file's metadata be read by opening one file, where its format has many: Zarr."""
     if is_folder(format):
         zarr.consolidate(path)
+
+
+def finish(format: str, path: str) -> None:  # noqa: A002
+    """Make what other readers of a new file look for, when all is in it: a store's consolidated metadata."""
+    if is_folder(format):
+        zarr.finish(path)
 
 
 def moves_others(format: str) -> bool:  # noqa: A002
@@ -520,6 +492,8 @@ def check_codecs(format: str, codecs: Any, itemsize: int) -> None:  # noqa: A002
 
 def asked_codec(codec: Codec) -> Mapping[str, Any]:
     """Return a codec that chunks were found to have as `create` takes it."""
+    if codec.name == "hdf5-lz4":  # each format has its own kind of blocks
+        return {"name": "lz4"}
     return zarr_codecs.codec_to_v3(codec)
 
 

@@ -23,16 +23,14 @@ import json
 import os
 import shutil
 import stat
-import struct
 import time
-import zlib
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import NamedTuple, Protocol
 
 from swath.errors import ArgumentError, StoreError
-from swath.formats.files import store_errors
-from swath.store.beside import has_name, locked_own, refuse_planted
+from swath.formats.changes_log import Journal, Kind, Log, Memory, Record
+from swath.formats.files import read_at, store_errors, write_all
+from swath.store.beside import locked_own, refuse_planted
 
 VERSION = 1
 PIECE_BYTES = 16 << 20
@@ -40,29 +38,6 @@ PIECE_BYTES = 16 << 20
 LOCK_SECONDS = 0.25
 """To wait for a journal that is locked: it may be a reader who looks whether there is something to repair."""
 LOCKING_VARIABLE = "HDF5_USE_FILE_LOCKING"
-
-_START, _BYTES, _ADDED, _REPLACED, _MARK, _SETTLED = range(6)
-_HEAD = struct.Struct("<BQQI")
-"""Of a record: its kind, a place, how many bytes follow, and the checksum of all of these."""
-
-
-class _Record(NamedTuple):
-    kind: int
-    place: int
-    """In the file, of bytes; of what was replaced, the length of its name, which goes before what it held; of a mark,
-    and of what is settled, how long the file was."""
-    data: bytes
-
-
-class _Log(Protocol):
-    """Where records are kept, one behind the other; a place there is a number, that of the first is 0."""
-
-    def append(self, records: list[_Record], *, sync: bool) -> None: ...
-    def end(self) -> int: ...
-    def first(self, since: int) -> _Record | None: ...
-    def newest_first(self, since: int) -> Iterator[_Record]: ...
-    def cut(self, end: int) -> None: ...
-    def close(self) -> None: ...
 
 
 class Changes:
@@ -87,7 +62,7 @@ class Changes:
         self._kept: set[tuple[int, int] | bytes] = set()  # since the last mark, or since changes were settled
         self._kept_for_good: set[tuple[int, int] | bytes] = set()  # since the last commit, on the medium
         self._settled = (0, 0)  # where in the log the last of these records begins and ends
-        self._log: _Log = _locked_journal(path, lock_seconds) if is_durable else _Memory()
+        self._log: Log = _locked_journal(path, lock_seconds) if is_durable else Memory()
         try:
             _take_back(path, self._log)
             self._log.cut(0)  # a torn record, too
@@ -117,7 +92,7 @@ class Changes:
             return 0
         end = self._log.end()
         self._kept.clear()  # what was kept before the mark must be kept once more
-        self._append([_Record(_MARK, _size(self.path), b"")], sync=False)
+        self._append([Record(Kind.MARK, _size(self.path), b"")], sync=False)
         return end
 
     def keep(self, file_descriptor: int, offset: int, count: int) -> None:
@@ -132,8 +107,8 @@ class Changes:
         with store_errors(self.path, "read what is to be changed"):
             for offset, end in new:
                 for at in range(offset, end, PIECE_BYTES):
-                    data = _read(file_descriptor, min(PIECE_BYTES, end - at), at)
-                    records.append(_Record(_BYTES, at, data))
+                    data = read_at(file_descriptor, min(PIECE_BYTES, end - at), at)
+                    records.append(Record(Kind.BYTES, at, data))
         self._keep(records, new)
 
     def adds(self, relative: str) -> None:
@@ -142,29 +117,33 @@ class Changes:
         with store_errors(f"{self.path}: {relative}", "add"):
             if os.path.lexists(os.path.join(self.path, relative)):
                 raise FileExistsError(errno.EEXIST, "it is there already")
-        self._append([_Record(_ADDED, 0, name)])
+        self._append([Record(Kind.ADDED, 0, name)])
 
     def replaces(self, relative: str) -> None:
         """Keep what a file of the store holds, before another takes its name; one that is not there yet is added."""
-        name = _checked_relative(relative)
-        if name in self._kept:
-            return
+        self.replaces_all([relative])
+
+    def replaces_all(self, names: Iterable[str]) -> None:
+        """Keep what several files of the store hold, at the price of one."""
+        new = {name: _checked_relative(name) for name in names}
+        new = {name: raw for name, raw in new.items() if raw not in self._kept}
+        self._keep([self._before_it_is_replaced(name, raw) for name, raw in new.items()], new.values())
+
+    def _before_it_is_replaced(self, name: str, raw: bytes) -> Record:
         try:
-            with open(os.path.join(self.path, relative), "rb") as file:
-                held = file.read()
+            with open(os.path.join(self.path, name), "rb") as file:
+                return Record(Kind.REPLACED, len(raw), raw + file.read())
         except FileNotFoundError:
-            self.adds(relative)
-            return
+            return Record(Kind.ADDED, 0, raw)
         except OSError as error:
-            raise StoreError(f"{self.path}: cannot read {relative}: {error.strerror}", error.errno) from None
-        self._keep([_Record(_REPLACED, len(name), name + held)], [name])
+            raise StoreError(f"{self.path}: cannot read {name}: {error.strerror}", error.errno) from None
 
     def settle(self) -> None:
         """Let what was changed stay after a kill, too; it waits for no medium, which `commit` does."""
         if self._is_started:
             self._size = _size(self.path)
             begin = self._log.end()
-            self._append([_Record(_SETTLED, self._size, _boot_id())], sync=False)
+            self._append([Record(Kind.SETTLED, self._size, _boot_id())], sync=False)
             self._settled = begin, self._log.end()
             self._kept.clear()
 
@@ -193,18 +172,18 @@ class Changes:
         finally:
             self._log.close()
 
-    def _keep(self, records: list[_Record], what: Iterable[tuple[int, int] | bytes]) -> None:
+    def _keep(self, records: list[Record], what: Iterable[tuple[int, int] | bytes]) -> None:
         """Append records of `what`. They wait for the medium unless it has older ones of the same."""
         kept = set(what)
         self._append(records, sync=not kept <= self._kept_for_good)
         self._kept |= kept
         self._kept_for_good |= kept
 
-    def _append(self, records: list[_Record], *, sync: bool = True) -> None:
+    def _append(self, records: list[Record], *, sync: bool = True) -> None:
         if not self._is_started:
             with store_errors(self.path, "change"):
                 about = {"swath": VERSION, "file": os.stat(self.path).st_ino, "size": self._size}
-            records = [_Record(_START, 0, json.dumps(about).encode()), *records]
+            records = [Record(Kind.START, 0, json.dumps(about).encode()), *records]
         if records:
             self._log.append(records, sync=sync and self.is_durable)
             self._is_started = True
@@ -239,7 +218,7 @@ def repair(path: str, *, is_copy: bool = False) -> bool:
         if _is_foreign(name):
             return _refuse_foreign(path, name)
         try:
-            journal = _Journal(path, name, locked_own(name))
+            journal = Journal(path, name, locked_own(name))
         except BlockingIOError:
             return False
         try:
@@ -254,132 +233,14 @@ def repair(path: str, *, is_copy: bool = False) -> bool:
     return found
 
 
-# ---- Where records are kept ------------------------------------------------------------------------------------------
-
-
-class _Memory:
-    """Records of a file that a kill destroys anyway: it has no name yet."""
-
-    def __init__(self) -> None:
-        self._records: list[_Record] = []
-
-    def append(self, records: list[_Record], *, sync: bool) -> None:
-        self._records += records
-
-    def end(self) -> int:
-        return len(self._records)
-
-    def first(self, since: int) -> _Record | None:
-        return next(iter(self._records[since:]), None)
-
-    def newest_first(self, since: int) -> Iterator[_Record]:
-        return reversed(self._records[since:])
-
-    def cut(self, end: int) -> None:
-        del self._records[end:]
-
-    def close(self) -> None:
-        pass
-
-
-class _Journal:
-    """Records on the medium, in a file that is locked: `path`, beside the file that it is `of`."""
-
-    def __init__(self, of: str, path: str, descriptor: int) -> None:
-        self.path = path
-        self._of = of
-        self._descriptor = descriptor
-        self._process = os.getpid()
-        self._has_lasting_name = False
-
-    def append(self, records: list[_Record], *, sync: bool) -> None:
-        """Append all of the records, or none: later ones must not be put behind half a record."""
-        before = self.end()
-        with store_errors(self._of, f"keep in {self.path} what is to be changed"):
-            try:
-                for record in records:
-                    _write(self._descriptor, _head(record) + record.data)
-                if sync:
-                    self._sync()
-            except OSError:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._descriptor, before)
-                raise
-
-    def end(self) -> int:
-        return os.fstat(self._descriptor).st_size
-
-    def first(self, since: int) -> _Record | None:
-        return self._read(since)
-
-    def newest_first(self, since: int) -> Iterator[_Record]:
-        """Yield the whole records; what follows a torn one is not read."""
-        places = []
-        at = since
-        while (found := self._read(at)) is not None:
-            places.append(at)
-            at += _HEAD.size + len(found.data)
-        for place in reversed(places):
-            record = self._read(place)
-            assert record is not None
-            yield record
-
-    def cut(self, end: int) -> None:
-        with store_errors(self._of, f"shorten the journal of its changes, {self.path}"):
-            if self.end() > end:
-                os.ftruncate(self._descriptor, end)
-                os.fdatasync(self._descriptor)
-
-    def close(self) -> None:
-        """Unlock it; one that holds nothing is removed."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor < 0:
-            return
-        with contextlib.suppress(OSError):
-            if self._process == os.getpid():
-                if os.fstat(descriptor).st_size == 0 and has_name(descriptor, self.path):
-                    os.unlink(self.path)
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # children that were forked meanwhile have it open, too
-        os.close(descriptor)
-
-    def let_read(self, mode: int) -> None:
-        """Let those who may read the file see whether its journal is of a process that lives."""
-        os.fchmod(self._descriptor, 0o600 | mode & 0o044)
-
-    def _sync(self) -> None:
-        os.fdatasync(self._descriptor)
-        if not self._has_lasting_name:
-            folder = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-            self._has_lasting_name = True
-
-    def _read(self, at: int) -> _Record | None:
-        head = os.pread(self._descriptor, _HEAD.size, at)
-        if len(head) < _HEAD.size:
-            return None
-        kind, place, count, _ = _HEAD.unpack(head)
-        if count > os.fstat(self._descriptor).st_size:
-            return None
-        record = _Record(kind, place, _read(self._descriptor, count, at + _HEAD.size))
-        return record if len(record.data) == count and _head(record) == head else None
-
-
-def _head(record: _Record) -> bytes:
-    known = _HEAD.pack(record.kind, record.place, len(record.data), 0)
-    return _HEAD.pack(record.kind, record.place, len(record.data), zlib.crc32(record.data, zlib.crc32(known)))
-
-
-def _locked_journal(path: str, lock_seconds: float) -> _Journal:
+def _locked_journal(path: str, lock_seconds: float) -> Journal:
     name = journal_path(path)
     until = time.monotonic() + lock_seconds
     with store_errors(path, f"keep a journal of changes in {name}"):
         mode = os.stat(path).st_mode
         while True:
             try:
-                journal = _Journal(path, name, locked_own(name))
+                journal = Journal(path, name, locked_own(name))
                 break
             except BlockingIOError as error:
                 if time.monotonic() > until:
@@ -393,16 +254,16 @@ def _locked_journal(path: str, lock_seconds: float) -> _Journal:
 # ---- Taking back -----------------------------------------------------------------------------------------------------
 
 
-def _take_back(path: str, log: _Log, *, since: int = 0, is_copy: bool = False) -> bool:
+def _take_back(path: str, log: Log, *, since: int = 0, is_copy: bool = False) -> bool:
     """Make a file, or a folder, what records say that it was; return False where there are none."""
     first = log.first(since)
     if first is None:
         return False
     with store_errors(path, "take back what was changed in it"):
-        size = first.place if first.kind in (_MARK, _SETTLED) else _size_of_start(path, first, is_copy)
+        size = first.place if first.kind in (Kind.MARK, Kind.SETTLED) else _size_of_start(path, first, is_copy)
         unsettled = []
         for record in log.newest_first(since):
-            if record.kind == _SETTLED and record.data == _boot_id():
+            if record.kind == Kind.SETTLED and record.data == _boot_id():
                 size = record.place
                 break
             unsettled.append(record)
@@ -422,12 +283,12 @@ def _boot_id() -> bytes:
     return os.urandom(16)
 
 
-def _size_of_start(path: str, first: _Record, is_copy: bool) -> int:
+def _size_of_start(path: str, first: Record, is_copy: bool) -> int:
     """Return how long the file was. Raises StoreError where the journal's first record is not of this file."""
     try:
         about = json.loads(first.data)
         version, inode, size = int(about["swath"]), int(about["file"]), int(about["size"])
-        if first.kind != _START or version != VERSION or size < 0:
+        if first.kind != Kind.START or version != VERSION or size < 0:
             raise ValueError
     except (ValueError, KeyError, TypeError):
         what = f"{journal_path(path)} is no journal of changes that this version of Swath knows"
@@ -442,22 +303,22 @@ def _size_of_start(path: str, first: _Record, is_copy: bool) -> int:
     return size
 
 
-def _take_back_in_file(path: str, size: int, newest_first: Iterable[_Record]) -> None:
+def _take_back_in_file(path: str, size: int, newest_first: Iterable[Record]) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         os.ftruncate(descriptor, size)  # first: it gives room back
         for record in newest_first:
-            if record.kind == _BYTES:
-                _write(descriptor, record.data, record.place)
+            if record.kind == Kind.BYTES:
+                write_all(descriptor, record.data, record.place)
     finally:
         os.close(descriptor)
 
 
-def _take_back_in_folder(path: str, newest_first: Iterable[_Record]) -> None:
+def _take_back_in_folder(path: str, newest_first: Iterable[Record]) -> None:
     for record in newest_first:
-        if record.kind == _ADDED:
+        if record.kind == Kind.ADDED:
             _remove(_inside(path, record.data))
-        elif record.kind == _REPLACED:
+        elif record.kind == Kind.REPLACED:
             _restore(_inside(path, record.data[: record.place]), record.data[record.place :])
 
 
@@ -487,7 +348,7 @@ def _restore(path: str, held: bytes) -> None:
     try:
         with contextlib.suppress(FileNotFoundError):
             os.fchmod(descriptor, stat.S_IMODE(os.stat(path).st_mode))
-        _write(descriptor, held)
+        write_all(descriptor, held)
     finally:
         os.close(descriptor)
     os.replace(working, path)
@@ -567,25 +428,6 @@ def _checked_relative(relative: str) -> bytes:
 def _size(path: str) -> int:
     with store_errors(path, "see how long it is"):
         return os.stat(path).st_size
-
-
-def _read(descriptor: int, count: int, offset: int) -> bytes:
-    """Return so many bytes, fewer at the end of the file."""
-    data = os.pread(descriptor, count, offset)
-    while len(data) < count:
-        piece = os.pread(descriptor, count - len(data), offset + len(data))
-        if not piece:
-            break
-        data += piece
-    return data
-
-
-def _write(descriptor: int, data: bytes | memoryview, offset: int | None = None) -> None:
-    """Write all of it, at `offset` or where the file goes on."""
-    done = 0
-    while done < len(data):
-        rest = memoryview(data)[done:]
-        done += os.write(descriptor, rest) if offset is None else os.pwrite(descriptor, rest, offset + done)
 
 
 def _sync(path: str) -> None:

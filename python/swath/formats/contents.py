@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from swath.formats.description import Codec
+from swath.formats.description import Codec, Description
 
 Attributes = dict[str, Any]
 
@@ -141,6 +141,66 @@ class Contents:
             if found is not None or not group:
                 return found
             group = group.rpartition("/")[0]
+
+    def path_of(self, group: str, name: str) -> str:
+        """Return the path of the dimension that `name` means as seen from a group; of a new one, that it would have."""
+        above = group
+        while above and (above not in self.groups or name not in self.groups[above].dimensions):
+            above = above.rpartition("/")[0]
+        home = above if name in self.groups[above].dimensions else group
+        return f"{home}/{name}".lstrip("/")
+
+    def with_variable(self, added: Description) -> Contents:
+        """Return the contents with one more variable, its groups, and the dimensions that it is the first to have."""
+        name = added.variable or ""
+        layout = added.layout
+        chunks = getattr(layout, "chunk_shape", None)
+        short = name.rpartition("/")[2]
+        is_coordinate = added.dimensions == (short,) or added.dtype.kind not in "biufc"
+        new = Variable(name, added.shape, added.dtype, added.dimensions, added.attributes, chunks, is_coordinate)
+        groups = dict(self.groups)
+        parts = new.group.split("/") if new.group else []
+        for depth in range(len(parts)):
+            path = "/".join(parts[: depth + 1])
+            groups.setdefault(path, Group(path))
+        grown = Contents(self.format, self.version, groups, {**self.variables, name: new})
+        unlimited = added.unlimited or (False,) * len(added.shape)
+        for dimension, length, grows in zip(added.dimensions, added.shape, unlimited, strict=False):
+            if dimension and grown.dimension(new.group, dimension) is None:
+                grown = grown.with_dimension(grown.path_of(new.group, dimension), Dimension(dimension, length, grows))
+        return grown
+
+    def with_dimension(self, path: str, dimension: Dimension) -> Contents:
+        """Return the contents with a dimension that is new, or has another length."""
+        group = self.groups[path.rpartition("/")[0]]
+        groups = {**self.groups, group.name: replace(group, dimensions={**group.dimensions, dimension.name: dimension})}
+        return replace(self, groups=groups)
+
+    def with_length(self, path: str, length: int) -> Contents:
+        """Return the contents with a dimension of another length, and so all that grow along it."""
+        group, _, name = path.rpartition("/")
+        if group not in self.groups or name not in self.groups[group].dimensions:
+            return self  # one without a name
+        dimension = self.groups[group].dimensions[name]
+        along = {
+            v.name: replace(v, shape=(length, *v.shape[1:]))
+            for v in self.variables.values()
+            if v.dimensions[:1] == (name,) and self.path_of(v.group, name) == path
+        }
+        grown = replace(self, variables={**self.variables, **along})
+        return grown.with_dimension(path, replace(dimension, length=length))
+
+    def with_attributes(self, holder: str, attributes: Attributes) -> Contents:
+        """Return the contents with other attributes of a group or a variable; None removes one."""
+        if holder in self.variables and holder not in self.groups:
+            of = self.variables[holder]
+            return replace(self, variables={**self.variables, holder: replace(of, attributes=_with(of, attributes))})
+        group = self.groups[holder]
+        return replace(self, groups={**self.groups, holder: replace(group, attributes=_with(group, attributes))})
+
+
+def _with(holder: Group | Variable, attributes: Attributes) -> Attributes:
+    return {name: value for name, value in {**holder.attributes, **attributes}.items() if value is not None}
 
 
 def of_one_array(format: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Contents:  # noqa: A002

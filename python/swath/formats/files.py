@@ -121,3 +121,22 @@ def whole(description: Description) -> Description:
                     f"{size} bytes: {description.end - size} are missing; the file is truncated or its header is wrong"
                 )
     return description
+
+
+def read_at(descriptor: int, count: int, offset: int) -> bytes:
+    """Return so many bytes, fewer at the end of the file."""
+    data = os.pread(descriptor, count, offset)
+    while len(data) < count:
+        piece = os.pread(descriptor, count - len(data), offset + len(data))
+        if not piece:
+            break
+        data += piece
+    return data
+
+
+def write_all(descriptor: int, data: bytes | memoryview, offset: int | None = None) -> None:
+    """Write all of it, at `offset` or where the file goes on."""
+    done = 0
+    while done < len(data):
+        rest = memoryview(data)[done:]
+        done += os.write(descriptor, rest) if offset is None else os.pwrite(descriptor, rest, offset + done)

@@ -16,12 +16,10 @@ import mmap
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-
 from swath.errors import Error
 from swath.formats import hdf5
 from swath.formats.changes import Changes
-from swath.formats.undo import UndoableFile
+from swath.formats.undo import PlacingFile
 
 NewChunk = tuple[tuple[int, ...], int, int]
 """Its place in the grid, how many bytes it takes, and a bit for each codec that was left out."""
@@ -60,9 +58,9 @@ class ChunkPlaces:
             self._mark = changes.mark()
         longest = max((nbytes for _, nbytes, _ in chunks), default=0)
         with mmap.mmap(-1, max(longest, 1)) as blank:
-            file = _PlacingFile(changes, blank)
+            file = PlacingFile(changes, blank)
             with hdf5.changed(changes, opening=lambda _: file) as opened, memoryview(blank) as view:
-                dataset = opened[self._variable]
+                dataset = hdf5.dataset_of(opened, self._variable)
                 for place, (at, nbytes, skipped) in enumerate(chunks):
                     first = tuple(i * n for i, n in zip(at, dataset.chunks, strict=True))
                     with view[:nbytes] as data:
@@ -82,28 +80,3 @@ class ChunkPlaces:
         if self._mark is not None:
             mark, self._mark = self._mark, None
             self._file.changes().undo(mark)
-
-
-class _PlacingFile(UndoableFile):
-    """A file that passes over a blank buffer.
-
-    Attributes:
-        reserved: where it would have been written, and how much of it, each time.
-    """
-
-    def __init__(self, changes: Changes, blank: mmap.mmap) -> None:
-        super().__init__(changes)
-        self.reserved: list[tuple[int, int]] = []
-        self._blank = _address(blank)
-
-    def write(self, data: bytes | memoryview) -> int:
-        """Do as files do, but for the blank buffer."""
-        if _address(data) != self._blank:
-            return super().write(data)
-        count = memoryview(data).nbytes
-        self.reserved.append((self.reserve(count), count))
-        return count
-
-
-def _address(data: bytes | memoryview | mmap.mmap) -> int:
-    return np.frombuffer(data, np.uint8).ctypes.data

@@ -6,7 +6,7 @@ import dataclasses
 
 from swath.formats import hdf5
 from swath.formats.description import Description, NewArray
-from swath.formats.hdf5 import add, contents, describe, extend, set_attributes, set_length
+from swath.formats.hdf5 import add, contents, describe, describe_many, extend, set_attributes, set_length
 from swath.formats.new_file import NewFile
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "create",
     "create_file",
     "describe",
+    "describe_many",
     "extend",
     "refusals",
     "set_attributes",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -41,6 +41,7 @@ from swath.formats.netcdf_define import (
     with_attributes,
     with_variable,
 )
+from swath.formats.netcdf_fills import NETCDF_FILLS
 from swath.formats.netcdf_header import FLAVOURS, Header, HeaderVariable, StoredAttribute, values_of
 from swath.formats.netcdf_move import clear, copy_moved, move_in_place, write_all
 from swath.formats.netcdf_whole import WholeHeader
@@ -56,6 +57,7 @@ __all__ = [
     "create",
     "create_file",
     "describe",
+    "describe_many",
     "extend",
     "matches",
     "refusals",
@@ -66,21 +68,6 @@ __all__ = [
 
 NUMRECS_AT = 4
 """The byte of the number of records."""
-
-_FILLS: dict[str, Any] = {
-    "i1": -127,
-    "i2": -32767,
-    "i4": -2147483647,
-    "i8": -9223372036854775806,
-    "S1": b"\0",
-    "u1": 255,
-    "u2": 65535,
-    "u4": 4294967295,
-    "u8": 18446744073709551614,
-    "f4": 9.9692099683868690e36,
-    "f8": 9.9692099683868690e36,
-}
-"""What netCDF fills with when a variable has no _FillValue (netcdf.h, NC_FILL_BYTE and so on)."""
 
 
 def matches(file: BinaryIO, size: int) -> bool:
@@ -97,6 +84,12 @@ def describe(path: str, variable: str | None = None) -> Description:
     """
     header = _read(path)
     return whole(_described(path, header, _chosen(path, header, variable)))
+
+
+def describe_many(path: str, variables: Sequence[str]) -> list[Description]:
+    """Return several variables, the header read once. Raises as `describe` does."""
+    header = _read(path)
+    return [whole(_described(path, header, _chosen(path, header, name))) for name in variables]
 
 
 def contents(path: str) -> Contents:
@@ -172,7 +165,7 @@ def set_attributes(changes: Changes, holder: str, attributes: Attributes) -> Non
     _store(changes, old, placed(with_attributes(old, name, attributes)))
 
 
-def extend(changes: Changes, variable: str, rows: int) -> Description:
+def extend(changes: Changes, variable: str, rows: int, *, is_written: bool = False) -> Description:
     """Return where `rows` records of a variable are, or will be; the file is not touched.
 
     Raises ArgumentError where the variable has no records or the version cannot tell of so many.
@@ -365,7 +358,7 @@ def _described(path: str, header: Header, variable: HeaderVariable) -> Descripti
 
 def _fill_of(dtype: np.dtype[Any], own: Any) -> bytes:
     """Return the fill value: `own`, the attribute, where it is a value of `dtype` (netCDF ignores others, too)."""
-    fill = np.array(_FILLS[dtype.str[1:]], dtype).tobytes()
+    fill = np.array(NETCDF_FILLS[dtype.str[1:]], dtype).tobytes()
     value = plain(own)
     if value is not None and not isinstance(value, list):
         with contextlib.suppress(OverflowError, ValueError):

@@ -7,12 +7,15 @@ and then the file is made what it was.
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator
 from types import TracebackType
 
+import numpy as np
+
 from swath.formats.changes import Changes, lock_target
-from swath.formats.files import store_errors
+from swath.formats.files import store_errors, write_all
 
 HELD_BYTES_MAX = 16 << 20
 """Of writes over what is there, which are done together: what they overwrite is synced before, once for all."""
@@ -72,7 +75,7 @@ class UndoableFile:
                     self._changes.keep_all(self._descriptor, ranges)
                 self._changes.keep_all(self._descriptor, [(offset, len(data)) for offset, data in held])
                 for offset, data in held:
-                    _write_all(self._descriptor, data, offset)
+                    write_all(self._descriptor, data, offset)
             except OSError as error:
                 self.failure = error
 
@@ -105,7 +108,7 @@ class UndoableFile:
         if self.failure is None:
             try:
                 self._begin()
-                _write_all(self._descriptor, view[over:], self._at + over)
+                write_all(self._descriptor, view[over:], self._at + over)
             except OSError as error:
                 self.failure = error
         if over:
@@ -158,6 +161,38 @@ class UndoableFile:
             self._mark = self._changes.mark()
 
 
+class PlacingFile(UndoableFile):
+    """A file that passes over a blank buffer: so HDF5 gives room to a chunk that somebody else writes.
+
+    Args:
+        blank: the buffer, or where it begins; another may take its place.
+
+    Attributes:
+        reserved: where it would have been written, and how much of it, each time.
+    """
+
+    def __init__(self, changes: Changes, blank: mmap.mmap | None = None) -> None:
+        super().__init__(changes)
+        self.reserved: list[tuple[int, int]] = []
+        self.passes_over(blank)
+
+    def passes_over(self, blank: mmap.mmap | None) -> None:
+        """Take another buffer for the blank one; None for none."""
+        self._blank = None if blank is None else _address(blank)
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Do as files do, but for the blank buffer."""
+        if self._blank is None or _address(data) != self._blank:
+            return super().write(data)
+        count = memoryview(data).nbytes
+        self.reserved.append((self.reserve(count), count))
+        return count
+
+
+def _address(data: bytes | memoryview | mmap.mmap) -> int:
+    return int(np.frombuffer(data, np.uint8).ctypes.data)
+
+
 def _portions(ranges: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
     """Yield the ranges, several at a time, of no more than HELD_BYTES_MAX together where that can be."""
     portion: list[tuple[int, int]] = []
@@ -167,9 +202,3 @@ def _portions(ranges: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
             portion = []
         portion.append((offset, count))
     yield portion
-
-
-def _write_all(descriptor: int, data: bytes | memoryview, offset: int) -> None:
-    done = 0
-    while done < len(data):
-        done += os.pwrite(descriptor, memoryview(data)[done:], offset + done)

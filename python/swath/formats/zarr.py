@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ __all__ = [
     "create",
     "create_file",
     "describe",
+    "describe_many",
     "extend",
     "is_store",
     "refusals",
@@ -69,6 +71,11 @@ def describe(path: str, variable: str | None = None) -> Description:
         if node is None or not node.is_array:
             raise FormatError(f"{path}: its consolidated metadata tell of an array {name!r} that is not there")
     return zarr_arrays.describe(node, name or None, declared_above(path, name))
+
+
+def describe_many(path: str, variables: Sequence[str]) -> list[Description]:
+    """Return several arrays. Raises as `describe` does."""
+    return [describe(path, name) for name in variables]
 
 
 def contents(path: str) -> Contents:
@@ -152,6 +159,13 @@ def create_file(path: str, new: NewFile) -> None:
     start_all(path, new)
 
 
+def finish(path: str) -> None:
+    """Write the consolidated metadata of a new store; one that is an array needs none."""
+    root = read_node(path)
+    if root is not None and not root.is_array:
+        consolidate(path)
+
+
 def add(changes: Changes, new: NewArray) -> Description:
     """Add an array to a store of groups, see `zarr_changes.add`; none of its chunks is stored."""
     name = zarr_changes.add(changes, new)
@@ -159,7 +173,7 @@ def add(changes: Changes, new: NewArray) -> Description:
     return dataclasses.replace(found, unlimited=new.unlimited) if any(new.unlimited) else found
 
 
-def extend(changes: Changes, variable: str, rows: int) -> Description:
+def extend(changes: Changes, variable: str, rows: int, *, is_written: bool = False) -> Description:
     """Return the array with so many rows, for which there is room: a chunk is a file of its own.
 
     Nothing is touched. The rows are not the array's before `set_length`.

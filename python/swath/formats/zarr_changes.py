@@ -59,8 +59,8 @@ class Changes(Protocol):
     def adds(self, relative: str) -> None:
         """A file or folder is added, which undoing removes."""
 
-    def replaces(self, relative: str) -> None:
-        """A file is replaced, whose present bytes undoing restores."""
+    def replaces_all(self, names: Iterable[str]) -> None:
+        """Files are replaced, whose present bytes undoing restores."""
 
 
 class Untold:
@@ -72,7 +72,7 @@ class Untold:
     def adds(self, relative: str) -> None:
         """Do nothing."""
 
-    def replaces(self, relative: str) -> None:
+    def replaces_all(self, names: Iterable[str]) -> None:
         """Do nothing."""
 
 
@@ -403,9 +403,7 @@ class _Edit:
         try:
             for name, text in files.items():
                 _write(asides[name], text, like=os.path.join(path, name))
-            for name in files:
-                if not made or not name.startswith(f"{made}/"):
-                    self._changes.replaces(name)
+            self._changes.replaces_all(name for name in files if not made or not name.startswith(f"{made}/"))
             for name in files:
                 os.rename(asides[name], os.path.join(path, name))
         except BaseException:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import importlib.util
-import operator
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError, Error, FormatError, UnsupportedError, store_error
+from swath.errors import Error, FormatError, UnsupportedError, store_error
 from swath.formats.description import Description, LibraryLayout, without_metadata
+from swath.formats.forward_index import forward_only
 from swath.formats.zarr_nodes import Node, folder_of
 
 _OBJECT = np.dtype(object)
@@ -56,7 +56,7 @@ def stored(node: Node, why: UnsupportedError) -> tuple[np.dtype[Any], LibraryLay
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
     """Return the selected elements through zarr-python, in the stored dtype. Integers drop their dimension."""
-    forward, flips = _forward(index, description)
+    forward, flips, _ = forward_only(index, description)
     array = _opened(folder_of(description.path, description.variable or ""))
     with _translated(description.name):
         values = np.asarray(array[forward])
@@ -146,28 +146,3 @@ def _translated(name: str) -> Iterator[None]:
         raise store_error(f"{name}: zarr-python cannot read it: {error.strerror or error}", error.errno) from None
     except Exception as error:  # noqa: BLE001
         raise FormatError(f"{name}: zarr-python cannot read it: {error or type(error).__name__}") from None
-
-
-def _forward(
-    index: tuple[slice | int, ...], description: Description
-) -> tuple[tuple[slice | int, ...], tuple[Any, ...]]:
-    """Return `index` for zarr-python, which steps forward only, and the slices that turn its result round.
-
-    Length 10 and [8:2:-3], which is 8, 5: zarr-python reads 5, 8 by [5:9:3], and [::-1] turns it round.
-    """
-    if len(index) != len(description.shape):
-        raise ArgumentError(f"{description.name}: {len(index)} indices for {len(description.shape)} dimensions")
-    forward: list[slice | int] = []
-    flips: list[Any] = [...]  # which keeps an array of 0 dimensions an array
-    for i, (item, length) in enumerate(zip(index, description.shape, strict=True)):
-        if not isinstance(item, slice):
-            at = operator.index(item)
-            if not -length <= at < length:
-                raise ArgumentError(f"{description.name}: index {at} of dimension {i} is outside its length {length}")
-            forward.append(at % length)
-            continue
-        places = range(*item.indices(length))
-        flips.append(slice(None, None, -1 if places.step < 0 else None))
-        places = places[::-1] if places.step < 0 else places
-        forward.append(slice(places[0], places[-1] + 1, places.step) if len(places) else slice(0, 0))
-    return tuple(forward), tuple(flips)

@@ -318,6 +318,7 @@ MEANINGS: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     "memory": _memory,
     "overwrite": _truth,
     "atomic": _truth,
+    "decode": _truth,
     "engine": _engine,
     "lock_timeout": _lock_timeout,
     "streams": _streams,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import xarray as xr
 
 from swath.copying.request import memory_bytes
+from swath.errors import ArgumentError
 from swath.xarray.backend import local_path
 from swath.xarray.encoding import Encoding
 from swath.xarray.write import WriteOptions, write
@@ -54,8 +55,9 @@ class DatasetAccessor:
             ArgumentError: what the format cannot store.
             StoreError: the system refuses.
         """
-        options = WriteOptions(format, mode, encoding, unlimited_dims, memory_bytes(memory))
-        work = functools.partial(write, {(group or "").strip("/"): self._data_set}, local_path(path), options)
+        name = (group or "").strip("/")
+        options = WriteOptions(format, mode, {name: encoding or {}}, unlimited_dims, memory_bytes(memory))
+        work = functools.partial(write, {name: self._data_set}, local_path(path), options)
         return work() if compute else _delayed(work)
 
 
@@ -71,13 +73,36 @@ class TreeAccessor:
         *,
         format: str | None = None,  # noqa: A002
         mode: str = "w-",
+        encoding: Mapping[str, Encoding] | None = None,
         unlimited_dims: Iterable[Hashable] | None = None,
         memory: str | int = "256MiB",
-    ) -> None:
-        """Write each data set into the group of its path. See `DatasetAccessor.to_file`."""
-        top = self._tree.path
-        groups = {node.path.removeprefix(top).strip("/"): node.to_dataset(inherit=False) for node in self._tree.subtree}
-        write(groups, local_path(path), WriteOptions(format, mode, None, unlimited_dims, memory_bytes(memory)))
+        compute: bool = True,
+    ) -> Any:
+        """Write each data set into the group of its path. See `DatasetAccessor.to_file`.
+
+        Args:
+            path: the file.
+            format: see `DatasetAccessor.to_file`.
+            mode: see there.
+            encoding: by path of the group, and there by variable.
+            unlimited_dims: see there.
+            memory: see there.
+            compute: see there.
+
+        Raises:
+            ArgumentError: also for a group that is to have attributes, or is the last of its path, and no variables.
+        """
+        top = self._tree
+        groups = {
+            node.path.removeprefix(top.path).strip("/"): node.to_dataset(inherit=node is top) for node in top.subtree
+        }
+        by_group = {name.strip("/"): words for name, words in (encoding or {}).items()}
+        unknown = sorted(set(by_group) - set(groups))
+        if unknown:
+            raise ArgumentError(f"unexpected encoding group name(s) provided: {', '.join(unknown)}")
+        options = WriteOptions(format, mode, by_group, unlimited_dims, memory_bytes(memory))
+        work = functools.partial(write, groups, local_path(path), options)
+        return work() if compute else _delayed(work)
 
 
 def _delayed(work: Any) -> Any:

@@ -71,9 +71,7 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
         top = (group or "").strip("/")
         opened = StoreBackendEntrypoint()
         return {
-            f"/{name.removeprefix(top).lstrip('/')}": opened.open_dataset(
-                store, drop_variables=drop_variables, **decoders
-            )
+            _path_from(top, name): opened.open_dataset(store, drop_variables=drop_variables, **decoders)
             for name, store in SwathDataStore.of_groups(path, group).items()
         }
 
@@ -106,13 +104,13 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
             return False
 
 
+def _path_from(top: str, group: str) -> str:
+    """Return the path of a group as xarray's other engines do: absolute, or relative to the top one that is given."""
+    return (group[len(top) :].strip("/") or ".") if top else f"/{group}"
+
+
 def local_path(given: Any) -> str:
     """Return the absolute path of a file, with "~" resolved. Raises ArgumentError for what is none."""
     if isinstance(given, memoryview) or (isinstance(given, bytes) and given.startswith((b"CDF", b"\x89HDF"))):
         raise ArgumentError("open_dataset: these are the bytes of a file; Swath reads files: write them to one")
-    if isinstance(given, str) and "://" in given:
-        raise ArgumentError(
-            f"open_dataset {given}: Swath reads files and folders of this machine, or of a file system that it mounts, "
-            "not URLs; copy it here first, or choose another engine"
-        )
     return os.path.abspath(os.path.expanduser(formats.checked_path(given)))

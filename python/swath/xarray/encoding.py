@@ -58,13 +58,13 @@ class EncodedVariable:
 
 
 def encoded(
-    data_set: xr.Dataset, target: Target, encoding: Encoding | None, unlimited: Collection[Hashable]
+    data_set: xr.Dataset, target: Target, encoding: Encoding, unlimited: Collection[Hashable]
 ) -> tuple[list[EncodedVariable], dict[str, Any]]:
     """Return the variables of a data set, and its attributes, as they will be stored.
 
     Raises ArgumentError for names, attributes, types and encodings that the format cannot store.
     """
-    given = dict(encoding or {})
+    given = dict(encoding)
     variables, attributes = conventions.encode_dataset_coordinates(data_set)
     unknown = [name for name in given if name not in variables]
     if unknown:
@@ -119,7 +119,10 @@ def _checked_name(name: Hashable) -> str:
     if name is None:
         return str(NONE_VAR_NAME)
     if not isinstance(name, str) or not name or "/" in name:
-        raise ArgumentError(f"variable {name!r}: expected a name without '/', which separates groups")
+        raise ArgumentError(
+            f"{name!r}: Forward slashes '/' are not allowed in variable and dimension names, which are text: they "
+            "separate groups"
+        )
     return name
 
 
@@ -130,7 +133,11 @@ def _as_stored(name: Hashable, variable: xr.Variable, storage: dict[str, Any], t
         data = _without_missing_times(data, np.nan if fill is None else fill)
     if target.has_few_types and data.dtype.name in _FEW_TYPES:
         data = _narrowed(data, np.dtype(_FEW_TYPES[data.dtype.name]), name)
-    return EncodedVariable(_checked_name(name), data, tuple(map(str, variable.dims)), attributes, fill, storage)
+    if data.dtype.metadata:  # of an enumeration
+        data = data.astype(data.dtype.str)
+    return EncodedVariable(
+        _checked_name(name), data, tuple(map(_checked_name, variable.dims)), attributes, fill, storage
+    )
 
 
 def _is_of_time(units: Any) -> bool:

@@ -90,8 +90,9 @@ def _read_runs(array: Array, wanted: list[Indices | slice]) -> npt.NDArray[Any]:
     parts = [values[tuple(map(slice, first, last))] for first, last in memory]
     array.read(Boxes(corners), out=parts)
     for axis, (w, r) in enumerate(zip(wanted, runs, strict=True)):
-        if not isinstance(w, slice) and w.size != values.shape[axis]:  # repeated ones, or what lay between
-            values = values.take(r.place_of(w), axis)
+        places = None if isinstance(w, slice) else r.place_of(w)
+        if places is not None and not np.array_equal(places, np.arange(values.shape[axis])):
+            values = values.take(places, axis)  # some are repeated, or others lie between
     return values
 
 

@@ -20,7 +20,7 @@ def file_manager(path: Any) -> CachingFileManager:
 
     It is sent to other processes as the path. xarray bounds how many files are open (`file_cache_maxsize`).
     """
-    return CachingFileManager(open_file, checked_path(path))
+    return CachingFileManager(open_file, checked_path(path), mode="r")
 
 
 class LazyArray(BackendArray):  # type: ignore[misc]

@@ -25,14 +25,13 @@ _OF_HDF5 = {
     "zstd",
     "bzip2",
     "blosc",
+    "blosc_shuffle",
     "endian",
 }
 _OF_ZARR = {"chunks", "shards", "compressors", "compressor", "filters", "serializer", "fill_value"}
 _WORDS = {"netcdf-classic": set[str](), "netcdf4": _OF_HDF5, "hdf5": _OF_HDF5, "zarr": _OF_ZARR}
 
 
-_FLAGS = {"zlib": "zlib", "zstd": "zstd", "blosc": "blosc", "shuffle": "shuffle", "fletcher32": "fletcher32"}
-"""Of the netcdf4 engine, by the core's codecs."""
 _SHUFFLES_OF_BLOSC = ("noshuffle", "shuffle", "bitshuffle")
 """By numcodecs' numbers."""
 
@@ -44,7 +43,9 @@ def encoding_of(variable: Variable, contents: Contents, dimensions: tuple[str, .
     """Return how a variable is stored; codecs of Zarr as its metadata have them."""
     assert variable.dtype is not None
     is_of_text = variable.dtype.hasobject
-    encoding: dict[str, Any] = {"dtype": str if is_of_text else variable.dtype.newbyteorder("=")}
+    # All numbers of netCDF classic are big-endian: that is no choice to keep.
+    dtype = variable.dtype.newbyteorder("=") if contents.format == "netcdf-classic" else variable.dtype
+    encoding: dict[str, Any] = {"dtype": str if is_of_text else dtype}
     if contents.format == "zarr":
         if is_of_text:
             del encoding["dtype"]
@@ -70,10 +71,13 @@ def _hdf5_flags(variable: Variable) -> dict[str, Any]:
     if variable.codecs is None:
         return {}
     names = {codec.name: dict(codec.settings) for codec in variable.codecs}
-    flags: dict[str, Any] = {"szip": False, "bzip2": False}
-    flags |= {flag: codec in names for flag, codec in _FLAGS.items()}
+    flags: dict[str, Any] = {flag: flag in names for flag in ("zlib", "zstd", "blosc", "shuffle", "fletcher32")}
+    if "blosc" in names:
+        compressor = str(names["blosc"]["compressor"])
+        name = "blosc_lz" if compressor == "blosclz" else f"blosc_{compressor}"
+        flags["blosc"] = {"compressor": name, "shuffle": names["blosc"]["shuffle"]}
     levels = [settings["level"] for settings in names.values() if "level" in settings]
-    return {**flags, "complevel": levels[0] if levels else 0}
+    return {**flags, "szip": False, "bzip2": False, "complevel": levels[0] if levels else 0}
 
 
 # ---- What is asked for -----------------------------------------------------------------------------------------------
@@ -109,7 +113,7 @@ def _of_hdf5(variable: xr.Variable, unlimited: Collection[Hashable], *, is_stric
     words = variable.encoding
     codecs: list[Any] = []
     compressor = _hdf5_compressor(words)
-    if words.get("shuffle", compressor is not None and compressor["name"] != "blosc"):
+    if words.get("shuffle", compressor is not None and compressor["name"] in ("zlib", "gzip")):
         codecs.append("shuffle")
     if compressor is not None:
         codecs.append(compressor)
@@ -128,12 +132,23 @@ def _of_hdf5(variable: xr.Variable, unlimited: Collection[Hashable], *, is_stric
 
 
 def _hdf5_compressor(words: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the compressor in Swath's words; of blosc its own one may be in the name, as in netCDF: "blosc_lz4"."""
     name = words.get("compression") or next((n for n in ("zlib", "zstd", "blosc") if words.get(n)), None)
     if name is None:
         return None
+    settings: dict[str, Any] = {}
     level = words.get("complevel", words.get("compression_opts"))
-    has_level = isinstance(level, int) and str(name) in ("zlib", "gzip", "zstd")
-    return {"name": str(name), "configuration": {"level": level}} if has_level else {"name": str(name)}
+    if isinstance(level, int) and (level or name not in ("zstd", "blosc")):
+        settings["level"] = level
+    blosc = words.get("blosc")
+    if isinstance(blosc, dict):
+        name, words = blosc["compressor"], {"blosc_shuffle": blosc["shuffle"]}
+    if str(name).startswith("blosc"):
+        own = str(name).removeprefix("blosc_")
+        settings = {"clevel": settings.get("level", 4), "shuffle": _SHUFFLES_OF_BLOSC[words.get("blosc_shuffle", 1)]}
+        settings |= {"cname": "blosclz" if own == "lz" else own} if own != "blosc" else {}
+        name = "blosc"
+    return {"name": str(name), "configuration": settings}
 
 
 def _of_zarr(variable: xr.Variable) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import errno
 import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,11 @@ MODES = ("w-", "w", "a")
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """How data sets are written: the arguments of `to_file`, in which they are explained."""
+    """How data sets are written: the arguments of `to_file`, in which they are explained; encodings by group."""
 
     format: str | None = None
     mode: str = "w-"
-    encoding: Encoding | None = None
+    encoding: Mapping[str, Encoding] = field(default_factory=dict)
     unlimited_dims: Iterable[Hashable] | None = None
     memory_bytes: int = 256 << 20
 
@@ -59,22 +59,20 @@ def write(data_sets: Mapping[str, xr.Dataset], path: str, options: WriteOptions)
 
 def _write(data_sets: Mapping[str, xr.Dataset], file: File, target: Target, options: WriteOptions) -> None:
     arrays: list[tuple[Array, EncodedVariable]] = []
+    attributes: dict[str, dict[str, Any]] = {}
     for group, data_set in data_sets.items():
         unlimited = unlimited_dimensions(data_set, options.unlimited_dims)
-        variables, attributes = encoded(data_set, target, options.encoding, unlimited)
+        variables, attributes[group] = encoded(data_set, target, options.encoding.get(group, {}), unlimited)
         for variable in variables:
             name = f"{group}/{variable.name}" if group else variable.name
             arrays.append((_made(file, name, variable, unlimited), variable))
-        if attributes:
-            _attributes_of(file, group).update(attributes)
+    for group, of_group in attributes.items():
+        if group and group not in file.groups:
+            raise ArgumentError(f"{file.path}: group {group!r} has no variables: Swath makes groups for variables only")
+        if of_group:
+            (file.groups[group].attributes if group else file.attributes).update(of_group)
     write_blocks(arrays, options.memory_bytes)
     formats.consolidate(file.format, file._file.path)
-
-
-def _attributes_of(file: File, group: str) -> Any:
-    if group and group not in file.groups:
-        raise ArgumentError(f"group {group!r} has attributes and no variables: {file.format} files get none by Swath")
-    return file.groups[group].attributes if group else file.attributes
 
 
 def unlimited_dimensions(data_set: xr.Dataset, wanted: Iterable[Hashable] | None) -> set[Hashable]:

@@ -18,9 +18,9 @@ and close it before.
     through_library   elements that the library must read and write
 """
 
-from swath.formats.hdf5.access import changed, matches
+from swath.formats.hdf5.access import changed, dataset_of, matches
 from swath.formats.hdf5.creating import FLAVOURS, add, create, set_attributes, start
-from swath.formats.hdf5.describing import describe
+from swath.formats.hdf5.describing import describe, describe_many
 from swath.formats.hdf5.growing import allocate, extend, set_length
 from swath.formats.hdf5.survey import contents
 from swath.formats.hdf5.through_library import library_read, library_write
@@ -34,7 +34,9 @@ __all__ = [
     "contents",
     "create",
     "create_file",
+    "dataset_of",
     "describe",
+    "describe_many",
     "extend",
     "library_read",
     "library_write",

@@ -158,6 +158,8 @@ def _storable(where: str, value: Any, *, as_netcdf: bool) -> Any:
         value = text(value)
     if isinstance(value, str):
         return value
+    if isinstance(value, list | tuple) and len({isinstance(one, str | bytes) for one in value}) > 1:
+        raise ArgumentError(f"{where}: expected text, numbers, or a list of one of them, not {value!r}")
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "SU":
         value = [text(one) if isinstance(one, bytes) else str(one) for one in np.ravel(value)]
     array = _array(where, value)

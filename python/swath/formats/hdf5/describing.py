@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from swath.errors import ArgumentError, UnsupportedError
@@ -22,6 +23,13 @@ def describe(path: str, variable: str | None = None) -> Description:
     """
     with opened(path) as file:
         return whole(described(path, _dataset(path, file, variable)))
+
+
+def describe_many(path: str, variables: Sequence[str], *, is_whole: bool = True) -> list[Description]:
+    """Return several datasets, the file opened once; where not `is_whole`, without a check of its length."""
+    with opened(path) as file:
+        found = [described(path, _dataset(path, file, name)) for name in variables]
+    return [whole(one) for one in found] if is_whole else found
 
 
 def described(path: str, dataset: Any) -> Description:

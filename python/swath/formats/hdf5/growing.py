@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import mmap
 from typing import Any
 
 import numpy as np
@@ -11,33 +13,44 @@ import numpy.typing as npt
 from swath.errors import ArgumentError
 from swath.formats.changes import Changes
 from swath.formats.description import ChunkedLayout, Description
-from swath.formats.files import store_errors
+from swath.formats.files import extend as extend_file
+from swath.formats.files import store_errors, whole
 from swath.formats.hdf5.access import changed, changed_at_once, dataset_of, group_and_name
-from swath.formats.hdf5.describing import describe
-from swath.formats.hdf5.layout import dtype_of, fill_of, layout_of
+from swath.formats.hdf5.describing import describe, described
+from swath.formats.hdf5.layout import chunk_table, end_of
 from swath.formats.hdf5.scales import Scales
+from swath.formats.undo import PlacingFile
+
+LOOKED_UP_MAX = 8
+"""Chunks that are looked up one by one, rather than all."""
 
 
-def extend(changes: Changes, variable: str, rows: int) -> Description:
+def extend(changes: Changes, variable: str, rows: int, *, is_written: bool = False) -> Description:
     """Give a variable that grows room for so many rows, or take room away again, and return where they are.
 
-    Rows that were not there yet hold the fill value, those of coded chunks too, which are not stored. Raises
-    ArgumentError where there is no such variable, or it does not grow along its first dimension.
+    Rows that were not there yet hold the fill value; coded chunks of them are not stored. With `is_written` the caller
+    writes all new rows, or takes them away: chunks that hold nothing else hold whatever the file holds there.
+
+    Raises ArgumentError where there is no such variable, or it does not grow along its first dimension.
     """
-    with changed(changes) as file:
-        dataset = dataset_of(file, variable)
+    file = PlacingFile(changes)
+    with changed(changes, opening=lambda _: file) as opened:
+        dataset = dataset_of(opened, variable)
         if dataset is None or dataset.ndim == 0 or dataset.maxshape[0] is not None:
             raise ArgumentError(f"{changes.path}: no variable {variable!r} grows along its first dimension")
         before = dataset.shape[0]
         if rows != before:
             dataset.id.set_extent((rows, *dataset.shape[1:]))
-        dtype = dtype_of(f"{changes.path}:{variable}", dataset.id)
-        layout = layout_of(dataset, dtype)
+        found = described(changes.path, dataset)
+        layout = found.layout
         if isinstance(layout, ChunkedLayout):
-            _store_chunks(dataset, layout, np.frombuffer(fill_of(dataset, dtype), dtype))
+            room = _Room(file, before, rows) if is_written else None
+            stored = _store_chunks(dataset, layout, np.frombuffer(found.fill, found.dtype), room)
+            found = dataclasses.replace(found, layout=stored, end=end_of(dataset, stored, found.dtype))
     if isinstance(layout, ChunkedLayout):
-        _keep_rows(changes, layout, dtype.itemsize, (before, rows))
-    return describe(changes.path, variable)
+        _keep_rows(changes, layout, found.dtype.itemsize, (before, rows))
+    extend_file(changes.path, found.end)
+    return whole(found)
 
 
 def set_length(changes: Changes, dimension: str, rows: int) -> None:
@@ -94,8 +107,44 @@ def _keep_rows(changes: Changes, layout: ChunkedLayout, itemsize: int, rows: tup
             changes.keep_all(file.fileno(), ranges)
 
 
-def _store_chunks(dataset: Any, layout: ChunkedLayout, fill: npt.NDArray[Any]) -> None:
-    """Store the chunks that are not, filled with the fill value."""
-    chunk = fill.repeat(math.prod(layout.chunk_shape)).tobytes()
-    for place in np.argwhere(layout.offsets < 0):
-        dataset.id.write_direct_chunk(tuple(map(int, place * dataset.chunks)), chunk)
+@dataclasses.dataclass(frozen=True)
+class _Room:
+    """Rows [first, last) that are written next: chunks of them alone get room, and nothing is written there."""
+
+    file: PlacingFile
+    first: int
+    last: int
+
+    def holds(self, begin: int, end: int) -> bool:
+        """Return whether a chunk of these rows holds none but rows that are written next."""
+        return self.first <= begin and end <= self.last
+
+
+def _store_chunks(
+    dataset: Any, layout: ChunkedLayout, fill: npt.NDArray[Any], room: _Room | None = None
+) -> ChunkedLayout:
+    """Store the chunks that are not, filled with the fill value or as `room` says; return where all are then."""
+    absent = [tuple(map(int, place)) for place in np.argwhere(layout.offsets < 0)]
+    if not absent:
+        return layout
+    elements = {place: tuple(i * n for i, n in zip(place, layout.chunk_shape, strict=True)) for place in absent}
+    count = math.prod(layout.chunk_shape)
+    filled = b""
+    with mmap.mmap(-1, count * fill.itemsize) as blank:
+        if room is not None:
+            room.file.passes_over(blank)
+        for first in elements.values():
+            if room is not None and room.holds(first[0], first[0] + layout.chunk_shape[0]):
+                with memoryview(blank) as view:
+                    dataset.id.write_direct_chunk(first, view)
+            else:
+                filled = filled or fill.repeat(count).tobytes()
+                dataset.id.write_direct_chunk(first, filled)
+        if room is not None:
+            room.file.passes_over(None)
+    if len(absent) > LOOKED_UP_MAX or dataset.file.userblock_size:
+        return ChunkedLayout(layout.chunk_shape, chunk_table(dataset).offsets)
+    offsets = layout.offsets.copy()
+    for place, first in elements.items():
+        offsets[place] = dataset.id.get_chunk_info_by_coord(first).byte_offset
+    return ChunkedLayout(layout.chunk_shape, offsets)

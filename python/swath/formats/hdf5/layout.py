@@ -74,7 +74,7 @@ def layout_of(dataset: Any, dtype: np.dtype[Any]) -> Layout:
     if 0 in dataset.shape:
         return StridedLayout(0, _strides(dataset, dtype))
     if dataset.chunks is not None:
-        table = _chunk_table(dataset)
+        table = chunk_table(dataset)
         codecs = hdf5_filters.codecs_of(plist)
         if codecs:
             return CodedLayout(dataset.file.filename, dataset.chunks, tuple(range(dataset.ndim)), codecs, table)
@@ -141,23 +141,29 @@ def _turns_chunks_round(dataset: Any) -> bool:
     return sum(grows) == 1 and not grows[0] and has_new_header
 
 
-def _chunk_table(dataset: Any) -> ChunkTable:
+def chunk_table(dataset: Any) -> ChunkTable:
     """Return where each chunk of the grid is, in the grid's shape."""
-    chunks, edges = dataset.chunks, grid(dataset)
+    edges, chunks = grid(dataset), dataset.chunks
     table = ChunkTable(np.full(edges, -1, np.int64), np.zeros(edges, np.int64), np.zeros(edges, np.uint32))
-
-    def record(info: Any) -> None:
-        place = tuple(at // c for at, c in zip(info.chunk_offset, chunks, strict=True))
-        if any(i >= n for i, n in zip(place, edges, strict=True)) or not 0 <= info.byte_offset < OFFSET_LIMIT:
-            raise FormatError(
-                f"{_called(dataset)}: the file places a chunk of element {info.chunk_offset} at "
-                f"byte {info.byte_offset}, but the array has shape {dataset.shape} and chunks of {chunks}"
-            )
-        table.offsets[place] = info.byte_offset
-        table.nbytes[place] = info.size
-        table.skipped[place] = info.filter_mask
-
-    dataset.id.chunk_iter(record)
+    found: list[Any] = []
+    dataset.id.chunk_iter(found.append)
+    if not found:
+        return table
+    elements = np.array([chunk.chunk_offset for chunk in found], np.uint64)
+    offsets = np.array([chunk.byte_offset for chunk in found], np.uint64)
+    sizes = np.array([chunk.size for chunk in found], np.uint64)
+    places = elements // np.array(chunks, np.uint64)
+    wrong = (places >= np.array(edges, np.uint64)).any(axis=1) | (offsets >= OFFSET_LIMIT) | (sizes >= OFFSET_LIMIT)
+    if wrong.any():
+        chunk = found[int(wrong.argmax())]
+        raise FormatError(
+            f"{_called(dataset)}: the file places a chunk of element {chunk.chunk_offset} at byte {chunk.byte_offset}, "
+            f"but the array has shape {dataset.shape} and chunks of {chunks}"
+        )
+    at = tuple(places.astype(np.int64).T)
+    table.offsets[at] = offsets
+    table.nbytes[at] = sizes
+    table.skipped[at] = np.array([chunk.filter_mask for chunk in found], np.uint32)
     return table
 
 

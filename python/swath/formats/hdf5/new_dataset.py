@@ -15,24 +15,10 @@ from swath.formats.description import NewArray
 from swath.formats.hdf5 import attributes
 from swath.formats.hdf5.access import OTHER_NAME, group_and_name, is_name, joined, library
 from swath.formats.hdf5.scales import Scales, is_dimension_only, is_netcdf4, number_of
+from swath.formats.netcdf_fills import NETCDF_FILLS
 
 CHUNK_BYTES_MAX = 4 << 20
 """Of an array that grows, where no chunks are asked for."""
-
-NETCDF_FILLS: dict[str, Any] = {
-    "i1": -127,
-    "u1": 255,
-    "i2": -32767,
-    "u2": 65535,
-    "i4": -2147483647,
-    "u4": 4294967295,
-    "i8": -9223372036854775806,
-    "u8": 18446744073709551614,
-    "f4": 9.969209968386869e36,
-    "f8": 9.969209968386869e36,
-    "S1": b"",
-}
-"""What netCDF-4 reads where nothing was written and no fill value was asked for, by type: the types that it has."""
 
 
 class NewDataset:

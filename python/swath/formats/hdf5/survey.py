@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from swath.errors import UnsupportedError
+from swath.formats import hdf5_filters
 from swath.formats.choose import describes_others
 from swath.formats.contents import Attributes, Contents, Dimension, Group, Variable
+from swath.formats.description import Codec
 from swath.formats.hdf5 import attributes, scales
 from swath.formats.hdf5.access import group_and_name, library, opened, shown_name, walk
 from swath.formats.hdf5.layout import dtype_of
@@ -121,6 +123,7 @@ class _Survey:
             dtype = dtype_of(name, dataset.identifier)
         except UnsupportedError as error:
             unsupported = str(error).removeprefix(f"{name}: ")
+        plist = dataset.identifier.get_create_plist()
         is_coordinate = dataset.is_scale or group_and_name(name)[1] in named
         return Variable(
             name=name,
@@ -128,9 +131,10 @@ class _Survey:
             dtype=dtype,
             dimensions=_dimension_names(dataset),
             attributes=found,
-            chunks=_chunks(dataset.identifier),
+            chunks=tuple(plist.get_chunk()) if plist.get_layout() == library().h5d.CHUNKED else None,
             is_coordinate=is_coordinate or dtype is None or dtype.kind not in "biufc",
             unsupported=unsupported,
+            codecs=_codecs(plist),
         )
 
 
@@ -156,6 +160,6 @@ def _dimension_names(dataset: _Dataset) -> tuple[str, ...]:
     return tuple(found) if any(found) else ()
 
 
-def _chunks(identifier: Any) -> tuple[int, ...] | None:
-    plist = identifier.get_create_plist()
-    return tuple(plist.get_chunk()) if plist.get_layout() == library().h5d.CHUNKED else None
+def _codecs(plist: Any) -> tuple[Codec, ...] | None:
+    """Return the filters; None where Swath does not know all of them."""
+    return hdf5_filters.codecs_of(plist) or (None if plist.get_nfilters() else ())

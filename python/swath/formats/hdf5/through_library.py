@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,14 @@ import numpy.typing as npt
 
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats.description import Description, LibraryLayout, text
+from swath.formats.forward_index import forward_only
 from swath.formats.hdf5.access import changed_at_once, dataset_of, opened
 from swath.formats.hdf5.layout import EXTERNAL, VIRTUAL
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
     """Return the selected elements through h5py, in the stored dtype. Integers drop their dimension."""
-    forward, flips, _ = _forward(index, description)
+    forward, flips, _ = forward_only(index, description)
     with opened(description.path) as file:
         values = np.asarray(dataset_of(file, description.variable or "")[forward])
     if description.dtype.hasobject:
@@ -32,7 +32,7 @@ def library_write(description: Description, index: tuple[slice | int, ...], valu
             f"{description.name}: Swath reads text of variable length, and does not write it; write it with h5py or "
             "netCDF4, or create a variable of fixed-length text ('S16')"
         )
-    forward, flips, shape = _forward(index, description)
+    forward, flips, shape = forward_only(index, description)
     try:
         whole_values = np.broadcast_to(np.asarray(values), shape)[flips]
     except ValueError:
@@ -53,30 +53,3 @@ def _texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     for i, one in enumerate(values.ravel()):
         flat[i] = text(one) if isinstance(one, bytes) else one
     return decoded
-
-
-def _forward(
-    index: tuple[slice | int, ...], description: Description
-) -> tuple[tuple[slice | int, ...], tuple[Any, ...], tuple[int, ...]]:
-    """Return `index` for h5py, which steps forward only; the slices that turn its result round; the selection's shape.
-
-    Length 10 and [8:2:-3], which is 8, 5: h5py reads 5, 8 by [5:9:3], and [::-1] turns it round.
-    """
-    if len(index) != len(description.shape):
-        raise ArgumentError(f"{description.name}: {len(index)} indices for {len(description.shape)} dimensions")
-    forward: list[slice | int] = []
-    flips: list[Any] = [...]  # which keeps an array of 0 dimensions an array
-    shape: list[int] = []
-    for i, (item, length) in enumerate(zip(index, description.shape, strict=True)):
-        if not isinstance(item, slice):
-            at = operator.index(item)
-            if not -length <= at < length:
-                raise ArgumentError(f"{description.name}: index {at} of dimension {i} is outside its length {length}")
-            forward.append(at % length)
-            continue
-        places = range(*item.indices(length))
-        flips.append(slice(None, None, -1 if places.step < 0 else None))
-        places = places[::-1] if places.step < 0 else places
-        forward.append(slice(places[0], places[-1] + 1, places.step) if len(places) else slice(0, 0))
-        shape.append(len(places))
-    return tuple(forward), tuple(flips), tuple(shape)

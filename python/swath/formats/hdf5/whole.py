@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import math
+import mmap
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from swath.errors import ArgumentError
 from swath.formats import hdf5_filters
@@ -13,12 +18,13 @@ from swath.formats.contents import Group
 from swath.formats.description import NewArray
 from swath.formats.files import extend, fresh
 from swath.formats.hdf5 import attributes
-from swath.formats.hdf5.access import changed, dataset_of, is_name, opened
+from swath.formats.hdf5.access import changed, dataset_of, is_name
 from swath.formats.hdf5.creating import write_signature
-from swath.formats.hdf5.describing import described
+from swath.formats.hdf5.describing import describe_many
 from swath.formats.hdf5.new_dataset import NewDataset, make_groups, stored_type
 from swath.formats.hdf5.scales import Scales
 from swath.formats.new_file import NewFile, refused
+from swath.formats.undo import PlacingFile
 
 
 def create_file(path: str, new: NewFile) -> None:
@@ -27,7 +33,11 @@ def create_file(path: str, new: NewFile) -> None:
     with fresh(path):
         changes = Changes(path, is_durable=False)
         write_signature(changes, new.flavour)
-        with changed(changes) as file:
+        blank_bytes = max(map(_chunk_bytes, new.variables), default=0)
+        with (
+            mmap.mmap(-1, max(blank_bytes, 1)) as blank,
+            changed(changes, opening=lambda changes: PlacingFile(changes, blank)) as file,
+        ):
             scales = Scales(file, is_netcdf4=is_netcdf4)
             for group in new.groups:
                 make_groups(path, file, group.name)
@@ -35,11 +45,35 @@ def create_file(path: str, new: NewFile) -> None:
                     scales.define(group.name, dimension.name, dimension.length, is_unlimited=dimension.is_unlimited)
             for one in new.variables:
                 NewDataset(path, file, one, scales).make()
+                _reserve(dataset_of(file, one.name), one, blank)
             for group in new.groups:
                 attributes.replace(file[group.name or "/"], group.attributes, as_netcdf=is_netcdf4)
-        with opened(path) as file:
-            ends = [described(path, dataset_of(file, one.name)).end for one in new.variables]
+        ends = [found.end for found in describe_many(path, [one.name for one in new.variables], is_whole=False)]
         extend(path, max(ends, default=0))
+
+
+def _chunk_bytes(new: NewArray) -> int:
+    """Return the bytes of a chunk that gets its room before it is written; 0 where none does."""
+    if new.chunks is None or new.codecs or not any(new.unlimited):
+        return 0
+    return math.prod(new.chunks) * new.dtype.itemsize
+
+
+def _reserve(dataset: Any, new: NewArray, blank: mmap.mmap) -> None:
+    """Give the chunks of a dataset that grows, and is not coded, their room.
+
+    They are holes, which somebody else writes; but one that the dataset does not fill holds the fill value, which is
+    there when the dataset grows.
+    """
+    nbytes = _chunk_bytes(new)
+    if nbytes == 0:
+        return
+    filled = b"" if dataset.fillvalue is None else np.full(math.prod(new.chunks or ()), dataset.fillvalue).tobytes()
+    with memoryview(blank) as view, view[:nbytes] as nothing:
+        for first in itertools.product(*(range(0, n, c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))):
+            ends = zip(first, dataset.chunks, dataset.shape, strict=True)
+            is_cut = any(filled) and any(at + c > n for at, c, n in ends)
+            dataset.id.write_direct_chunk(first, filled if is_cut else nothing)
 
 
 def refusals(new: NewFile) -> list[str]:

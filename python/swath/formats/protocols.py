@@ -1,0 +1,74 @@
+"""What a module of a format offers to swath.formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, BinaryIO, Protocol
+
+import numpy.typing as npt
+
+from swath.formats.changes import Changes
+from swath.formats.contents import Attributes, Contents
+from swath.formats.description import Description, NewArray
+from swath.formats.new_file import NewFile
+
+
+class Format(Protocol):
+    """A format that describes itself; raw files do not, and stand apart."""
+
+    def describe(self, path: str, variable: str | None = None) -> Description:
+        """Return where the bytes of `variable` are; None where only one can be meant."""
+
+    def create(self, path: str, new: NewArray) -> Description:
+        """Make a file for `new` in its final size without writing its elements."""
+
+    def contents(self, path: str) -> Contents:
+        """Return everything that the file holds but the elements."""
+
+
+class FormatOfFiles(Format, Protocol):
+    """A format of files with many variables. Changes are made on one rank, while no other uses the file's metadata."""
+
+    def start(self, path: str, flavour: str | None) -> None:
+        """Make a new file without variables."""
+
+    def add(self, changes: Changes, new: NewArray) -> Description:
+        """Add a variable, with its dimensions and groups, without writing its elements."""
+
+    def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
+        """Add or replace attributes of the file (""), a group or a variable; None removes one."""
+
+    def extend(self, changes: Changes, variable: str, rows: int, *, is_written: bool = False) -> Description:
+        """Give one variable room for so many rows, and return where they are; readers need not see them yet.
+
+        With `is_written` the caller writes all new rows next, or takes them away: they may hold anything until then.
+        """
+
+    def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
+        """Let the dimension have so many rows, for every variable along it and every reader."""
+
+    def describe_many(self, path: str, variables: Sequence[str]) -> list[Description]:
+        """Return several variables: what `describe` returns of each, at the price of about one."""
+
+    def create_file(self, path: str, new: NewFile) -> None:
+        """Make a new file with all its variables at once, without writing their elements."""
+
+    def refusals(self, new: NewFile) -> list[str]:
+        """Return, in words, what the format cannot hold of a new file."""
+
+
+class FileFormat(Format, Protocol):
+    """A format of single files."""
+
+    def matches(self, file: BinaryIO, size: int) -> bool:
+        """Return whether a file of `size` bytes, read from its first byte on, has the format's magic number."""
+
+
+class Library(Protocol):
+    """A format's own library, for what Swath's engines cannot reach."""
+
+    def library_read(self, description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
+        """Return the selected elements."""
+
+    def library_write(self, description: Description, index: tuple[slice | int, ...], values: npt.ArrayLike) -> None:
+        """Replace the selected elements."""
