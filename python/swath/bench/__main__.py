@@ -147,8 +147,8 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--bytes",
         type=_size,
         metavar="SIZE",
-        help="of the file, as in 64MiB (table1: 2GiB, redistribute, zarr, files: of the array, 256MiB, 1GiB, 1GiB, copy: "
-        "6GiB); of one read (latency: 4KiB)",
+        help="of the file, as in 64MiB (table1: 2GiB, redistribute, zarr, files: of the array, 256MiB, 1GiB, 1GiB; "
+        "copy: 6GiB); of one read (latency: 4KiB)",
     )
     made.add_argument(
         "--repetitions",
