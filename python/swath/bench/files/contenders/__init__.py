@@ -16,7 +16,7 @@ CONTENDERS: dict[str, Contender] = {
     NETCDF: NetCDF4(),
     HDF5: H5py(),
     ZARR: Zarr(),
-    **{name: Xarray(name.split(", ")[1]) for name in XARRAY},
+    **{name: Xarray(name.partition("-")[2]) for name in XARRAY},
     NCCOPY: Nccopy(),
     PARALLEL: ParallelH5py(),
 }
