@@ -276,9 +276,8 @@ void bind_open_array(nb::module_& m) {
             new (self) swath::Learning(std::move(profile), frozen);
           },
           "profile"_a, "frozen"_a)
-      .def_prop_ro(
-          "profile",
-          [](const swath::Learning& learning) { return std::const_pointer_cast<Profile>(learning.profile()); })
+      .def_prop_ro("profile",
+                   [](const swath::Learning& learning) { return std::const_pointer_cast<Profile>(learning.profile()); })
       .def_prop_ro("has_learned", &swath::Learning::has_learned);
   nb::class_<Execution>(m, "Execution", "What was carried out.")
       .def_ro("method", &Execution::method)
