@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +220,31 @@ def test_a_variable_may_be_many_records_ahead(tmp_path: Path, kind: str) -> None
     with swath.open_file(path) as f:
         assert [f[name].shape[0] for name in ("time", "t", "u")] == [8, 8, 8]
         assert f["u"][7] == 7
+
+
+KILLED = """
+import os, sys
+import numpy as np, swath
+f = swath.open_file(sys.argv[1], mode="r+")
+for row in range(5):
+    f["t"].append(np.full(1000, row, "f8"))
+f.attributes["history"] = "begun"
+if "classic" not in sys.argv[2]:  # there the data must move for it: it is in the file from then on
+    f.create("u", (3,), "f4", dimensions=("z",))[...] = 1
+os._exit(9)
+"""
+
+
+@pytest.mark.parametrize("kind", MAIN)
+def test_what_was_added_goes_with_a_kill_and_the_records_before_it_stay(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.file"
+    with swath.create_file(path, format=kind) as f:
+        f.create("t", (None, 1000), "f8", dimensions=("time", "x"))
+    subprocess.run([sys.executable, "-c", KILLED, str(path), kind], check=False)
+    with swath.open_file(path) as f:
+        assert (list(f), "history" in f.attributes) == (["t"], False)
+        assert f["t"].shape == (5, 1000)
+        np.testing.assert_array_equal(f["t"][:, 999], np.arange(5))
 
 
 @pytest.mark.parametrize("kind", FORMATS)

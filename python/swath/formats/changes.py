@@ -140,8 +140,8 @@ class Changes:
 
     def settle(self) -> None:
         """Let what was changed stay after a kill, too; it waits for no medium, which `commit` does."""
+        self._size = _size(self.path)  # which nothing that is kept from now on takes back
         if self._is_started:
-            self._size = _size(self.path)
             begin = self._log.end()
             self._append([Record(Kind.SETTLED, self._size, _boot_id())], sync=False)
             self._settled = begin, self._log.end()
