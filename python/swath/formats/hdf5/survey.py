@@ -135,7 +135,7 @@ class _Survey:
             is_coordinate=is_coordinate or dtype is None or dtype.kind not in "biufc",
             unsupported=unsupported,
             codecs=_codecs(plist),
-            enumeration=_enumeration(dataset.identifier) if dtype is not None and dtype.kind in "iu" else None,
+            enumeration=_enumeration(self._file, group_and_name(name)[0], dataset.identifier),
         )
 
 
@@ -161,15 +161,22 @@ def _dimension_names(dataset: _Dataset) -> tuple[str, ...]:
     return tuple(found) if any(found) else ()
 
 
-def _enumeration(identifier: Any) -> Enumeration | None:
+def _enumeration(file: Any, group: str, identifier: Any) -> Enumeration | None:
+    """Return what the numbers of a dataset are called; the type is called as an equal one in its group, or above."""
     h5py = library()
     stored = identifier.get_type()
     if not isinstance(stored, h5py.h5t.TypeEnumID):
         return None
-    path = h5py.h5i.get_name(stored) if stored.committed() else None
     places = range(stored.get_nmembers())
     members = {stored.get_member_name(place).decode(): int(stored.get_member_value(place)) for place in places}
-    return Enumeration(group_and_name((path or b"").decode())[1], members)
+    while True:
+        inside = file[f"/{group}"]
+        for name in inside:
+            if inside.get(name, getclass=True) is h5py.Datatype and inside[name].id.equal(stored):
+                return Enumeration(name, members)
+        if not group:
+            return Enumeration("", members)
+        group = group_and_name(group)[0]
 
 
 def _codecs(plist: Any) -> tuple[Codec, ...] | None:
