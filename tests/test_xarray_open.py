@@ -222,6 +222,8 @@ def test_many_threads_read_at_once_while_files_are_closed_for_others(tmp_path: P
                 got = opened[number].v[y : y + 5, [x, 0]].values
                 if not (got == values[y : y + 5, [x, 0]] + number).all():
                     wrong.append((number, y, x))
+                if rng.random() < 0.2:
+                    opened[rng.integers(4)].close()  # under the hands of the other threads
         except Exception as error:  # noqa: BLE001
             wrong.append(error)
 

@@ -154,6 +154,11 @@ class File(Mapping[str, Array]):
         self._arrays[added.variable or ""] = array
         return array
 
+    @property
+    def is_closed(self) -> bool:
+        """Return whether it was closed."""
+        return self._file.is_closed
+
     def sync(self) -> None:
         """Bring what was written to the medium before it returns. Collective.
 
@@ -190,7 +195,7 @@ class File(Mapping[str, Array]):
         return of_contents(self.path, self.contents)
 
     def __repr__(self) -> str:
-        state = "closed, " if self._file.is_closed else ""
+        state = "closed, " if self.is_closed else ""
         count = len(self)
         return f"<swath.File {self.path}: {state}{self.format}, {count} variable{'s' if count != 1 else ''}>"
 
