@@ -15,6 +15,7 @@ from typing import Any
 from swath.bench.files import sources
 from swath.bench.files.cases import CASES, SWATH
 from swath.bench.files.contenders import CONTENDERS
+from swath.bench.files.contenders.base import not_installed
 from swath.bench.files.options import Options
 from swath.bench.launch import BenchmarkFailedError
 from swath.bench.measure import shuffled
@@ -76,7 +77,10 @@ def _cells(name: str, options: Options) -> list[dict[str, Any]]:
             "case": name,
             "cache": cache,
             "ranks": ranks,
-            "contenders": {who: {"repetitions": [], "refused": CONTENDERS[who].absent() or None} for who in names},
+            "contenders": {
+                who: {"repetitions": [], "refused": not_installed(case.modules) or CONTENDERS[who].absent() or None}
+                for who in names
+            },
         }
         for cache in (options.caches if case.reads else ("",))
     ]
