@@ -34,6 +34,11 @@ class Case:
     writes: bool = False
     wanted: float = 1.0
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """What must be installed for anybody to take part: what opens, and what compares."""
+        return ("xarray",) * (self.work == "open_many") + ("zarr",) * (self.format == "zarr")
+
 
 def _opened(made: str, peers: tuple[str, ...]) -> Case:
     return Case("open_many", peers, made, reads="many", wanted=1.5)

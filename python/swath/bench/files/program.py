@@ -31,12 +31,12 @@ def measure(request: dict[str, Any]) -> None:
     told = {name: request[name] for name in ("case", "contender", "cache", "folder", "target")}
     job = Job(**told, sizes=sizes, ranks=ranks)
     contender = CONTENDERS[job.contender]
-    _once(contender, job.small())
+    once(contender, job.small())
     repetitions: list[dict[str, Any]] = []
     while len(repetitions) < TIMES_MAX and sum(r["seconds"] for r in repetitions) < SHORT_SECONDS:
         if ranks.rank == 0:
             answers.keep(request["kept"], {"begun": len(repetitions)})  # a sign of life
-        repetitions.append(_once(contender, job))
+        repetitions.append(once(contender, job))
     if ranks.rank == 0:
         answers.keep(request["kept"], {"repetitions": repetitions})
 
@@ -49,7 +49,7 @@ def _ranks(count: int) -> Ranks:
     return ranks_of(MPI.COMM_WORLD)
 
 
-def _once(contender: Contender, job: Job) -> dict[str, Any]:
+def once(contender: Contender, job: Job) -> dict[str, Any]:
     """Collective. Once, from a cold or warm cache, to memory or to the medium; the result is checked, and gone then."""
     _prepare(contender, job)
     outcome: list[Any] = []

@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from swath.bench.files import sources
-from swath.bench.files.cases import CASES, SWATH
+from swath.bench.files.cases import CASES, NCCOPY, SWATH
 from swath.bench.files.contenders import CONTENDERS
+from swath.bench.files.contenders.base import not_installed
+from swath.bench.files.contenders.nccopy import Nccopy
 from swath.bench.files.options import Options
 from swath.bench.launch import BenchmarkFailedError
 from swath.bench.measure import shuffled
@@ -63,7 +65,8 @@ def versions() -> dict[str, str]:
             "HDF5 of netCDF4": netCDF4.__hdf5libversion__,
             "netCDF-C": netCDF4.__netcdf4libversion__,
         }
-    return found
+    nccopy = Nccopy().version()
+    return found | ({NCCOPY: nccopy} if nccopy else {})
 
 
 def _cells(name: str, options: Options) -> list[dict[str, Any]]:
@@ -76,7 +79,10 @@ def _cells(name: str, options: Options) -> list[dict[str, Any]]:
             "case": name,
             "cache": cache,
             "ranks": ranks,
-            "contenders": {who: {"repetitions": [], "refused": CONTENDERS[who].absent() or None} for who in names},
+            "contenders": {
+                who: {"repetitions": [], "refused": not_installed(case.modules) or CONTENDERS[who].absent() or None}
+                for who in names
+            },
         }
         for cache in (options.caches if case.reads else ("",))
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from typing import Any
 
 from swath.bench.files.job import Job, Values
@@ -25,8 +26,7 @@ class Contender:
 
     def absent(self) -> str:
         """Return why it cannot take part on this machine, or ""."""
-        missing = [name for name in self.modules if importlib.util.find_spec(name) is None]
-        return f"not installed: {', '.join(missing)}" if missing else ""
+        return not_installed(self.modules)
 
     def source(self, job: Job) -> str:
         """Return the file that it reads."""
@@ -51,6 +51,12 @@ class Slicing(Contender):
     def map(self, job: Job) -> Values:
         """All places at one time."""
         return self.sliced(job)
+
+
+def not_installed(modules: Sequence[str]) -> str:
+    """Return which of them are not there, in words, or ""."""
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    return f"not installed: {', '.join(missing)}" if missing else ""
 
 
 def copy_bands(job: Job, source: Any, target: Any, transposed: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
@@ -20,6 +21,14 @@ class Nccopy(Contender):
     def absent(self) -> str:
         """Debian has it in netcdf-bin."""
         return "" if shutil.which("nccopy") else "not installed (Debian: netcdf-bin)"
+
+    def version(self) -> str:
+        """Return that of its library, or ""."""
+        if self.absent():
+            return ""
+        told = subprocess.run(["nccopy"], capture_output=True, text=True, check=False)  # it tells how it is used
+        found = re.search(r"library version (\S+)", told.stdout + told.stderr)
+        return found[1] if found else "unknown"
 
     def rechunk(self, job: Job) -> None:
         """Without deflate."""
