@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -307,6 +308,20 @@ def made_by_others(path: Path, kind: str) -> None:
             dataset.createDimension("time", None)
             dataset.createDimension("x", 3)
             dataset.createVariable("t", "f8", ("time", "x"))[:2] = values
+
+
+@pytest.mark.parametrize("kind", MAIN)
+def test_threads_take_the_same_array_from_a_file(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.file"
+    with swath.create_file(path, format=kind) as f:
+        for number in range(8):
+            f.create(f"v{number}", (50,), "i4", dimensions=("x",))[...] = number
+    for _ in range(10):
+        with swath.open_file(path) as f, ThreadPoolExecutor(8) as pool:
+            taken = list(pool.map(lambda task: (task % 8, f[f"v{task % 8}"], f[f"v{task % 8}"][...]), range(64)))
+            for number, array, values in taken:
+                assert array is f[f"v{number}"]
+                np.testing.assert_array_equal(values, np.full(50, number))
 
 
 @pytest.mark.parametrize("kind", MAIN)

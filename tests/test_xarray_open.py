@@ -148,9 +148,13 @@ def test_text_of_variable_length_and_enumerations_are_read(tmp_path: Path) -> No
         file.createVariable("s", str, ("x",))[:] = np.array(["a", "", "été"], object)
         clouds = file.createEnumType("i1", "cloud", {"clear": 0, "rain": 1, "missing": 127})
         file.createVariable("c", clouds, ("x",), fill_value=127)[:] = [0, 1, 127]
-    check_same_values = xr.open_dataset(tmp_path / "a.nc", engine="netcdf4")
+    expected = xr.open_dataset(tmp_path / "a.nc", engine="netcdf4")
     found = xr.open_dataset(tmp_path / "a.nc", engine=Engine)
-    xr.testing.assert_identical(found, check_same_values)
+    xr.testing.assert_identical(found, expected)
+    assert found.c.encoding["dtype"].metadata == expected.c.encoding["dtype"].metadata
+    found.to_netcdf(tmp_path / "b.nc")
+    with netCDF4.Dataset(tmp_path / "b.nc") as file:
+        assert file["c"].datatype.enum_dict == {"clear": 0, "rain": 1, "missing": 127}
     assert list(found.s[[2, 0]].values) == ["été", "a"]
 
 
@@ -218,6 +222,8 @@ def test_many_threads_read_at_once_while_files_are_closed_for_others(tmp_path: P
                 got = opened[number].v[y : y + 5, [x, 0]].values
                 if not (got == values[y : y + 5, [x, 0]] + number).all():
                     wrong.append((number, y, x))
+                if rng.random() < 0.2:
+                    opened[rng.integers(4)].close()  # under the hands of the other threads
         except Exception as error:  # noqa: BLE001
             wrong.append(error)
 

@@ -146,8 +146,6 @@ class WithAsyncLoading:
 
 OPENED_OTHERWISE = {
     "test_byte_attrs": "Swath reads text that is no UTF-8 as Latin-1, and keeps none of its zero bytes",
-    "test_encoding_enum__no_fill_value": "`encoding` tells the integers of an enumeration, not their names",
-    "test_encoding_enum__multiple_variable_with_enum": "the same",
 }
 OF_NETCDF4 = {
     "test_compression_encoding[szip]": "Swath knows no szip: it reads it by the HDF5 library, and writes none",

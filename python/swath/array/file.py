@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 import numpy.typing as npt
 
-from swath import formats
+from swath import _core, formats
 from swath.array.attributes import StoredAttributes
 from swath.array.html_of_files import of_contents
 from swath.array.open_array import Array
@@ -46,8 +47,8 @@ class File(Mapping[str, Array]):
 
     Close it, or use it in a `with` block.
 
-    With a communicator every call that may read or change the file is collective: `f[name]` the first time that it is
-    asked for, `create`, changes of attributes, `sync` and `close`.
+    Any number of threads may take arrays from it. With a communicator every call that may read or change the file is
+    collective: `f[name]` the first time that it is asked for, `create`, changes of attributes, `sync` and `close`.
 
     Attributes:
         path: the file.
@@ -59,6 +60,7 @@ class File(Mapping[str, Array]):
         self._file = file
         self._arrays: dict[str, Array] = {}
         self._groups: dict[str, FileGroup] = {}
+        self._locks: dict[int, threading.Lock] = {}
         self.path = file.final_path
         self.format = file.format
         self.attributes = self._group("").attributes
@@ -99,11 +101,18 @@ class File(Mapping[str, Array]):
         Raises ArgumentError where there is none of that name, listing what there is, and as `swath.open` does.
         """
         key = name.strip("/") if isinstance(name, str) else name
-        if key not in self._arrays:
-            words = f"open {name!r} of {self._file.identity}"
-            description = self._file.ranks.on_first(words, lambda: self._file.describe(name))
-            self._arrays[key] = Array(description, self._file)
-        return self._arrays[key]
+        if key in self._arrays:
+            return self._arrays[key]
+        with self._opening():
+            if key not in self._arrays:
+                words = f"open {name!r} of {self._file.identity}"
+                description = self._file.ranks.on_first(words, lambda: self._file.describe(name))
+                self._arrays[key] = Array(description, self._file)
+            return self._arrays[key]
+
+    def _opening(self) -> threading.Lock:
+        """Return what lets one thread at a time open an array; a forked child waits for none of its parent's."""
+        return self._locks.setdefault(_core.fork_generation(), threading.Lock())
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.strip("/") in _contents(self._file).variables
@@ -154,6 +163,11 @@ class File(Mapping[str, Array]):
         self._arrays[added.variable or ""] = array
         return array
 
+    @property
+    def is_closed(self) -> bool:
+        """Return whether it was closed."""
+        return self._file.is_closed
+
     def sync(self) -> None:
         """Bring what was written to the medium before it returns. Collective.
 
@@ -190,7 +204,7 @@ class File(Mapping[str, Array]):
         return of_contents(self.path, self.contents)
 
     def __repr__(self) -> str:
-        state = "closed, " if self._file.is_closed else ""
+        state = "closed, " if self.is_closed else ""
         count = len(self)
         return f"<swath.File {self.path}: {state}{self.format}, {count} variable{'s' if count != 1 else ''}>"
 

@@ -71,6 +71,19 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Enumeration:
+    """A type whose numbers have names, of netCDF-4 and HDF5.
+
+    Attributes:
+        name: of the type; "" where it has none of its own.
+        members: the numbers by their names.
+    """
+
+    name: str
+    members: dict[str, int]
+
+
+@dataclass(frozen=True)
 class Variable:
     """An array in a file, also one that Swath cannot read.
 
@@ -85,6 +98,7 @@ class Variable:
         unsupported: why Swath cannot read it; "" where it can.
         shards: elements of a shard, a file of whole chunks; None for none.
         codecs: what is done to the bytes of a chunk, in this order; None where Swath does not know all of it.
+        enumeration: what the numbers are called, where the format says it.
     """
 
     name: str
@@ -97,6 +111,7 @@ class Variable:
     unsupported: str = ""
     shards: tuple[int, ...] | None = None
     codecs: tuple[Codec, ...] | None = None
+    enumeration: Enumeration | None = None
 
     @property
     def group(self) -> str:

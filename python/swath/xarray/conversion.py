@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import copyreg
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 from xarray import conventions
-from xarray.backends.file_manager import DummyFileManager
 from xarray.core import indexing
 
 from swath.array.decoded import Decoded
@@ -89,12 +89,24 @@ def to_xarray(array: Array | Decoded) -> xr.DataArray:
     stored = array.stored if isinstance(array, Decoded) else array
     name = stored.variable or ""
     if stored.format in ("raw", "npy"):
-        lazy = LazyArray(DummyFileManager({name: stored}, close=lambda: None), name, stored.shape, stored.dtype)
+        lazy = LazyArray(_Opened({name: stored}), name, stored.shape, stored.dtype)
         names = [f"dim_{axis}" for axis in range(stored.ndim)]
         return xr.DataArray(xr.Variable(names, indexing.LazilyIndexedArray(lazy)), name=UNNAMED)
     group, _, short = name.rpartition("/")
     data_set = _with_coordinates(stored.path, group, short or UNNAMED, is_decoded=is_decoded)
     return data_set[short or UNNAMED]
+
+
+class _Opened:
+    """Arrays that are open, in place of what opens a file."""
+
+    def __init__(self, arrays: dict[str, Array]) -> None:
+        self._arrays = arrays
+
+    @contextlib.contextmanager
+    def acquire_context(self) -> Iterator[dict[str, Array]]:
+        """Yield the arrays by their names."""
+        yield self._arrays
 
 
 def _with_coordinates(path: str, group: str, name: str, *, is_decoded: bool) -> xr.Dataset:

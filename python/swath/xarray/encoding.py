@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from xarray import conventions
-from xarray.backends.common import NONE_VAR_NAME, ensure_dtype_not_object
+from xarray.backends.common import NONE_VAR_NAME, WritableCFDataStore
 from xarray.backends.zarr import encode_zarr_variable
 from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder, check_vlen_dtype
 
@@ -83,8 +83,8 @@ def encoded(
     if target.format == "zarr":
         stored = {name: _for_zarr(variable, name) for name, variable in variables.items()}
     else:
-        stored, attributes = conventions.cf_encoder(variables, attributes)
-        stored = {name: _with_characters(variable, name) for name, variable in stored.items()}
+        variables = {name: _without_variable_length(variable) for name, variable in variables.items()}
+        stored, attributes = _Characters().encode(variables, attributes)
     found = []
     for name, variable in stored.items():
         storage = storage_of(variable, target.format, unlimited, is_strict=name in given)
@@ -99,11 +99,14 @@ def _for_zarr(variable: xr.Variable, name: Hashable) -> xr.Variable:
     return variable
 
 
-def _with_characters(variable: xr.Variable, name: Hashable) -> xr.Variable:
-    variable = ensure_dtype_not_object(_without_variable_length(variable), name=name)
-    for coder in (EncodedStringCoder(allows_unicode=False), CharacterArrayCoder()):
-        variable = coder.encode(variable, name=name)
-    return variable
+class _Characters(WritableCFDataStore):  # type: ignore[misc]
+    """xarray's encoding by the CF conventions, with text as characters."""
+
+    def encode_variable(self, variable: xr.Variable, name: Hashable = None) -> xr.Variable:
+        """Return text as bytes of fixed length, and these as characters along one more dimension."""
+        for coder in (EncodedStringCoder(allows_unicode=False), CharacterArrayCoder()):
+            variable = coder.encode(variable, name=name)
+        return variable
 
 
 def _without_variable_length(variable: xr.Variable) -> xr.Variable:

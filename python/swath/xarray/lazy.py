@@ -34,7 +34,7 @@ class LazyArray(BackendArray):  # type: ignore[misc]
 
     __slots__ = ("_manager", "dtype", "name", "shape")
 
-    def __init__(self, manager: CachingFileManager, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(self, manager: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._manager = manager
         self.name = name
         self.shape = shape
@@ -52,8 +52,14 @@ class LazyArray(BackendArray):  # type: ignore[misc]
         return await asyncio.to_thread(self.__getitem__, key)
 
     def _read(self, read: Any, key: tuple[Any, ...]) -> Any:
-        with self._manager.acquire_context() as file:
-            return np.asarray(read(file[self.name], key), self.dtype)
+        while True:
+            with self._manager.acquire_context() as file:
+                try:
+                    return np.asarray(read(file[self.name], key), self.dtype)
+                except Exception:
+                    if not getattr(file, "is_closed", False):
+                        raise
+            # Another thread has closed it meanwhile, or xarray, which had too many files open: it is opened again.
 
 
 def _is_of_points(key: tuple[Any, ...]) -> bool:

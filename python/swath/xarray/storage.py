@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from swath.errors import ArgumentError
@@ -45,6 +46,9 @@ def encoding_of(variable: Variable, contents: Contents, dimensions: tuple[str, .
     is_of_text = variable.dtype.hasobject
     # All numbers of netCDF classic are big-endian: that is no choice to keep.
     dtype = variable.dtype.newbyteorder("=") if contents.format == "netcdf-classic" else variable.dtype
+    if variable.enumeration is not None:
+        named = {"enum": variable.enumeration.members, "enum_name": variable.enumeration.name}
+        dtype = np.dtype(dtype.str, metadata=named)
     encoding: dict[str, Any] = {"dtype": str if is_of_text else dtype}
     if contents.format == "zarr":
         if is_of_text:
