@@ -24,6 +24,7 @@ from swath.bench.peers.environments import SWATH as THIS_PYTHON
 from swath.bench.peers.environments import Made
 from swath.bench.peers.running import Program
 
+PROGRAM = "swath.bench.files.program"
 LIBRARIES = ("h5py", "netCDF4", "zarr", "xarray", "h5netcdf", "scipy", "hdf5plugin")
 
 
@@ -115,7 +116,7 @@ def _run(cell: dict[str, Any], who: str, options: Options, folder: str) -> tuple
     ranks = cell["ranks"]
     program = Program(
         Made(THIS_PYTHON, sys.prefix, {}),
-        "files",
+        PROGRAM,
         "files",
         options.limit_seconds,
         mpi_ranks=ranks if ranks > 1 else None,

@@ -39,7 +39,7 @@ class Program:
 
     Attributes:
         made: the environment that it runs in.
-        name: of its module in `programs`.
+        name: of its module in `programs`; with a dot the name is the whole one, of a module of Swath.
         job: what it does: one of those that the module names.
         silent_seconds: how long it may go without a sign of life before it is ended.
         settings: environment variables for it.
@@ -85,7 +85,7 @@ class Program:
 
     def _command(self) -> list[str]:
         python = sys.executable if self.made.environment == SWATH else self.made.program("python")
-        module = ["-m", f"programs.{self.name}"]
+        module = ["-m", self.name if "." in self.name else f"programs.{self.name}"]
         if self.mpi_ranks is None:
             return [python, *module]
         if self.made.environment == SWATH:
