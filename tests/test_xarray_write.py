@@ -143,7 +143,23 @@ def test_groups_and_trees_are_written_and_opened(tmp_path: Path) -> None:
     with pytest.raises(swath.ArgumentError, match="group"):
         plain().swath.to_file(tmp_path / "a.nc", group="g")
     with pytest.raises(swath.ArgumentError, match="group 'void' has no variables"):
-        xr.DataTree.from_dict({"/": plain(), "/void": xr.Dataset()}).swath.to_file(tmp_path / "b.nc4")
+        xr.Dataset().swath.to_file(tmp_path / "a.nc4", group="void", mode="a")
+
+
+@pytest.mark.parametrize(("name", "engine"), [("a.nc4", "netcdf4"), ("a.h5", "h5netcdf"), ("a.zarr", "zarr")])
+def test_groups_may_be_empty_and_have_dimensions_of_their_own_length(tmp_path: Path, name: str, engine: str) -> None:
+    groups = {
+        "/fine": xr.Dataset({"v": ("x", np.arange(6))}, attrs={"step": 1}),
+        "/fine/coarse": xr.Dataset({"w": ("y", np.arange(3))}),
+        "/other": xr.Dataset({"v": ("x", np.arange(2))}),
+        "/void": xr.Dataset(attrs={"nothing": "here"}),
+        "/void/deeper": xr.Dataset(),
+    }
+    tree = xr.DataTree.from_dict(groups)
+    tree.swath.to_file(tmp_path / name)
+    for reader in (engine, Engine):
+        with xr.open_datatree(tmp_path / name, engine=reader) as found:
+            xr.testing.assert_identical(found.load(), tree)
 
 
 def test_chunks_and_codecs_are_those_of_the_encoding(tmp_path: Path) -> None:
@@ -236,7 +252,7 @@ def test_what_cannot_be_stored_is_named(tmp_path: Path) -> None:
         (xr.Dataset({3: ("x", [1])}), "3: Forward slashes"),
         (xr.Dataset({"v": ("a/b", [1])}), "'a/b': Forward slashes"),
         (xr.Dataset({"v": ("x", [1])}, attrs={3: 1}), "names that are text, not 3"),
-        (xr.Dataset({"v": ("x", [1], {"a": {"b": 1}})}), "'a'"),
+        (xr.Dataset({"v": ("x", [1], {"a": {"b": 1}})}), "attribute '?a"),
     ):
         with pytest.raises(swath.ArgumentError, match=message):
             wrong.swath.to_file(path)
