@@ -94,6 +94,17 @@ def test_a_data_set_of_a_file_that_grows_is_written_so(tmp_path: Path) -> None:
     assert not (tmp_path / "d.nc").exists()
 
 
+def test_a_dimension_without_elements_is_one_that_grows_in_netcdf_classic(tmp_path: Path) -> None:
+    data_set = xr.Dataset({"v": (("time", "x"), np.zeros((0, 2)))})
+    data_set.swath.to_file(tmp_path / "a.nc")
+    with xr.open_dataset(tmp_path / "a.nc", engine="netcdf4") as found:
+        xr.testing.assert_identical(found.load(), data_set)
+        assert found.encoding["unlimited_dims"] == {"time"}
+    with pytest.raises(swath.ArgumentError, match="dimension time has no elements, .* choose netCDF-4"):
+        data_set.transpose("x", "time").swath.to_file(tmp_path / "b.nc")
+    data_set.transpose("x", "time").swath.to_file(tmp_path / "b.nc4")
+
+
 def test_a_file_that_exists_is_replaced_or_added_to_only_where_that_is_asked(tmp_path: Path) -> None:
     for name in ("a.nc", "a.nc4", "a.zarr"):
         path = tmp_path / name

@@ -65,9 +65,17 @@ def _encoded(data_sets: Mapping[str, xr.Dataset], target: Target, options: Write
     found = []
     for name, data_set in data_sets.items():
         unlimited = unlimited_dimensions(data_set, options.unlimited_dims)
+        if target.format == "netcdf-classic" and not unlimited:
+            unlimited = _empty_dimension(data_set)
         variables, attributes = encoded(data_set, target, options.encoding.get(name, {}), unlimited)
         found.append(EncodedGroup(name, tuple(variables), attributes, frozenset(map(str, unlimited))))
     return found
+
+
+def _empty_dimension(data_set: xr.Dataset) -> set[Hashable]:
+    """Return the dimension without elements: netCDF classic has it as one that grows; none where that cannot be."""
+    later = {name for variable in data_set.variables.values() for name in variable.dims[1:]}
+    return set([name for name, length in data_set.sizes.items() if length == 0 and name not in later][:1])
 
 
 def _added(file: File, groups: list[EncodedGroup]) -> list[tuple[Array, EncodedVariable]]:
