@@ -94,6 +94,17 @@ def test_a_data_set_of_a_file_that_grows_is_written_so(tmp_path: Path) -> None:
     assert not (tmp_path / "d.nc").exists()
 
 
+def test_a_dimension_without_elements_is_one_that_grows_in_netcdf_classic(tmp_path: Path) -> None:
+    data_set = xr.Dataset({"v": (("time", "x"), np.zeros((0, 2)))})
+    data_set.swath.to_file(tmp_path / "a.nc")
+    with xr.open_dataset(tmp_path / "a.nc", engine="netcdf4") as found:
+        xr.testing.assert_identical(found.load(), data_set)
+        assert found.encoding["unlimited_dims"] == {"time"}
+    with pytest.raises(swath.ArgumentError, match="dimension time has no elements, .* choose netCDF-4"):
+        data_set.transpose("x", "time").swath.to_file(tmp_path / "b.nc")
+    data_set.transpose("x", "time").swath.to_file(tmp_path / "b.nc4")
+
+
 def test_a_file_that_exists_is_replaced_or_added_to_only_where_that_is_asked(tmp_path: Path) -> None:
     for name in ("a.nc", "a.nc4", "a.zarr"):
         path = tmp_path / name
@@ -143,7 +154,23 @@ def test_groups_and_trees_are_written_and_opened(tmp_path: Path) -> None:
     with pytest.raises(swath.ArgumentError, match="group"):
         plain().swath.to_file(tmp_path / "a.nc", group="g")
     with pytest.raises(swath.ArgumentError, match="group 'void' has no variables"):
-        xr.DataTree.from_dict({"/": plain(), "/void": xr.Dataset()}).swath.to_file(tmp_path / "b.nc4")
+        xr.Dataset().swath.to_file(tmp_path / "a.nc4", group="void", mode="a")
+
+
+@pytest.mark.parametrize(("name", "engine"), [("a.nc4", "netcdf4"), ("a.h5", "h5netcdf"), ("a.zarr", "zarr")])
+def test_groups_may_be_empty_and_have_dimensions_of_their_own_length(tmp_path: Path, name: str, engine: str) -> None:
+    groups = {
+        "/fine": xr.Dataset({"v": ("x", np.arange(6))}, attrs={"step": 1}),
+        "/fine/coarse": xr.Dataset({"w": ("y", np.arange(3))}),
+        "/other": xr.Dataset({"v": ("x", np.arange(2))}),
+        "/void": xr.Dataset(attrs={"nothing": "here"}),
+        "/void/deeper": xr.Dataset(),
+    }
+    tree = xr.DataTree.from_dict(groups)
+    tree.swath.to_file(tmp_path / name)
+    for reader in (engine, Engine):
+        with xr.open_datatree(tmp_path / name, engine=reader) as found:
+            xr.testing.assert_identical(found.load(), tree)
 
 
 def test_chunks_and_codecs_are_those_of_the_encoding(tmp_path: Path) -> None:
@@ -236,7 +263,7 @@ def test_what_cannot_be_stored_is_named(tmp_path: Path) -> None:
         (xr.Dataset({3: ("x", [1])}), "3: Forward slashes"),
         (xr.Dataset({"v": ("a/b", [1])}), "'a/b': Forward slashes"),
         (xr.Dataset({"v": ("x", [1])}, attrs={3: 1}), "names that are text, not 3"),
-        (xr.Dataset({"v": ("x", [1], {"a": {"b": 1}})}), "'a'"),
+        (xr.Dataset({"v": ("x", [1], {"a": {"b": 1}})}), "attribute '?a"),
     ):
         with pytest.raises(swath.ArgumentError, match=message):
             wrong.swath.to_file(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -160,6 +160,10 @@ class OpenedFile:
         """Return where a variable is now. On rank 0."""
         return formats.describe(self.path, variable or None, format=None if self.format == "raw" else self.format)
 
+    def describe_many(self, variables: Sequence[str]) -> list[Description]:
+        """Return where several variables are now. On rank 0."""
+        return formats.describe_many(self.path, self.format, variables)
+
     def has(self, array: Array) -> None:
         """Take note of an open array of this file."""
         self._arrays[array.variable or ""] = array
@@ -264,11 +268,11 @@ class OpenedFile:
         """Return where the open arrays are now; each has as many rows as its own count says. On rank 0."""
         rows = {} if self._records is None else self._records.rows
         found = {}
-        for variable, array in list(self._arrays.items()):
-            described = formats.describe_again(array._description, self.path)
-            if variable in rows and rows[variable] != described.shape[0]:
-                described = formats.extend(self.format, self.changes(), variable, rows[variable])
+        for described in self.describe_many(list(self._arrays)):
+            variable = described.variable or ""
             found[variable] = described
+            if variable in rows and rows[variable] != described.shape[0]:
+                found[variable] = formats.extend(self.format, self.changes(), variable, rows[variable])
         return found
 
     def _take(self, places: Mapping[str, Description], *, is_other_file: bool) -> None:

@@ -19,6 +19,7 @@ from swath.array.open_array import Array
 from swath.array.opened_file import FoundOfStore, OpenedFile, OpenOptions
 from swath.errors import ArgumentError, ExistsError
 from swath.formats import Contents, Description
+from swath.formats.new_file import NewFile as WholeFile
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks, in_turn, ranks_of
 from swath.store import profile
@@ -215,21 +216,34 @@ def create_file(
     words = compared.words("create file", path, locals(), own=("path", "comm"))
     ranks = ranks_of(comm)
 
-    def make(atomic_file: AtomicFile) -> tuple[str, Contents]:
-        formats.start(atomic_file.working_path, formats.format_for(path, format))
-        contents = formats.contents(atomic_file.working_path)
-        return contents.format, contents
-
-    def opened(made: tuple[str, Contents], options: OpenOptions) -> File:
-        assert options.atomic_file is not None
-        return File(OpenedFile(options.atomic_file.working_path, made[0], ranks, options, Array, made[1]))
-
     new = NewFile(path, format, overwrite, atomic)
     options = OpenOptions("r+", engine, streams, lock_timeout)
-    created = _created(words, new, ranks, options, (make, opened))
+    created = _created_file(words, new, ranks, options, formats.start)
     if attributes:
         created.attributes.update(attributes)
     return created
+
+
+@in_turn
+def create_whole_file(path: Any, whole: WholeFile, *, format: str, overwrite: bool) -> File:  # noqa: A002
+    """Create a file with all that it is to hold but the elements, every one of which is then written, and open it.
+
+    Of one process. Else as `create_file`, which it outruns where the file has many variables.
+
+    Raises:
+        ExistsError: the file exists and `overwrite` is not given.
+        ArgumentError: what the format cannot hold, all of it.
+        StoreError: the system refuses.
+    """
+    refusals = formats.refusals(format, whole)
+    if refusals:
+        raise ArgumentError(f"create {compared.path_text(path)}: {format} cannot hold it: {'; '.join(refusals)}")
+
+    def make(working_path: str, kind: str) -> None:
+        formats.create_file(working_path, kind, whole)
+
+    words = compared.words("create file", path, {"format": format, "overwrite": overwrite})
+    return _created_file(words, NewFile(path, format, overwrite, True), ranks_of(None), OpenOptions("r+"), make)
 
 
 @in_turn
@@ -389,6 +403,23 @@ def _created(
         if ranks.rank == 0:
             atomic_file.remove()
         raise
+
+
+def _created_file(
+    words: str, new: NewFile, ranks: Ranks, options: OpenOptions, make_file: Callable[[str, str], None]
+) -> File:
+    """Return a new file, open: `make_file` makes it where it is told, in the format that it is told."""
+
+    def make(atomic_file: AtomicFile) -> tuple[str, Contents]:
+        make_file(atomic_file.working_path, formats.format_for(new.path, new.format))
+        contents = formats.contents(atomic_file.working_path)
+        return contents.format, contents
+
+    def opened(made: tuple[str, Contents], options: OpenOptions) -> File:
+        assert options.atomic_file is not None
+        return File(OpenedFile(options.atomic_file.working_path, made[0], ranks, options, Array, made[1]))
+
+    return _created(words, new, ranks, options, (make, opened))
 
 
 def _added(

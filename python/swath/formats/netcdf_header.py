@@ -125,6 +125,10 @@ class Header:
 
     def to_bytes(self) -> bytes:
         """Return the header as it stands in a file, from its first byte on."""
+        return self._bytes
+
+    @functools.cached_property
+    def _bytes(self) -> bytes:
         out = _Writer(self.version)
         out.count(self.records)
         out.list_length(_DIMENSION, len(self.dimensions))

@@ -90,7 +90,7 @@ class TreeAccessor:
             compute: see there.
 
         Raises:
-            ArgumentError: also for a group that is to have attributes, or is the last of its path, and no variables.
+            ArgumentError: also for an encoding of a group that is not there.
         """
         top = self._tree
         groups = {

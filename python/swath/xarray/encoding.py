@@ -56,6 +56,41 @@ class EncodedVariable:
     fill: Any = None
     storage: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the options of `File.create`."""
+        return {
+            "fill": self.fill,
+            "dimensions": self.dimensions,
+            "attributes": self.attributes,
+            **self.storage,
+        }
+
+
+@dataclass(frozen=True)
+class EncodedGroup:
+    """A data set as it will be stored.
+
+    Attributes:
+        name: path of the group, "" for the file itself.
+        variables: of the group.
+        attributes: of the group.
+        unlimited: names of the dimensions that grow.
+    """
+
+    name: str
+    variables: tuple[EncodedVariable, ...]
+    attributes: dict[str, Any]
+    unlimited: frozenset[str] = frozenset()
+
+    def path_of(self, variable: EncodedVariable) -> str:
+        """Return the name of a variable with its group."""
+        return f"{self.name}/{variable.name}" if self.name else variable.name
+
+    def grows(self, variable: EncodedVariable) -> bool:
+        """Return whether a variable grows along its first dimension."""
+        return variable.dimensions[:1] != () and variable.dimensions[0] in self.unlimited
+
 
 def encoded(
     data_set: xr.Dataset, target: Target, encoding: Encoding, unlimited: Collection[Hashable]

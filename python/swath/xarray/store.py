@@ -37,7 +37,15 @@ class Source:
         manager = file_manager(path)
         with manager.acquire_context() as file:
             contents = file.contents
-        return cls(path, manager, contents, names_of_dimensions(contents))
+            names = names_of_dimensions(contents)
+            file.many(_indices(contents, names))  # xarray reads them all at once
+        return cls(path, manager, contents, names)
+
+
+def _indices(contents: Contents, names: Names) -> list[str]:
+    """Return the variables that index a dimension, where Swath can read them."""
+    readable = (variable for variable in contents.variables.values() if not variable.unsupported)
+    return [variable.name for variable in readable if names[variable.name] == (variable.short_name,)]
 
 
 class SwathDataStore(AbstractDataStore):  # type: ignore[misc]

@@ -15,12 +15,13 @@ import xarray as xr
 from swath import formats
 from swath.array.file import File
 from swath.array.open_array import Array
-from swath.array.opening import create_file, open_file
+from swath.array.opening import create_whole_file, open_file
 from swath.errors import ArgumentError, ExistsError
 from swath.formats import ChunkedLayout, CodedLayout, LibraryLayout, TiledLayout
 from swath.formats.description import Shards
 from swath.xarray.blocks import Blocked, batches
-from swath.xarray.encoding import EncodedVariable, Encoding, Target, encoded
+from swath.xarray.encoding import EncodedGroup, EncodedVariable, Encoding, Target, encoded
+from swath.xarray.layout import new_file
 
 MODES = ("w-", "w", "a")
 
@@ -37,10 +38,10 @@ class WriteOptions:
 
 
 def write(data_sets: Mapping[str, xr.Dataset], path: str, options: WriteOptions) -> None:
-    """Write the data sets of groups, "" for the file itself, into one file."""
+    """Write the data sets of groups, "" for the file itself, into one file; a group comes before those in it."""
     if options.mode not in MODES:
         raise ArgumentError(
-            f'mode {options.mode!r}; expected "w-" for a new file, "w" to replace it, or "a" to add to it'
+            f'mode {options.mode!r}; expected "w-" for a new file, "w" to replace one, or "a" to add to one'
         )
     exists = os.path.exists(path)
     if exists and options.mode == "w-":
@@ -49,30 +50,43 @@ def write(data_sets: Mapping[str, xr.Dataset], path: str, options: WriteOptions)
         )
     if exists and options.mode == "a":
         with open_file(path, mode="r+") as file:
-            _write(data_sets, file, Target(file.format, file.version in ("CDF-1", "CDF-2")), options)
+            groups = _encoded(data_sets, Target(file.format, file.version in ("CDF-1", "CDF-2")), options)
+            write_blocks(_added(file, groups), options.memory_bytes)
         return
     kind = formats.format_for(path, options.format)
     target = Target(kind.partition(":")[0], kind in ("netcdf-classic:cdf1", "netcdf-classic:cdf2"))
-    with create_file(path, format=kind, overwrite=options.mode == "w") as file:
-        _write(data_sets, file, target, options)
+    groups = _encoded(data_sets, target, options)
+    with create_whole_file(path, new_file(groups, path, kind), format=kind, overwrite=options.mode == "w") as file:
+        variables = {group.path_of(variable): variable for group in groups for variable in group.variables}
+        write_blocks(list(zip(file.many(list(variables)), variables.values(), strict=True)), options.memory_bytes)
 
 
-def _write(data_sets: Mapping[str, xr.Dataset], file: File, target: Target, options: WriteOptions) -> None:
-    arrays: list[tuple[Array, EncodedVariable]] = []
-    attributes: dict[str, dict[str, Any]] = {}
-    for group, data_set in data_sets.items():
+def _encoded(data_sets: Mapping[str, xr.Dataset], target: Target, options: WriteOptions) -> list[EncodedGroup]:
+    found = []
+    for name, data_set in data_sets.items():
         unlimited = unlimited_dimensions(data_set, options.unlimited_dims)
-        variables, attributes[group] = encoded(data_set, target, options.encoding.get(group, {}), unlimited)
-        for variable in variables:
-            name = f"{group}/{variable.name}" if group else variable.name
-            arrays.append((_made(file, name, variable, unlimited), variable))
-    for group, of_group in attributes.items():
-        if group and group not in file.groups:
-            raise ArgumentError(f"{file.path}: group {group!r} has no variables: Swath makes groups for variables only")
-        if of_group:
-            (file.groups[group].attributes if group else file.attributes).update(of_group)
-    write_blocks(arrays, options.memory_bytes)
-    formats.consolidate(file.format, file._file.path)
+        if target.format == "netcdf-classic" and not unlimited:
+            unlimited = _empty_dimension(data_set)
+        variables, attributes = encoded(data_set, target, options.encoding.get(name, {}), unlimited)
+        found.append(EncodedGroup(name, tuple(variables), attributes, frozenset(map(str, unlimited))))
+    return found
+
+
+def _empty_dimension(data_set: xr.Dataset) -> set[Hashable]:
+    """Return the dimension without elements: netCDF classic has it as one that grows; none where that cannot be."""
+    later = {name for variable in data_set.variables.values() for name in variable.dims[1:]}
+    return set([name for name, length in data_set.sizes.items() if length == 0 and name not in later][:1])
+
+
+def _added(file: File, groups: list[EncodedGroup]) -> list[tuple[Array, EncodedVariable]]:
+    """Return the arrays of a file that exists, which variables are written to."""
+    arrays = [(_made(file, group, variable), variable) for group in groups for variable in group.variables]
+    for group in groups:
+        if group.name and group.name not in file.groups:
+            raise ArgumentError(f"{file.path}: group {group.name!r} has no variables: it is made in a new file only")
+        if group.attributes:
+            (file.groups[group.name].attributes if group.name else file.attributes).update(group.attributes)
+    return arrays
 
 
 def unlimited_dimensions(data_set: xr.Dataset, wanted: Iterable[Hashable] | None) -> set[Hashable]:
@@ -97,9 +111,9 @@ def unlimited_dimensions(data_set: xr.Dataset, wanted: Iterable[Hashable] | None
     return unlimited
 
 
-def _made(file: File, name: str, variable: EncodedVariable, unlimited: set[Hashable]) -> Array:
+def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> Array:
     """Return the array that the variable is written to: a new one, or the one that the file has."""
-    data = variable.data
+    name, data = group.path_of(variable), variable.data
     if name in file:
         array = file[name]
         if array.shape != data.shape or not np.can_cast(data.dtype, array.dtype, "same_kind"):
@@ -109,17 +123,9 @@ def _made(file: File, name: str, variable: EncodedVariable, unlimited: set[Hasha
             )
         array.attributes.update(variable.attributes)
         return array
-    grows = bool(variable.dimensions) and variable.dimensions[0] in unlimited
-    array = file.create(
-        name,
-        (None, *data.shape[1:]) if grows else data.shape,
-        data.dtype,
-        fill=variable.fill,
-        dimensions=variable.dimensions,
-        attributes=variable.attributes,
-        **variable.storage,
-    )
-    if grows:
+    shape = (None, *data.shape[1:]) if group.grows(variable) else data.shape
+    array = file.create(name, shape, data.dtype, **variable.options)
+    if group.grows(variable):
         _grow(array, data.shape[0])
     return array
 

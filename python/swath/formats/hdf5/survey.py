@@ -135,8 +135,26 @@ class _Survey:
             is_coordinate=is_coordinate or dtype is None or dtype.kind not in "biufc",
             unsupported=unsupported,
             codecs=_codecs(plist),
-            enumeration=_enumeration(self._file, group_and_name(name)[0], dataset.identifier),
+            enumeration=self._enumeration(dataset) if dtype is not None and dtype.kind in "iu" else None,
         )
+
+    def _enumeration(self, dataset: _Dataset) -> Enumeration | None:
+        """Return what numbers are called; their type is called as an equal one in the dataset's group, or above."""
+        h5py = library()
+        stored = dataset.identifier.get_type()
+        if not isinstance(stored, h5py.h5t.TypeEnumID):
+            return None
+        places = range(stored.get_nmembers())
+        members = {stored.get_member_name(place).decode(): int(stored.get_member_value(place)) for place in places}
+        group = group_and_name(dataset.path)[0]
+        while True:
+            inside = self._file[f"/{group}"]
+            for name in inside:
+                if inside.get(name, getclass=True) is h5py.Datatype and inside[name].id.equal(stored):
+                    return Enumeration(name, members)
+            if not group:
+                return Enumeration("", members)
+            group = group_and_name(group)[0]
 
 
 def _dataset(path: str, identifier: Any) -> _Dataset:
@@ -159,24 +177,6 @@ def _dimension_names(dataset: _Dataset) -> tuple[str, ...]:
         named = scales.labels(dataset.identifier, len(dataset.shape))
         found = [name or label for name, label in zip(found or [""] * len(named), named, strict=True)]
     return tuple(found) if any(found) else ()
-
-
-def _enumeration(file: Any, group: str, identifier: Any) -> Enumeration | None:
-    """Return what the numbers of a dataset are called; the type is called as an equal one in its group, or above."""
-    h5py = library()
-    stored = identifier.get_type()
-    if not isinstance(stored, h5py.h5t.TypeEnumID):
-        return None
-    places = range(stored.get_nmembers())
-    members = {stored.get_member_name(place).decode(): int(stored.get_member_value(place)) for place in places}
-    while True:
-        inside = file[f"/{group}"]
-        for name in inside:
-            if inside.get(name, getclass=True) is h5py.Datatype and inside[name].id.equal(stored):
-                return Enumeration(name, members)
-        if not group:
-            return Enumeration("", members)
-        group = group_and_name(group)[0]
 
 
 def _codecs(plist: Any) -> tuple[Codec, ...] | None:
