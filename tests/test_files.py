@@ -343,3 +343,22 @@ def test_ranks_that_append_different_numbers_hear_of_it(tmp_path: Path, kind: st
             np.testing.assert_array_equal(f["t"][...], [[1] * 4, [1] * 4, [2] * 4])
 
     run_ranks(2, work)
+
+
+@pytest.mark.parametrize("name", ["a.nc", "a.nc4", "a.zarr"])
+def test_several_arrays_are_looked_up_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    with swath.create_file(tmp_path / name) as f:
+        for number in range(3):
+            f.create(f"v{number}", (4,), "i4", dimensions=("x",))[...] = number
+    looked: list[Any] = []
+    original = swath.formats.describe_many
+    monkeypatch.setattr(swath.formats, "describe_many", lambda *a: (looked.append(a), original(*a))[1])
+    with swath.open_file(tmp_path / name) as f:
+        v1 = f["v1"]
+        arrays = f.many(["v2", "/v1", "v0", "v2"])
+        assert [int(array[0]) for array in arrays] == [2, 1, 0, 2]
+        assert arrays[1] is v1
+        assert f.many(["v0"])[0] is f["v0"]
+        assert len(looked) == 1
+        with pytest.raises(swath.ArgumentError, match="nothing"):
+            f.many(["nothing"])

@@ -116,12 +116,13 @@ class File(Mapping[str, Array]):
 
     def many(self, names: Sequence[str]) -> list[Array]:
         """Return several arrays, which are looked up together; else as `[self[name] for name in names]`. Collective."""
-        missing = [name for name in names if name.strip("/") not in self._arrays]
-        if missing:
-            words = f"open {', '.join(missing)} of {self._file.identity}"
-            for description in self._file.ranks.on_first(words, lambda: self._file.describe_many(missing)):
-                self._arrays[description.variable or ""] = Array(description, self._file)
-        return [self._arrays[name.strip("/")] for name in names]
+        with self._opening():
+            missing = [name for name in names if name.strip("/") not in self._arrays]
+            if missing:
+                words = f"open {', '.join(missing)} of {self._file.identity}"
+                for description in self._file.ranks.on_first(words, lambda: self._file.describe_many(missing)):
+                    self._arrays[description.variable or ""] = Array(description, self._file)
+            return [self._arrays[name.strip("/")] for name in names]
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.strip("/") in _contents(self._file).variables
