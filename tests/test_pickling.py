@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 
 import swath
+from random_reads import VALUES, wrong_reads
 from swath.simulated import run_ranks
-
-VALUES = np.arange(6000, dtype="<i4").reshape(50, 40, 3)
 
 
 def raw(folder: Path, order: Any) -> swath.Array:
@@ -140,19 +139,6 @@ def test_arrays_of_one_file_have_tokens_of_their_own(tmp_path: Path) -> None:
 
 
 # ---- many at once ----------------------------------------------------------------------------------------------------
-
-
-def random_boxes(seed: int, count: int) -> list[tuple[slice, ...]]:
-    random = np.random.default_rng(seed)
-    boxes = []
-    for _ in range(count):
-        corners = [np.sort(random.integers(0, n + 1, 2)) for n in VALUES.shape]
-        boxes.append(tuple(slice(int(low), int(high)) for low, high in corners))
-    return boxes
-
-
-def wrong_reads(a: swath.Array, seed: int) -> int:
-    return sum(not np.array_equal(a[box], VALUES[box]) for box in random_boxes(seed, 50))
 
 
 @pytest.mark.parametrize("kind", ["raw", "nc", "h5", "zarr"])
