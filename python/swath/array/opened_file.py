@@ -260,7 +260,7 @@ class OpenedFile:
     def refuse_reading(self, doing: str) -> None:
         """Raise ArgumentError where the file is closed, or open for reading only."""
         if self.is_closed:
-            raise ArgumentError(f"{doing} {self.final_path}: it is closed; open it again")
+            raise ArgumentError(f"{doing} {self.final_path}: the file is closed; open it again")
         if self.mode != "r+":
             raise ArgumentError(f'{doing} {self.final_path}: opened for reading; open it with mode="r+"')
 
@@ -396,7 +396,7 @@ class OpenedFile:
 
         def work() -> None:
             if self.is_closed:
-                raise ArgumentError(f"sync {self.final_path}: it is closed; open it again")
+                raise ArgumentError(f"sync {self.final_path}: the file is closed; open it again")
             self._bring_to_medium()
 
         self.ranks.run_collectively(f"sync {self.identity}", work)
