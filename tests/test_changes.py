@@ -146,6 +146,38 @@ def test_changes_are_taken_back_to_the_last_commit_or_to_a_mark(path):
     assert os.listdir(os.path.dirname(path)) == ["a.bin"]
 
 
+@pytest.mark.parametrize("is_durable", [True, False])
+def test_what_was_added_before_a_mark_is_at_the_mark_again_what_it_was(path, is_durable):
+    with Changes(path, is_durable=is_durable) as changes:
+        changes.begin()
+        with open(path, "ab", buffering=0) as file:
+            os.write(file.fileno(), b"1" * 100)
+        mark = changes.mark()
+        overwrite(changes, len(START) + 20, b"2" * 10)
+        overwrite(changes, len(START) - 5, b"3" * 30)
+        changes.undo(mark)
+        assert content(path) == START + b"1" * 100
+        changes.mark()
+        overwrite(changes, len(START) - 5, b"3" * 30)
+        changes.undo()
+        assert content(path) == START
+
+
+def test_what_was_added_before_a_mark_is_cut_off_after_a_kill(path):
+    def change():
+        changes = Changes(path)
+        changes.begin()
+        with open(path, "ab", buffering=0) as file:
+            os.write(file.fileno(), b"1" * 100)
+        changes.mark()
+        overwrite(changes, len(START) + 20, b"2" * 10)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    killed(change, -1)
+    assert repair(path)
+    assert content(path) == START
+
+
 def test_a_failed_operation_takes_back_itself_and_leaves_what_was_changed_before(path):
     with Changes(path) as changes:
         overwrite(changes, 10, b"before")

@@ -62,6 +62,7 @@ class Changes:
         self._kept: set[tuple[int, int] | bytes] = set()  # since the last mark, or since changes were settled
         self._kept_for_good: set[tuple[int, int] | bytes] = set()  # since the last commit, on the medium
         self._settled = (0, 0)  # where in the log the last of these records begins and ends
+        self._committed_size = 0  # how long the file was when the log's first record was made
         self._log: Log = _locked_journal(path, lock_seconds) if is_durable else Memory()
         try:
             _take_back(path, self._log)
@@ -92,7 +93,8 @@ class Changes:
             return 0
         end = self._log.end()
         self._kept.clear()  # what was kept before the mark must be kept once more
-        self._append([Record(Kind.MARK, _size(self.path), b"")], sync=False)
+        self._size = _size(self.path)  # and so must what was added since: it is there at the mark
+        self._append([Record(Kind.MARK, self._size, b"")], sync=False)
         return end
 
     def keep(self, file_descriptor: int, offset: int, count: int) -> None:
@@ -173,9 +175,12 @@ class Changes:
             self._log.close()
 
     def _keep(self, records: list[Record], what: Iterable[tuple[int, int] | bytes]) -> None:
-        """Append records of `what`. They wait for the medium unless it has older ones of the same."""
+        """Append records of `what`. They wait for the medium where a machine that stops goes back by them."""
         kept = set(what)
-        self._append(records, sync=not kept <= self._kept_for_good)
+        committed = self._committed_size if self._is_started else self._size
+        # What lies behind the committed end is cut off where the machine has stopped.
+        needed = {one for one in kept if isinstance(one, bytes) or one[0] < committed}
+        self._append(records, sync=not needed <= self._kept_for_good)
         self._kept |= kept
         self._kept_for_good |= kept
 
@@ -184,6 +189,7 @@ class Changes:
             with store_errors(self.path, "change"):
                 about = {"swath": VERSION, "file": os.stat(self.path).st_ino, "size": self._size}
             records = [Record(Kind.START, 0, json.dumps(about).encode()), *records]
+            self._committed_size = self._size
         if records:
             self._log.append(records, sync=sync and self.is_durable)
             self._is_started = True
@@ -308,8 +314,8 @@ def _take_back_in_file(path: str, size: int, newest_first: Iterable[Record]) -> 
     try:
         os.ftruncate(descriptor, size)  # first: it gives room back
         for record in newest_first:
-            if record.kind == Kind.BYTES:
-                write_all(descriptor, record.data, record.place)
+            if record.kind == Kind.BYTES:  # what lay behind the end that it has again stays cut off
+                write_all(descriptor, record.data[: max(size - record.place, 0)], record.place)
     finally:
         os.close(descriptor)
 
