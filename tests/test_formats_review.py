@@ -44,6 +44,17 @@ def test_coded_rows_that_were_given_room_are_in_the_file_itself(tmp_path: Path) 
     assert layout.path == path
 
 
+@pytest.mark.parametrize("chunks", [None, (1, 4), (2, 2)])
+def test_coded_rows_are_read_as_soon_as_they_are_appended(tmp_path: Path, chunks: Any) -> None:
+    with swath.create_file(tmp_path / "t.h5") as file:
+        t = file.create("t", (None, 4), "f4", codecs="zlib", fill=-1, chunks=chunks)
+        for row in range(3):
+            t.append(np.full(4, row, "f4"))
+            assert t.read()[:, 0].tolist() == list(range(row + 1))
+    with h5py.File(tmp_path / "t.h5") as stored:
+        assert stored["t"][:, 0].tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize("suffix", [".raw", ".npy"])
 def test_what_cannot_grow_is_not_created_without_a_first_length(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(swath.ArgumentError, match="does not grow"):

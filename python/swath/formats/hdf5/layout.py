@@ -71,14 +71,13 @@ def layout_of(path: str, dataset: Any, dtype: np.dtype[Any]) -> Layout:
     reason = library_reason(dataset, plist)
     if reason is not None:
         return LibraryLayout(reason, dataset.chunks)
+    codecs = hdf5_filters.codecs_of(plist)
+    if codecs:  # also of one without elements, whose rows are coded when it grows
+        return CodedLayout(path, dataset.chunks, tuple(range(dataset.ndim)), codecs, chunk_table(dataset))
     if 0 in dataset.shape:
         return StridedLayout(0, _strides(path, dataset, dtype))
     if dataset.chunks is not None:
-        table = chunk_table(dataset)
-        codecs = hdf5_filters.codecs_of(plist)
-        if codecs:
-            return CodedLayout(path, dataset.chunks, tuple(range(dataset.ndim)), codecs, table)
-        return ChunkedLayout(dataset.chunks, table.offsets)
+        return ChunkedLayout(dataset.chunks, chunk_table(dataset).offsets)
     offset = dataset.id.get_offset()
     if offset is None:  # not allocated yet: one chunk that is nowhere
         return ChunkedLayout(dataset.shape, np.full((1,) * dataset.ndim, -1, np.int64))
