@@ -276,6 +276,8 @@ def new_array(
     _check_text(variable=variable, format=format)
     _known_format(format)
     lengths, unlimited = _growing_shape(shape)
+    if any(unlimited) and not holds_many(format):
+        raise ArgumentError(f"a {format} file does not grow: give the first length, or create .nc, .h5 or .zarr")
     stored = checked_dtype(dtype)
     names = None if dimensions is None else tuple(dimensions)
     if names is not None and (len(names) != len(lengths) or len(set(names)) != len(names)):
@@ -339,7 +341,7 @@ def recognised(path: Path) -> str | None:
 def contents_of_many(path: Path) -> Contents | None:
     """Return the same where the file's format holds many variables; None where it does not, or is not known."""
     kind = recognised(path)
-    return FORMATS[kind].contents(checked_path(path)) if kind in _MANY else None
+    return contents(path) if kind in _MANY else None
 
 
 def format_of(path: Path) -> str:

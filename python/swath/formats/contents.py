@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from swath.formats.description import Codec, Description
+from swath.formats.description import Codec, Description, text
 
 Attributes = dict[str, Any]
 
@@ -31,7 +31,7 @@ def _typed(value: Any) -> Any:
     if value is None or isinstance(value, (str, np.generic)):
         return value
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return text(value)
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, str) for item in value):
         return list(value)
     array = np.asarray(value)

@@ -372,6 +372,13 @@ def checked_fill(fill: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
         raise ArgumentError(f"fill {fill!r} is not a value of dtype {dtype} ({error})") from None
     if value.shape != ():
         raise ArgumentError(f"fill must be one value, not an array of shape {value.shape}")
+    given = np.asarray(fill)
+    if dtype.kind in "SU" and given.dtype.kind in "SU":
+        is_kept = bool(value == given.astype(dtype.kind))
+    else:
+        is_kept = dtype.kind not in "iu" or given.dtype.kind not in "biuf" or bool(value == given)
+    if not is_kept:
+        raise ArgumentError(f"fill {fill!r} is not a value of dtype {dtype}, which would make {value[()]!r} of it")
     return value
 
 

@@ -42,7 +42,7 @@ from swath.formats.netcdf_define import (
     with_variable,
 )
 from swath.formats.netcdf_fills import NETCDF_FILLS
-from swath.formats.netcdf_header import FLAVOURS, Header, HeaderVariable, StoredAttribute, values_of
+from swath.formats.netcdf_header import FLAVOURS, Header, HeaderVariable, StoredAttribute, checked_name, values_of
 from swath.formats.netcdf_move import clear, copy_moved, move_in_place, write_all
 from swath.formats.netcdf_whole import WholeHeader
 from swath.formats.new_file import NewFile
@@ -117,7 +117,7 @@ def create(path: str, new: NewArray) -> Description:
         with open(path, "r+b") as file:
             file.write(header.to_bytes())
         files.extend(path, file_end(header))
-        return describe(path, new.name)
+        return describe(path, checked_name(new.name))
 
 
 def refusals(new: NewFile) -> list[str]:
@@ -150,7 +150,7 @@ def add(changes: Changes, new: NewArray) -> Description:
     """
     old = _read(changes.path)
     _store(changes, old, _with_variable(old, new))
-    return describe(changes.path, new.name)
+    return describe(changes.path, checked_name(new.name))
 
 
 def set_attributes(changes: Changes, holder: str, attributes: Attributes) -> None:

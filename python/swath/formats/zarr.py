@@ -123,13 +123,6 @@ def _variables(nodes: list[Node]) -> list[Variable]:
     return variables
 
 
-def _how_coded(layout: CodedLayout | LibraryLayout | None) -> dict[str, Any]:
-    if not isinstance(layout, CodedLayout):
-        return {}
-    shards = layout.places.shape if isinstance(layout.places, Shards) else None
-    return {"shards": shards, "codecs": layout.codecs}
-
-
 def _stored(node: Node) -> tuple[np.dtype[Any] | None, CodedLayout | LibraryLayout | None, str]:
     """Return dtype and layout of an array, None where they are not known, and why it cannot be read."""
     try:

@@ -35,7 +35,7 @@ def describe_many(path: str, variables: Sequence[str], *, is_whole: bool = True)
 def described(path: str, dataset: Any) -> Description:
     """Return a dataset of an open file (h5py's), without a check of the file's length."""
     dtype = dtype_of(names_in(path, dataset), dataset.id)
-    layout = layout_of(dataset, dtype)
+    layout = layout_of(path, dataset, dtype)
     return Description(
         path=path,
         format="hdf5",

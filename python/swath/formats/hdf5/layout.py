@@ -65,32 +65,27 @@ def end_of(dataset: Any, layout: Layout, dtype: np.dtype[Any]) -> int:
     return 0
 
 
-def layout_of(dataset: Any, dtype: np.dtype[Any]) -> Layout:
-    """Return which byte holds which element."""
+def layout_of(path: str, dataset: Any, dtype: np.dtype[Any]) -> Layout:
+    """Return which byte holds which element; `path`: of the file, which h5py does not know of a file object."""
     plist = dataset.id.get_create_plist()
     reason = library_reason(dataset, plist)
     if reason is not None:
         return LibraryLayout(reason, dataset.chunks)
+    codecs = hdf5_filters.codecs_of(plist)
+    if codecs:  # also of one without elements, whose rows are coded when it grows
+        return CodedLayout(path, dataset.chunks, tuple(range(dataset.ndim)), codecs, chunk_table(dataset))
     if 0 in dataset.shape:
-        return StridedLayout(0, _strides(dataset, dtype))
+        return StridedLayout(0, _strides(path, dataset, dtype))
     if dataset.chunks is not None:
-        table = chunk_table(dataset)
-        codecs = hdf5_filters.codecs_of(plist)
-        if codecs:
-            return CodedLayout(dataset.file.filename, dataset.chunks, tuple(range(dataset.ndim)), codecs, table)
-        return ChunkedLayout(dataset.chunks, table.offsets)
+        return ChunkedLayout(dataset.chunks, chunk_table(dataset).offsets)
     offset = dataset.id.get_offset()
     if offset is None:  # not allocated yet: one chunk that is nowhere
         return ChunkedLayout(dataset.shape, np.full((1,) * dataset.ndim, -1, np.int64))
-    return StridedLayout(int(offset), _strides(dataset, dtype))
+    return StridedLayout(int(offset), _strides(path, dataset, dtype))
 
 
-def _called(dataset: Any) -> str:
-    return names_in(dataset.file.filename, dataset)
-
-
-def _strides(dataset: Any, dtype: np.dtype[Any]) -> tuple[int, ...]:
-    return stored_strides(_called(dataset), dataset.shape, dtype.itemsize, range(dataset.ndim))
+def _strides(path: str, dataset: Any, dtype: np.dtype[Any]) -> tuple[int, ...]:
+    return stored_strides(names_in(path, dataset), dataset.shape, dtype.itemsize, range(dataset.ndim))
 
 
 def grid(dataset: Any) -> list[int]:
@@ -156,8 +151,9 @@ def chunk_table(dataset: Any) -> ChunkTable:
     wrong = (places >= np.array(edges, np.uint64)).any(axis=1) | (offsets >= OFFSET_LIMIT) | (sizes >= OFFSET_LIMIT)
     if wrong.any():
         chunk = found[int(wrong.argmax())]
+        called = names_in(dataset.file.filename, dataset)
         raise FormatError(
-            f"{_called(dataset)}: the file places a chunk of element {chunk.chunk_offset} at byte {chunk.byte_offset}, "
+            f"{called}: the file places a chunk of element {chunk.chunk_offset} at byte {chunk.byte_offset}, "
             f"but the array has shape {dataset.shape} and chunks of {chunks}"
         )
     at = tuple(places.astype(np.int64).T)

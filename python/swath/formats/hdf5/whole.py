@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from swath.errors import ArgumentError
 from swath.formats import hdf5_filters
@@ -44,8 +45,8 @@ def create_file(path: str, new: NewFile) -> None:
                 for dimension in group.dimensions.values():
                     scales.define(group.name, dimension.name, dimension.length, is_unlimited=dimension.is_unlimited)
             for one in new.variables:
-                NewDataset(path, file, one, scales).make()
-                _reserve(dataset_of(file, one.name), one, blank)
+                fill = NewDataset(path, file, one, scales).make()
+                _reserve(dataset_of(file, one.name), one, fill, blank)
             for group in new.groups:
                 attributes.replace(file[group.name or "/"], group.attributes, as_netcdf=is_netcdf4)
         ends = [found.end for found in describe_many(path, [one.name for one in new.variables], is_whole=False)]
@@ -59,7 +60,7 @@ def _chunk_bytes(new: NewArray) -> int:
     return math.prod(new.chunks) * new.dtype.itemsize
 
 
-def _reserve(dataset: Any, new: NewArray, blank: mmap.mmap) -> None:
+def _reserve(dataset: Any, new: NewArray, fill: npt.NDArray[Any] | None, blank: mmap.mmap) -> None:
     """Give the chunks of a dataset that grows, and is not coded, their room.
 
     They are holes, which somebody else writes; but one that the dataset does not fill holds the fill value, which is
@@ -68,7 +69,7 @@ def _reserve(dataset: Any, new: NewArray, blank: mmap.mmap) -> None:
     nbytes = _chunk_bytes(new)
     if nbytes == 0:
         return
-    filled = b"" if dataset.fillvalue is None else np.full(math.prod(new.chunks or ()), dataset.fillvalue).tobytes()
+    filled = b"" if fill is None else np.full(math.prod(new.chunks or ()), fill, new.dtype).tobytes()
     with memoryview(blank) as view, view[:nbytes] as nothing:
         for first in itertools.product(*(range(0, n, c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))):
             ends = zip(first, dataset.chunks, dataset.shape, strict=True)

@@ -1,0 +1,108 @@
+"""What a new file is given is in it as it was given, or refused: fill values, names, attributes, lengths that grow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.hdf5_cases import KINDS, add, changing, new, started
+
+import swath
+from swath import formats
+from swath.formats import hdf5
+from swath.formats.changes import Changes
+from swath.formats.contents import Dimension, Group
+from swath.formats.description import CodedLayout
+from swath.formats.new_file import NewFile
+
+h5py = pytest.importorskip("h5py")
+
+
+@pytest.mark.parametrize(("dtype", "fill"), [(">f4", 1.5), ("<f4", 1.5), (">i2", 7)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_behind_those_of_a_whole_new_file_read_as_its_fill_value(
+    tmp_path: Path, kind: str, dtype: str, fill: Any
+) -> None:
+    path = str(tmp_path / "t.h5")
+    t = new("t", (None, 4), dtype, ("time", "x"), fill=fill, chunks=(4, 4))
+    t = t.__class__(**{**vars(t), "shape": (5, 4)})
+    root = Group("", {}, {"time": Dimension("time", 5, True), "x": Dimension("x", 4)})
+    formats.create_file(path, kind, NewFile(None, (root,), (t,)))
+    with h5py.File(path, "r+") as file:
+        file["t"].resize(8, 0)
+        assert (file["t"][5:] == fill).all()
+
+
+def test_coded_rows_that_were_given_room_are_in_the_file_itself(tmp_path: Path) -> None:
+    path = started(tmp_path / "t.h5", "hdf5")
+    add(path, new("t", (None, 4), codecs="zlib"))
+    with changing(path) as changes:
+        layout = hdf5.extend(changes, "t", 2).layout
+    assert isinstance(layout, CodedLayout)
+    assert layout.path == path
+
+
+@pytest.mark.parametrize("chunks", [None, (1, 4), (2, 2)])
+def test_coded_rows_are_read_as_soon_as_they_are_appended(tmp_path: Path, chunks: Any) -> None:
+    with swath.create_file(tmp_path / "t.h5") as file:
+        t = file.create("t", (None, 4), "f4", codecs="zlib", fill=-1, chunks=chunks)
+        for row in range(3):
+            t.append(np.full(4, row, "f4"))
+            assert t.read()[:, 0].tolist() == list(range(row + 1))
+    with h5py.File(tmp_path / "t.h5") as stored:
+        assert stored["t"][:, 0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("suffix", [".raw", ".npy"])
+def test_what_cannot_grow_is_not_created_without_a_first_length(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(swath.ArgumentError, match="does not grow"):
+        swath.create(tmp_path / f"t{suffix}", (None, 4), "f4")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("fill", "dtype"),
+    [(1.5, "i4"), (np.int64(300), "u1"), (np.float64(70000), "i2"), ("abcdef", "S3"), (b"abcdef", "S3")],
+)
+def test_a_fill_value_that_would_become_another_is_refused(tmp_path: Path, fill: Any, dtype: str) -> None:
+    with pytest.raises(swath.ArgumentError, match="is not a value of dtype"):
+        swath.create(tmp_path / "t.h5", (2,), dtype, fill=fill)
+
+
+@pytest.mark.parametrize(
+    ("fill", "dtype"), [(3.0, "i4"), (np.int64(200), "u1"), (True, "i2"), ("abc", "S3"), (b"ab", "S3"), (np.nan, "f4")]
+)
+def test_a_fill_value_of_another_type_is_kept_where_it_fits(tmp_path: Path, fill: Any, dtype: str) -> None:
+    with swath.create(tmp_path / "t.h5", (2,), dtype, fill=fill) as array:
+        array.write(np.zeros(2, dtype))
+        assert array._description.fill == np.array(fill, dtype).tobytes()
+
+
+@pytest.mark.parametrize("is_added", [False, True])
+def test_a_classic_name_may_be_given_in_another_form_of_unicode(tmp_path: Path, is_added: bool) -> None:
+    path = tmp_path / "t.nc"
+    if is_added:
+        swath.create_file(path).close()
+    with swath.create(path, (2,), "f4", variable="e\u0301") as array:
+        array.write(np.ones(2, "f4"))
+    assert list(swath.open_file(path)) == ["\u00e9"]
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".nc4", ".h5", ".zarr"])
+def test_bytes_of_an_attribute_that_are_not_utf8_are_latin1_and_not_lost(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"t{suffix}"
+    with swath.create(path, (2,), "f4", variable="t", attributes={"place": b"\xc5rhus"}) as array:
+        array.write(np.ones(2, "f4"))
+    with swath.open(path, "t") as array:
+        assert array.attributes["place"] == "\u00c5rhus"
+
+
+def test_a_file_is_repaired_before_it_is_seen_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = started(tmp_path / "t.h5", "hdf5")
+    repaired = []
+    monkeypatch.setattr(formats, "repair", repaired.append)
+    with Changes(path, is_durable=False):
+        assert formats.contents_of_many(path) is not None
+    assert repaired == [path]
