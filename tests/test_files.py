@@ -362,3 +362,59 @@ def test_several_arrays_are_looked_up_together(tmp_path: Path, monkeypatch: pyte
         assert len(looked) == 1
         with pytest.raises(swath.ArgumentError, match="nothing"):
             f.many(["nothing"])
+
+
+@pytest.mark.parametrize("kind", MAIN)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_an_array_that_is_closed_before_its_file_is_filled_and_lets_others_be_added(
+    tmp_path: Path, kind: str, ranks: int
+) -> None:
+    path = tmp_path / "a"
+
+    def work(comm: Any) -> None:
+        with swath.create_file(path, format=kind, comm=comm) as f:
+            f.create("never", (5,), "f4", dimensions=("x",), fill=7).close()
+            f.create("other", (5,), "f4", dimensions=("x",), fill=8).close()
+        with swath.open_file(path, mode="r+", comm=comm) as f:
+            f["other"].close()
+            f.create("later", (6,), "f4", dimensions=("y",), fill=9).close()
+            f.create("last", (6,), "f4", dimensions=("y",), fill=10)
+
+    run_ranks(ranks, work)
+    with swath.open_file(path) as f:
+        assert {name: set(a[...].tolist()) for name, a in f.items()} == {
+            "never": {7.0},
+            "other": {8.0},
+            "later": {9.0},
+            "last": {10.0},
+        }
+
+
+@pytest.mark.parametrize("kind", MAIN)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_what_is_added_and_never_written_is_filled_when_the_file_is_synced(
+    tmp_path: Path, kind: str, ranks: int
+) -> None:
+    path = tmp_path / "a"
+
+    def work(comm: Any) -> list[float]:
+        swath.create_file(path, format=kind, comm=comm).close()
+        with swath.open_file(path, mode="r+", comm=comm) as f:
+            f.create("v", (5,), "f4", dimensions=("x",), fill=7)
+            f.sync()
+            seen: list[float] = swath.open(path, "v")[...].tolist()
+        return seen
+
+    assert run_ranks(ranks, work) == [[7.0] * 5] * ranks
+    assert swath.open(path, "v")[...].tolist() == [7.0] * 5
+
+
+def test_an_array_of_a_closed_file_is_refused_by_the_name_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    with swath.create_file(path) as f:
+        f.create("v", (5,), "f4", dimensions=("x",))
+    f = swath.open_file(path)
+    f.close()
+    for ask in (lambda: f["v"], lambda: f.many(["v"])):
+        with pytest.raises(swath.ArgumentError, match=r"open '?v'? of .*a\.nc: the file is closed"):
+            ask()

@@ -160,3 +160,20 @@ def test_ranks_that_let_go_leave_nothing(tmp_path: Path, ranks: int) -> None:
 def test_mpi_ranks_that_let_go_leave_nothing(tmp_path: Path) -> None:
     mpi_runs.run_well(3, "never_closed_ranks.py", tmp_path)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", ["nc", "h5", "zarr"])
+def test_a_variable_added_by_what_is_never_closed_is_taken_back_with_a_warning(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    with swath.create_file(path) as f:
+        f.create("t", (3,), "f4", dimensions=("x",))[...] = 1
+
+    def add() -> None:
+        swath.create(path, (3,), "f4", variable="v", dimensions=("x",))[...] = 5
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match=r"changed and never closed"):
+        add()
+    assert os.listdir(tmp_path) == [path.name]
+    with swath.open_file(path) as f:
+        assert list(f) == ["t"]

@@ -320,3 +320,64 @@ def test_a_file_is_copied_from_itself_in_another_format(tmp_path: Path) -> None:
         with xr.open_dataset(tmp_path / names[-1], engine="netcdf4") as found, warnings.catch_warnings():
             warnings.simplefilter("error")
             xr.testing.assert_identical(found.load(), plain())
+
+
+@pytest.mark.parametrize("suffix", ["nc", "nc4", "zarr"])
+def test_values_of_a_variable_that_is_there_are_read_as_what_they_were(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    old = xr.Dataset({"t": ("x", np.array([1.0, np.nan, 3.0]))})
+    new = xr.Dataset({"t": ("x", np.array([4.0, np.nan, 6.0]))})
+    old.swath.to_file(path, encoding={"t": {"dtype": "f4", "scale_factor": 0.5}})
+    new.swath.to_file(path, mode="a")
+    np.testing.assert_array_equal(xr.load_dataset(path, engine="swath").t, new.t)
+
+
+@pytest.mark.parametrize("suffix", ["nc", "nc4", "zarr"])
+def test_values_encoded_with_another_fill_value_are_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    old = xr.Dataset({"t": ("x", np.array([1.0, np.nan, 3.0]))})
+    old.swath.to_file(path, encoding={"t": {"dtype": "i2", "_FillValue": -1}})
+    with pytest.raises(swath.ArgumentError, match=r"t has _FillValue -1, and missing values are encoded as -99"):
+        (old + 1).swath.to_file(path, mode="a", encoding={"t": {"dtype": "i2", "_FillValue": -99}})
+    np.testing.assert_array_equal(xr.load_dataset(path, engine="swath").t, old.t)
+
+
+@pytest.mark.parametrize("suffix", ["nc", "nc4", "zarr"])
+def test_whole_numbers_that_a_variable_cannot_hold_are_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    xr.Dataset({"t": ("x", np.array([1, 2, 3], "i4"))}).swath.to_file(path)
+    with pytest.raises(swath.ArgumentError, match=r"t is .*i4|t is int32"):
+        xr.Dataset({"t": ("x", np.array([2**40, 2, 3], "i8"))}).swath.to_file(path, mode="a")
+    xr.Dataset({"t": ("x", np.array([9, 8, 7], "i8"))}).swath.to_file(path, mode="a")
+    assert xr.load_dataset(path, engine="swath").t.values.tolist() == [9, 8, 7]
+
+
+def test_a_data_array_of_a_new_file_is_refused_where_the_old_one_would_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    with swath.create(path, (3,), "f4", variable="t") as a:
+        a[...] = 1
+    with swath.create(path, (3,), "f4", variable="t", overwrite=True) as a:
+        a[...] = 2
+        with pytest.raises(swath.ArgumentError, match="the file is new"):
+            a.to_xarray()
+
+
+def test_a_data_array_finds_its_file_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with swath.create("a.nc", (3,), "f4", variable="t") as a:
+        a[...] = 1
+    with swath.open("a.nc", "t") as a:
+        monkeypatch.chdir("/")
+        assert a.to_xarray().values.tolist() == [1, 1, 1]
+
+
+def test_a_variable_that_cannot_be_read_is_left_out_by_name(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as h:
+        h["ok"] = np.arange(3)
+        h.create_dataset("lists", (2,), dtype=h5py.vlen_dtype("i4"))
+    with (
+        pytest.warns(UserWarning, match="lists is left out"),
+        xr.open_dataset(tmp_path / "a.h5", engine="swath") as data_set,
+    ):
+        assert list(data_set) == ["ok"]

@@ -137,7 +137,7 @@ void Array::store_as(Stored stored) {
 }
 
 void Array::become(Stored stored, std::shared_ptr<File> file) {
-  const Passage passage(*this, Gate::Use::kAlone, *alone_, "change");
+  const GateScope alone(gate_, Gate::Use::kAlone);  // nobody uses one that is closed
   if (stored.form->layout() != nullptr) capabilities_ = file->engine().lease()->capabilities();
   store_as(std::move(stored));
   const std::lock_guard guard(mutex_.get());

@@ -135,7 +135,7 @@ class Array {
   void let_go_of_file();
 
   // Local, on every rank. The array is stored so from now on, in that file: it has grown, or others of its file have
-  // moved it. Waits for what uses it.
+  // moved it. Waits for what uses it. Also where it is shut, and may have to be filled still.
   void become(Stored stored, std::shared_ptr<File> file);
   // Local. Whoever has the file open has synced it, and will again: see sync().
   void expect_sync() { will_sync_ = true; }

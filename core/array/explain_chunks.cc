@@ -8,23 +8,6 @@ namespace {
 
 constexpr int64_t kUnitsLookedAt = 1000;
 
-// Inside a gate as long as it lives, unless it is closed.
-class Inside {
- public:
-  explicit Inside(Gate& gate) : gate_(gate), is_inside_(gate.enter(Gate::Use::kBeside)) {}
-  ~Inside() {
-    if (is_inside_) gate_.leave(Gate::Use::kBeside);
-  }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
-  explicit operator bool() const { return is_inside_; }
-
- private:
-  Gate& gate_;
-  const bool is_inside_;
-};
-
 }  // namespace
 
 std::shared_ptr<const ChunkPlan> Array::explain_chunks(const Operation& operation, std::optional<double> cached) {
@@ -40,7 +23,7 @@ std::shared_ptr<const ChunkPlan> Array::explain_chunks(const Operation& operatio
     for (int rank = 0; rank < comm_->size(); ++rank) request.node_of_rank.push_back(comm_->node_of(rank));
     request.sharing_refusal = comm_->shared_refusal();
   }
-  if (const Inside inside(gate_); inside) {
+  if (const GateScope inside(gate_, Gate::Use::kBeside); inside) {
     const ChunkOptions options = chunk_options(operation);
     request.buffer_bytes_max = options.buffer_bytes_max;
     request.thread_buffer_bytes = buffer_bytes_of_thread(chunks, operation.direction());

@@ -49,4 +49,22 @@ class Gate {
   PerProcess<Inside> inside_;
 };
 
+// Inside a gate as long as it lives, unless that is closed: then it is false.
+class GateScope {
+ public:
+  GateScope(Gate& gate, Gate::Use use) : gate_(gate), use_(use), is_inside_(gate.enter(use)) {}
+  ~GateScope() {
+    if (is_inside_) gate_.leave(use_);
+  }
+  GateScope(const GateScope&) = delete;
+  GateScope& operator=(const GateScope&) = delete;
+
+  explicit operator bool() const { return is_inside_; }
+
+ private:
+  Gate& gate_;
+  const Gate::Use use_;
+  const bool is_inside_;
+};
+
 }  // namespace swath

@@ -105,6 +105,7 @@ class File(Mapping[str, Array]):
             return self._arrays[key]
         with self._opening():
             if key not in self._arrays:
+                self._file.refuse_closed(f"open {name!r} of")
                 words = f"open {name!r} of {self._file.identity}"
                 description = self._file.ranks.on_first(words, lambda: self._file.describe(name))
                 self._arrays[key] = Array(description, self._file)
@@ -119,6 +120,7 @@ class File(Mapping[str, Array]):
         with self._opening():
             missing = [name for name in names if name.strip("/") not in self._arrays]
             if missing:
+                self._file.refuse_closed(f"open {', '.join(missing)} of")
                 words = f"open {', '.join(missing)} of {self._file.identity}"
                 for description in self._file.ranks.on_first(words, lambda: self._file.describe_many(missing)):
                     self._arrays[description.variable or ""] = Array(description, self._file)

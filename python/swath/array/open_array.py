@@ -385,8 +385,8 @@ class Array(NumpyProtocol):
     def _close(self, error: BaseException | None) -> None:
         if self._has_file:
             self._file.close(error)
-        elif self._core.shut(self._ranks.size == 1):
-            self._core.let_go_of_file()
+        else:
+            self._core.shut(self._ranks.size == 1)  # its file may have to fill it still, and lets go of it
 
     def refuse_closed(self, doing: str) -> None:
         """Raise ArgumentError where the array is closed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -164,6 +165,14 @@ class OpenedFile:
         """Return where several variables are now. On rank 0."""
         return formats.describe_many(self.path, self.format, variables)
 
+    def path_to_reopen(self, doing: str) -> str:
+        """Return the absolute path at which others find what it holds. Raise ArgumentError where it is new."""
+        if self.is_new:
+            raise ArgumentError(
+                f"{doing} {self.final_path}: the file is new, and no other process can open it before it is closed"
+            )
+        return os.path.join(self.folder, self.path)
+
     def has(self, array: Array) -> None:
         """Take note of an open array of this file."""
         self._arrays[array.variable or ""] = array
@@ -233,6 +242,9 @@ class OpenedFile:
                     raise
                 # Nothing can be kept beside it: a kill may then leave it half changed.
                 self._changes = Changes(self.path, is_durable=False)
+            if not self.is_new:
+                left = self._changes, self.final_path, os.getpid()
+                self._never_closed = weakref.finalize(self, _never_committed, *left)
         return self._changes
 
     def settle(self) -> None:
@@ -244,6 +256,7 @@ class OpenedFile:
         """Let all changes stay, and keep nothing any more: whoever wants to may change the file now. Local."""
         if self._changes is not None:
             changes, self._changes = self._changes, None
+            self._expect_no_close()
             with changes:
                 changes.commit()
 
@@ -257,10 +270,14 @@ class OpenedFile:
 
         return self.ranks.on_first(f"allocate {array.variable} of {self.identity}", work)
 
-    def refuse_reading(self, doing: str) -> None:
-        """Raise ArgumentError where the file is closed, or open for reading only."""
+    def refuse_closed(self, doing: str) -> None:
+        """Raise ArgumentError where the file is closed."""
         if self.is_closed:
             raise ArgumentError(f"{doing} {self.final_path}: the file is closed; open it again")
+
+    def refuse_reading(self, doing: str) -> None:
+        """Raise ArgumentError where the file is closed, or open for reading only."""
+        self.refuse_closed(doing)
         if self.mode != "r+":
             raise ArgumentError(f'{doing} {self.final_path}: opened for reading; open it with mode="r+"')
 
@@ -379,33 +396,29 @@ class OpenedFile:
 
     def sync(self) -> None:
         """Bring what was written to the medium, and let changes stay; a new file that grows gets its name."""
+        self.refuse_closed("sync")
         with self.ranks.in_turn(f"sync {self.final_path}"):
             self._complete_records()
-            grows = self._records is not None and bool(self._records.rows)
-            if self.is_new and grows:
-                self._fill_unwritten()
+            gets_name = self.is_new and self._records is not None and bool(self._records.rows)
+            if gets_name or not self.is_new:
+                self._fill_unwritten()  # a variable that is added stays from now on
+            if gets_name:
                 self._finish()
             self._sync_file()
-            if self.is_new and grows:
+            if gets_name:
                 self._give_name()
             for array in list(self._arrays.values()):
                 array._core.expect_sync()
 
     def _sync_file(self) -> None:
-        """Every write ended with an agreement: nothing that any rank wrote is on its way still."""
+        """Every write ended with an agreement: nothing that any rank wrote is on its way still.
 
-        def work() -> None:
-            if self.is_closed:
-                raise ArgumentError(f"sync {self.final_path}: the file is closed; open it again")
-            self._bring_to_medium()
-
-        self.ranks.run_collectively(f"sync {self.identity}", work)
-
-    def _bring_to_medium(self) -> None:
-        if self.ranks.is_first_of_node:
-            self.core.sync()
-        if self._changes is not None:
-            self._changes.commit()
+        Changes stay when every node has brought to the medium what they tell of.
+        """
+        sync = self.core.sync if self.ranks.is_first_of_node else lambda: None
+        self.ranks.run_collectively(f"sync {self.identity}", sync)
+        keep = self._changes.commit if self._changes is not None else lambda: None
+        self.ranks.run_collectively(f"keep changes of {self.identity}", keep)
         self._has_changed = False
 
     def _finish(self) -> None:
@@ -434,8 +447,7 @@ class OpenedFile:
         if self._changes is not None:
             self._changes.close()  # from now on they are journalled
             self._changes = None
-        if self._never_closed is not None:
-            self._never_closed.detach()
+        self._expect_no_close()
 
     def close(self, error: BaseException | None = None) -> None:
         """Complete a created file, keep what was learned, and let go of the file and its arrays.
@@ -488,7 +500,7 @@ class OpenedFile:
             self._fill_unwritten()
             if self.is_new:
                 self._finish()
-            self.ranks.run_collectively(f"sync {self.identity}", self._bring_to_medium)
+            self._sync_file()
         if self._atomic_file is not None:
             self.ranks.on_first(f"complete {self.identity}", self._atomic_file.complete)
 
@@ -501,11 +513,27 @@ class OpenedFile:
         elif self._changes is not None:
             self._changes.undo()
 
-    def _let_go(self) -> None:
+    def _expect_no_close(self) -> None:
         if self._never_closed is not None:
             self._never_closed.detach()
+
+    def _let_go(self) -> None:
+        self._expect_no_close()
         if self._changes is not None and self._made_in == _core.fork_generation():
             self._changes.close()
         for array in list(self._arrays.values()):
             array._core.let_go_of_file()
         self.core = None  # type: ignore[assignment]
+
+
+def _never_committed(changes: Changes, path: str, process: int) -> None:
+    """The file is gone, or the program over, and nobody has closed it: take back what is not to stay, and say so."""
+    if os.getpid() != process:
+        return
+    changes.close()
+    warnings.warn(
+        f"{path}: it was changed and never closed: what was added since the last sync is taken back; close it, or use "
+        "it in a `with` block",
+        ResourceWarning,
+        stacklevel=2,
+    )

@@ -9,7 +9,6 @@ new file, which nobody else finds under its name.
 from __future__ import annotations
 
 import copyreg
-import os
 from typing import Any
 
 from swath.array import opening
@@ -48,11 +47,7 @@ def _path_to_reopen(file: OpenedFile) -> str:
             f"pickle {file.final_path}: opened together by {file.ranks.size} ranks, and what is pickled is for one "
             "process: open it without comm= for that"
         )
-    if file.is_new:
-        raise ArgumentError(
-            f"pickle {file.final_path}: the file is new, and no other process can open it before it is closed"
-        )
-    return os.path.join(file.folder, file.path)  # the other process may work in another folder
+    return file.path_to_reopen("pickle")  # the other process may work in another folder
 
 
 def _options(file: OpenedFile) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from xarray.backends.common import AbstractDataStore
 from xarray.backends.file_manager import CachingFileManager
 from xarray.core import indexing
 
-from swath.errors import NotFoundError
+from swath.errors import NotFoundError, warn_caller
 from swath.formats.contents import Contents, Variable
 from swath.xarray.dimensions import Names, names_of_dimensions
 from swath.xarray.lazy import LazyArray, file_manager
@@ -91,8 +91,12 @@ class SwathDataStore(AbstractDataStore):  # type: ignore[misc]
 
     def _own(self) -> Iterator[Variable]:
         for variable in self._source.contents.variables.values():
-            if variable.group == self._group.name and variable.dtype is not None:
-                yield variable
+            if variable.group != self._group.name:
+                continue
+            if variable.dtype is None:
+                warn_caller(f"{self._source.path}: {variable.name} is left out: {variable.unsupported}")
+                continue
+            yield variable
 
     def _variable(self, variable: Variable) -> xr.Variable:
         assert variable.dtype is not None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from swath import formats
@@ -24,6 +25,8 @@ from swath.xarray.encoding import EncodedGroup, EncodedVariable, Encoding, Targe
 from swath.xarray.layout import new_file
 
 MODES = ("w-", "w", "a")
+_SCALES = ("scale_factor", "add_offset", "_Unsigned", "missing_value")
+"""Attributes that say how values are encoded."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +124,32 @@ def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> Array:
                 f"{file.path}: {name} is there as {array.dtype} {array.shape}; {data.dtype} {data.shape} does not fit "
                 'into it: choose another name, or mode="w"'
             )
-        array.attributes.update(variable.attributes)
+        _encode_anew(array, variable)
         return array
     shape = (None, *data.shape[1:]) if group.grows(variable) else data.shape
     array = file.create(name, shape, data.dtype, **variable.options)
     if group.grows(variable):
         _grow(array, data.shape[0])
     return array
+
+
+def _encode_anew(array: Array, variable: EncodedVariable) -> None:
+    """Let the attributes of an array say how the values are encoded that it gets now, all of them.
+
+    Raises ArgumentError where its fill value, which stays, is another one than stands for missing values in these.
+    """
+    fill, there = variable.fill, array.attributes.get("_FillValue")
+    is_same = there is not None and np.array_equal(fill, there)
+    if fill is not None and fill == fill and not is_same:  # NaN is read as missing anyway
+        has = "no _FillValue" if there is None else f"_FillValue {there}"
+        raise ArgumentError(
+            f"{array.path}: {array.variable} has {has}, and missing values are encoded as {fill}: give the file's "
+            'own in encoding=, or choose mode="w"'
+        )
+    for name in _SCALES:
+        if name in array.attributes and name not in variable.attributes:
+            del array.attributes[name]
+    array.attributes.update(variable.attributes)
 
 
 def _grow(array: Array, rows: int) -> None:
@@ -146,7 +168,16 @@ def write_blocks(arrays: list[tuple[Array, EncodedVariable]], budget: int) -> No
         parts = [arrays[place.array][1].data[place.block] for place in batch]
         for place, values in zip(batch, _computed(parts), strict=True):
             array = arrays[place.array][0]
-            array.write(np.asarray(values, array.dtype), selection=place.block)
+            array.write(_as_stored(values, array), selection=place.block)
+
+
+def _as_stored(values: Any, array: Array) -> npt.NDArray[Any]:
+    """Return values in the dtype of the array. Raise ArgumentError for whole numbers and text that it cannot hold."""
+    given = np.asarray(values)
+    stored = given.astype(array.dtype, copy=False)
+    if array.dtype.kind in "iuSU" and not np.can_cast(given.dtype, array.dtype) and not (stored == given).all():
+        raise ArgumentError(f"{array.path}: {array.variable} is {array.dtype}, and not all of these {given.dtype} are")
+    return stored
 
 
 def _computed(parts: list[Any]) -> list[Any]:
