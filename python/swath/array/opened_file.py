@@ -310,7 +310,7 @@ class OpenedFile:
     def _listed(self) -> Contents:
         if self.contents is not None:
             return self.contents
-        return self.ranks.on_first(f"list {self.identity}", lambda: formats.contents(self.path))
+        return self.ranks.on_first(f"list {self.identity}", lambda: formats.contents(self.path, to_change=True))
 
     def _follow(self, variable: str) -> None:
         """Count the rows of a new variable too, which has none yet."""

@@ -170,7 +170,8 @@ def open_file(
     def look() -> tuple[str, Contents, FoundOfStore]:
         _check_mode(name, mode)
         lock_seconds(lock_timeout)
-        return formats.checked_path(path), formats.contents(path), _found_of_store(path, ranks, engine, streams)
+        contents = formats.contents(path, to_change=mode == "r+")
+        return formats.checked_path(path), contents, _found_of_store(path, ranks, engine, streams)
 
     known, contents, found = ranks.on_first(words, look)
     options = OpenOptions(mode, engine, streams, lock_timeout, found)

@@ -323,11 +323,15 @@ def _as_asked(made: Description, new: NewArray) -> Description:
 # ---- files with many variables ---------------------------------------------------------------------------------------
 
 
-def contents(path: Path) -> Contents:
-    """Return everything that an existing file holds but the elements. Raises as `describe` does."""
+def contents(path: Path, *, to_change: bool = False) -> Contents:
+    """Return everything that an existing file holds but the elements. Raises as `describe` does.
+
+    Who will change the file needs what each array says of itself: a Zarr store's consolidated metadata may be older.
+    """
     name = checked_path(path)
     repair(name)
-    return FORMATS[_detected(name)].contents(name)
+    kind = _detected(name)
+    return zarr.contents_to_change(name) if to_change and kind == "zarr" else FORMATS[kind].contents(name)
 
 
 def recognised(path: Path) -> str | None:

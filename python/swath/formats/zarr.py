@@ -32,7 +32,7 @@ from swath.formats.zarr_changes import (
     start_all,
 )
 from swath.formats.zarr_dimensions import Dimensions
-from swath.formats.zarr_nodes import Node, declared_above, hierarchy, is_name, is_store, read_node
+from swath.formats.zarr_nodes import Node, declared_above, hierarchy, is_name, is_store, read_node, walk
 
 __all__ = [
     "CHUNK_BYTES",
@@ -80,7 +80,15 @@ def describe_many(path: str, variables: Sequence[str]) -> list[Description]:
 
 def contents(path: str) -> Contents:
     """Return what the store holds, from its consolidated metadata where it has valid ones."""
-    nodes = hierarchy(path)
+    return _contents_of(path, hierarchy(path))
+
+
+def contents_to_change(path: str) -> Contents:
+    """Return the same from the metadata of each node: other programs change them without consolidating them again."""
+    return _contents_of(path, list(walk(path)))
+
+
+def _contents_of(path: str, nodes: list[Node]) -> Contents:
     if not nodes:
         raise FormatError(f"{path}: no Zarr store: it has no zarr.json, .zarray or .zgroup")
     dimensions = Dimensions(nodes)

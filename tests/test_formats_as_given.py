@@ -106,3 +106,22 @@ def test_a_file_is_repaired_before_it_is_seen_what_it_holds(tmp_path: Path, monk
     with Changes(path, is_durable=False):
         assert formats.contents_of_many(path) is not None
     assert repaired == [path]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_rows_that_another_program_added_to_a_consolidated_store_are_appended_to(
+    tmp_path: Path, zarr_format: int
+) -> None:
+    zarr = pytest.importorskip("zarr")
+    path = tmp_path / "t.zarr"
+    flavour = f"zarr:v{zarr_format}"
+    with swath.create_file(path, format=flavour) as f:
+        f.create("t", (None, 2), "f4", dimensions=("time", "x")).append(np.zeros((3, 2), "f4"), records=3)
+    group = zarr.open_group(path, mode="r+", use_consolidated=False)
+    group["t"].resize((6, 2))
+    group["t"][3:] = 1
+    with swath.open_file(path, mode="r+") as f:
+        assert f["t"].shape == (6, 2)
+        f["t"].append(np.full((4, 2), 2, "f4"), records=4)
+    with swath.open(path, "t") as a:
+        assert a[:, 0].tolist() == [0] * 3 + [1] * 3 + [2] * 4
