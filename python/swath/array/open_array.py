@@ -13,12 +13,12 @@ import numpy as np
 from swath import _core, formats
 from swath.array import appending, explaining, layouts, library_access, masks, progress
 from swath.array.attributes import StoredAttributes
-from swath.array.beside import OperationsBeside
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
 from swath.array.decoding import AS_STORED, mean_others
 from swath.array.fingerprint import fingerprint
 from swath.array.html_of_files import of_array
+from swath.array.iterating import Iterating
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
@@ -39,7 +39,7 @@ Share = tuple[Distribution | None, Selection, int | None]
 """Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
 
 
-class Array(NumpyProtocol, OperationsBeside):
+class Array(NumpyProtocol, Iterating):
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
