@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -16,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import swath
+from mpi_runs import run_well
 from swath.computing.iteration.depth import Measured, decide, depth_of_memory, first_decision, is_point
 from swath.computing.iteration.grid import Grid
 from swath.simulated import run_ranks
@@ -453,3 +456,33 @@ def test_memory_stays_within_the_budget(path: Path, tmp_path: Path, kind: str, b
                         w.write(row, selection=i)
 
     assert peak_of(work) <= budget + max(budget // 10, 16 * MIB)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_real_ranks_go_through_loops_and_are_told_the_same_errors(tmp_path: Path, ranks: int) -> None:
+    assert run_well(ranks, "iteration_ranks.py", tmp_path / "a.raw").count("well") == ranks
+
+
+INTERRUPTED = """
+import signal, sys, time, numpy as np, swath
+with swath.open(sys.argv[1], shape=(64, 65536), dtype="<f8", engine="model:xeon-eide") as a:
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for _ in a.blocks((16, None), prefetch=1):
+            pass
+    except KeyboardInterrupt:
+        begun = time.monotonic()
+        assert a[0, 1] == 1
+        print("interrupted", flush=True)
+"""
+
+
+def test_an_interrupt_ends_a_loop_that_waits(path: Path) -> None:
+    begun = time.monotonic()
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.stdout == "interrupted\n", ended.stderr
+    assert ended.stderr == ""
+    assert time.monotonic() - begun < 30
