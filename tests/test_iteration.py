@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import swath
 from mpi_runs import run_well
-from swath.computing.iteration.depth import Measured, decide, depth_of_memory, first_decision, is_point
+from swath.computing.iteration.depth import Measured, decide, depth_of_memory, first_decision, is_point, seconds_text
 from swath.computing.iteration.grid import Grid
 from swath.simulated import run_ranks
 
@@ -67,6 +67,11 @@ def test_what_comes_from_memory_is_tried_without_and_stays_off_where_that_is_fas
 
 def test_it_is_decided_now_and_then() -> None:
     assert [step for step in range(300) if is_point(step)] == [2, 4, 8, 16, 32, 64, 128, 192, 256]
+
+
+def test_seconds_are_told_in_units_that_fit() -> None:
+    told = [seconds_text(seconds) for seconds in (0, 3.14e-6, 1.3e-4, 0.0031, 0.25, 2.5, 120)]
+    assert told == ["0.0 µs", "3.1 µs", "130 µs", "3.1 ms", "250 ms", "2.5 s", "120 s"]
 
 
 @FEW

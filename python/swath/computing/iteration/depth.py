@@ -117,7 +117,8 @@ def is_point(step: int) -> bool:
 
 def seconds_text(seconds: float) -> str:
     """Return 0.0031 as "3.1 ms"."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.2g} {unit}" if seconds * factor < 100 else f"{seconds * factor:.0f} {unit}"
-    return f"{seconds * 1e6:.2g} µs"
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        amount = seconds * factor
+        if amount >= 1 or unit == "µs":
+            break
+    return f"{amount:.0f} {unit}" if amount >= 10 else f"{amount:.1f} {unit}"
