@@ -19,7 +19,7 @@ import pytest
 
 from mpi_runs import needs_mpi
 from swath.bench import __main__ as command
-from swath.bench import interleaved, latency, measure, table1, threads
+from swath.bench import interleaved, latency, measure, prefetch, table1, threads
 from swath.bench.conditions import file_system
 from swath.bench.standalone import page_cache
 from swath.errors import ArgumentError, StoreError
@@ -511,3 +511,20 @@ def test_it_refuses_to_run_inside_an_mpiexec(tmp_path: Path) -> None:
     result = bench("--quick", cwd=tmp_path, PMI_SIZE="2", PMI_RANK="0")
     assert result.returncode == 2
     assert "starts its own ranks: call it without mpiexec" in result.stderr
+
+
+def test_prefetch_measures_loops_beside_what_could_be_reached(tmp_path: Path) -> None:
+    recorded, printed = measured(tmp_path, "prefetch", "--quick")
+    rows = {(row["disk"], row["ratio"], row["contender"]): row for row in recorded["summary"]["rows"]}
+    for disk in ("p690-raid5", prefetch.MACHINE):
+        for ratio in (0.0, 1.0):
+            names = {name for of, at, name in rows if (of, at) == (disk, ratio)}
+            assert {prefetch.READING, prefetch.COMPUTING, prefetch.WITHOUT, prefetch.AUTO, prefetch.HAND} <= names
+            reading = rows[disk, ratio, prefetch.READING]["seconds"]
+            bound = max(reading, rows[disk, ratio, prefetch.COMPUTING]["seconds"]) + reading / 6
+            for name in names:
+                row = rows[disk, ratio, name]
+                assert row["of_bound"] == pytest.approx(row["seconds"] / bound)
+    assert recorded["summary"] == prefetch.summarise(recorded)
+    assert "p690-raid5, modelled" in printed
+    assert "auto at 1.0: o" in printed

@@ -533,6 +533,34 @@ TEST_F(ArrayOfRanks, OfOneReadBesideTheProgram) {
   EXPECT_EQ(mine.bytes, bytes_);
 }
 
+TEST_F(ArrayOfRanks, TakeOperationsBackThatHaveNotBegun) {
+  Array array(make_solo_comm(), open_telling(file_.path(), cached_), options_of(vector_layout()));
+  const Operation read = reading(array, 1);
+  Share mine(read, 0);
+  std::vector<Future> futures;
+  for (int i = 0; i < 100; ++i) futures.push_back(array.start(read, mine.local(), {}));
+  for (auto future = futures.rbegin(); future != futures.rend(); ++future) {
+    future->let_go();
+    EXPECT_TRUE(future->is_done());
+  }
+  array.execute(writing(array, 1), mine.local());  // nobody is in its way
+  array.finish_started();
+  EXPECT_TRUE(array.shut());
+}
+
+TEST_F(ArrayOfRanks, AreAllRefusedWhatOneOfThemCannotBeside) {
+  const auto errors = on_all_ranks({.ranks = 3}, [&](Comm& comm) {
+    Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
+    const Operation operation = reading(array, 3);
+    Share mine(operation, comm.rank());
+    Future future = comm.rank() == 1
+                        ? array.start_refused(&operation, Error(ErrorKind::kArgument, "memory of another shape"))
+                        : array.start(operation, mine.local(), {});
+    future.wait();
+  });
+  for (const Error& error : errors) EXPECT_STREQ(error.what(), "rank 1: memory of another shape");
+}
+
 // ---- new arrays, and bytes
 // -------------------------------------------------------------------------------------------
 

@@ -54,6 +54,31 @@ TEST(Gate, WhoComesAfterAWaitingOneWaitsToo) {
   EXPECT_FALSE(has_to_wait(gate, Use::kShared));
 }
 
+TEST(Gate, APlaceIsKeptForWhoEntersLater) {
+  Gate gate;
+  auto shared = gate.reserve(Use::kShared);
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->ticket, 0U);  // it is inside
+  auto alone = gate.reserve(Use::kAlone);
+  ASSERT_TRUE(alone);
+  auto given_up = gate.reserve(Use::kAlone);
+  auto last = gate.reserve(Use::kShared);
+  EXPECT_TRUE(has_to_wait(gate, Use::kShared));
+  gate.leave(*given_up);
+  gate.leave(*shared);
+  gate.enter(*alone);
+  EXPECT_TRUE(has_to_wait(gate, Use::kShared));
+  std::thread after([&] {
+    gate.enter(*last);
+    gate.leave(*last);
+  });
+  gate.leave(*alone);
+  after.join();
+  EXPECT_FALSE(has_to_wait(gate, Use::kAlone));
+  EXPECT_TRUE(gate.close());
+  EXPECT_FALSE(gate.reserve(Use::kShared));
+}
+
 TEST(Gate, ClosingWaitsForThoseInsideAndLetsNobodyInAnyMore) {
   for (const Use use : {Use::kBeside, Use::kShared, Use::kAlone}) {
     Gate gate;

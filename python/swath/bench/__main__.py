@@ -24,6 +24,7 @@ from swath.bench import (
     madbench,
     ncio,
     page,
+    prefetch,
     redistribute,
     table1,
     threads,
@@ -51,6 +52,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "files": files,
     "ncio": ncio,
     "madbench": madbench,
+    "prefetch": prefetch,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report}
 """Who draws what `--html` asks for."""
@@ -96,6 +98,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 write, read and read again their chunks; how many at a time, TIO
                 and LBSTIO; on this folder or on modelled disks, also in virtual
                 time. docs/madbench.md
+  prefetch      a loop over blocks, computing swept beside reading, on modelled disks
+                and this machine's: read ahead, not, by hand, torch's DataLoader
 """
 
 EXAMPLES = """\
