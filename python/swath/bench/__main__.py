@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from swath.bench import (
+    balanced,
     copy,
     files,
     interleaved,
@@ -51,6 +52,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "files": files,
     "ncio": ncio,
     "madbench": madbench,
+    "balanced": balanced,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report}
 """Who draws what `--html` asks for."""
@@ -96,6 +98,9 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 write, read and read again their chunks; how many at a time, TIO
                 and LBSTIO; on this folder or on modelled disks, also in virtual
                 time. docs/madbench.md
+  balanced      batches that can be computed again, kept on disk at 0 to 100 %,
+                beside the share that swath.Balanced chooses, on modelled disks and
+                in this folder. docs/balanced.md
 """
 
 EXAMPLES = """\
@@ -113,6 +118,7 @@ examples:
   {prog} madbench --tasks 4 --pixels 2048 --readers 1,2,all,auto --writers all,1
   {prog} madbench --tasks 4 --pixels 512 --compute --verify
   {prog} madbench --tasks 16 --virtual --disk p690-raid5 --readers 1,4,all,auto
+  {prog} balanced --disk p690-scsi,here --computing 0.5,1,2
   {prog} madbench --series must-show --pixels 4096 --json m.json --html m.html
 
 Measure on a machine that does nothing else: the table says what the load was.
@@ -185,6 +191,12 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     made.add_argument_group("files").add_argument("--records", type=_count, metavar="N", help="that are appended (200)")
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
     _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))
+    group = made.add_argument_group("balanced", "lists are separated by commas; --disk also takes here")
+    group.add_argument("--batches", type=_count, metavar="N", help="that are computed or read (96)")
+    group.add_argument(
+        "--computing", type=_list_of(float), metavar="LIST", help="times as fast as the disk reads (1,20)"
+    )
+    group.add_argument("--iterations", type=_count, metavar="N", help="of each contender (6)")
     _add_shared_arguments(made.add_argument_group("ncio, madbench, zarr, files and copy"))
 
 

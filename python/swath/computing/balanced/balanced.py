@@ -18,7 +18,7 @@ import numpy.typing as npt
 from swath import _core
 from swath.computing.balanced import batch_file
 from swath.computing.balanced.batch_file import BatchFile, How, Kept
-from swath.computing.balanced.choice import Choice, DiskLimit, Place, RankBatches, choose, curve, priced
+from swath.computing.balanced.choice import Choice, DiskLimit, Place, RankBatches, choose, choose_simply, curve, priced
 from swath.computing.balanced.dealing import Batches, deal
 from swath.computing.balanced.loop import Loop, Measured, Own, ProduceError
 from swath.computing.balanced.online import Online
@@ -261,15 +261,15 @@ class Balanced:
         return self._found.is_earlier and bool(self.iterations)
 
     def _chosen(self, ranks: Sequence[RankBatches], reports: Sequence[Report], limit: DiskLimit) -> tuple[Choice, str]:
-        chosen = choose(ranks, limit)
         if limit.is_fixed:
-            return chosen, f"disk fixes the share; read at {1 / self._prices.cold / 1e6:.0f} MB/s"
+            return choose(ranks, limit), f"disk fixes the share; read at {1 / self._prices.cold / 1e6:.0f} MB/s"
+        chosen = choose_simply(ranks, limit)
         now = priced(ranks, [report.places for report in reports])
         fits = all(
             int(one.nbytes[report.places == Place.IN_MEMORY].sum()) <= one.memory_bytes
             for one, report in zip(ranks, reports, strict=True)
         )
-        if self.iterations and fits and now.disk_bytes <= limit.bytes_max:
+        if self.iterations and fits and now.disk_bytes <= limit.bytes_max and _is_inner(chosen):
             gain = 1 - chosen.seconds / now.seconds if now.seconds > 0 else 0.0
             if gain < GAIN_MIN:
                 return now, f"{_in_words(now, ranks)}; no other choice is predicted to gain {GAIN_MIN:.0%}"
@@ -490,6 +490,12 @@ def _check(produce: Any, path: Any, disk: Any, order: Any, key: Any) -> None:
         raise ArgumentError(f"key: expected text that says which values these are, not {type(key).__name__}")
     if path is None and (key is not None or disk not in ("auto", 0)):
         raise ArgumentError("path: needed to keep batches on disk; without one leave out disk= and key=")
+
+
+def _is_inner(chosen: Choice) -> bool:
+    """Whether some batches are computed and some are read."""
+    where = np.concatenate(chosen.places)
+    return bool((where == Place.COMPUTED).any() and (where == Place.ON_DISK).any())
 
 
 def _bytes(found: _Found, balanced: Balanced) -> int:

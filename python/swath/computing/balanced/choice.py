@@ -23,6 +23,9 @@ Places = npt.NDArray[np.int8]
 KEPT_COUNTS_MORE = 1.1
 """Where a batch is kept already, it counts as so much dearer: equal ones do not change places for noise."""
 CURVE_POINTS = 21
+END_GAIN_MIN = 0.07
+"""A share between computing all and reading all gains at least so much of an iteration's time: reading takes some of
+the processor's time, which the formula does not know."""
 
 
 class Place(enum.IntEnum):
@@ -92,6 +95,17 @@ def choose(ranks: Sequence[RankBatches], disk: DiskLimit) -> Choice:
     level = problem.least_level(disk.bytes_max) if disk.is_fixed else problem.best_level(disk.bytes_max)
     counts = problem.counts(level)
     return problem.choice(counts, disk.bytes_max if disk.is_fixed else None)
+
+
+def choose_simply(ranks: Sequence[RankBatches], disk: DiskLimit) -> Choice:
+    """As `choose`, but all computed, or all on disk, where what lies between gains little (`END_GAIN_MIN`)."""
+    best = choose(ranks, disk)
+    ends = [choose(ranks, DiskLimit(0, is_fixed=True))]
+    everything = choose(ranks, DiskLimit(disk.bytes_max, is_fixed=True))
+    if not any((places == Place.COMPUTED).any() for places in everything.places):
+        ends.append(everything)
+    end = min(ends, key=lambda one: one.seconds)
+    return end if best.seconds >= (1 - END_GAIN_MIN) * end.seconds else best
 
 
 def priced(ranks: Sequence[RankBatches], places: Sequence[Places]) -> Choice:
