@@ -33,6 +33,7 @@ HERE_RATE = 100e6
 """What a core computes of SCF's integrals a second, for the disk of this folder."""
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 AUTO = "auto"
+CONTENDERS: tuple[float | str, ...] = (*SHARES, AUTO)
 UNIT_ELEMENTS = 2048
 WARM_UP = 2
 """Iterations that write the file, and correct the choice."""
@@ -136,7 +137,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
                     say(
                         ranks_of(None), f"balanced: {disk}, computing {factor:g}, {repetition} of {options.repetitions}"
                     )
-                    for share in shuffled((*SHARES, AUTO), repetition):
+                    for share in shuffled(CONTENDERS, repetition):
                         measured = _measured(options, computation, os.path.join(path, "batches"), share)
                         case = {"disk": disk, "factor": factor, "share": share, "repetition": repetition}
                         told["measurements"].append({**case, **measured})

@@ -25,7 +25,7 @@ from swath.computing.balanced.online import Online
 from swath.computing.balanced.plan import BalancedIteration, BalancedPlan
 from swath.computing.balanced.prices import Prices, Report
 from swath.computing.balanced.settings import Memory, checked_memory, disk_limit, memory_of
-from swath.errors import ArgumentError, Error, warn_caller
+from swath.errors import ArgumentError, Error, InternalError, warn_caller
 from swath.ranks import compared
 from swath.ranks.ranks import ranks_of
 from swath.store.atomic_file import AtomicFile
@@ -235,8 +235,7 @@ class Balanced:
         """Choose where all ranks' batches go: the same on all ranks, from what all reported."""
         own, rank = self._own, self._ranks.rank
         self._prices.learn(reports)
-        is_fixed = self._disk.is_fixed and all(report.may_write for report in reports)
-        limit = DiskLimit(self._disk.bytes_max if own.file is not None else 0, is_fixed)
+        limit = DiskLimit(self._disk.bytes_max if own.file is not None else 0, self._disk.is_fixed)
         ranks = [self._rank_batches(number, report) for number, report in enumerate(reports)]
         if not self._prices.knows_computing:
             chosen = priced(ranks, [np.zeros(len(one.nbytes), np.int8) for one in ranks])
@@ -262,14 +261,20 @@ class Balanced:
 
     def _chosen(self, ranks: Sequence[RankBatches], reports: Sequence[Report], limit: DiskLimit) -> tuple[Choice, str]:
         if limit.is_fixed:
-            return choose(ranks, limit), f"disk fixes the share; read at {1 / self._prices.cold / 1e6:.0f} MB/s"
+            chosen = choose(ranks, limit)
+            places = [
+                np.where(one.reading == NOT_WRITABLE, Place.COMPUTED, where).astype(np.int8)
+                for one, where in zip(ranks, chosen.places, strict=True)
+            ]
+            return priced(ranks, places), f"disk fixes the share; read at {1 / self._prices.cold / 1e6:.0f} MB/s"
         chosen = choose_simply(ranks, limit)
         now = priced(ranks, [report.places for report in reports])
         fits = all(
             int(one.nbytes[report.places == Place.IN_MEMORY].sum()) <= one.memory_bytes
             for one, report in zip(ranks, reports, strict=True)
         )
-        if self.iterations and fits and now.disk_bytes <= limit.bytes_max and _is_inner(chosen):
+        becomes_end = _is_inner(now) and not _is_inner(chosen)
+        if self.iterations and fits and now.disk_bytes <= limit.bytes_max and not becomes_end:
             gain = 1 - chosen.seconds / now.seconds if now.seconds > 0 else 0.0
             if gain < GAIN_MIN:
                 return now, f"{_in_words(now, ranks)}; no other choice is predicted to gain {GAIN_MIN:.0%}"
@@ -335,8 +340,11 @@ class Balanced:
         self._note_iteration()
         raised = error.error if isinstance(error, ProduceError) else error
         told: Exception = raised
-        if isinstance(error, ProduceError) and not isinstance(raised, Error):
-            told = Error(f"rank {self._ranks.rank}: produce({error.batch}) raised {type(raised).__name__}: {raised}")
+        if isinstance(error, ProduceError) and (type(raised) is Error or not isinstance(raised, Error)):
+            # As all errors that are not of Swath travel.
+            told = InternalError(
+                f"rank {self._ranks.rank}: produce({error.batch}) raised {type(raised).__name__}: {raised}"
+            )
         with self._ranks.in_turn(f"balance {self._name}"), contextlib.suppress(Error):
             self._ranks.agree("", told)
         self._ranks.have_agreed(raised)

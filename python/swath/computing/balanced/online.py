@@ -60,6 +60,8 @@ class Online:
 
     def _found(self, using: float) -> float:
         """Return the seconds a byte from which on a batch is kept on disk."""
+        if self._is_fixed and self._disk_bytes >= self._nbytes:
+            return 0.0  # there is room for all
         nbytes = np.array(self._sizes, np.int64)
         seconds: Seconds = np.array(self._seconds, np.float64)
         share = float(nbytes.sum()) / max(self._nbytes, 1)
