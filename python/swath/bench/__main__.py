@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from swath.bench import (
+    balanced,
     copy,
     files,
     interleaved,
@@ -53,6 +54,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "ncio": ncio,
     "madbench": madbench,
     "prefetch": prefetch,
+    "balanced": balanced,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report}
 """Who draws what `--html` asks for."""
@@ -100,6 +102,9 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 time. docs/madbench.md
   prefetch      a loop over blocks, computing swept beside reading, on modelled disks
                 and this machine's: read ahead, not, by hand, torch's DataLoader
+  balanced      batches that can be computed again, kept on disk at 0 to 100 %,
+                beside the share that swath.Balanced chooses, on modelled disks and
+                in this folder. docs/balanced.md
 """
 
 EXAMPLES = """\
@@ -117,6 +122,7 @@ examples:
   {prog} madbench --tasks 4 --pixels 2048 --readers 1,2,all,auto --writers all,1
   {prog} madbench --tasks 4 --pixels 512 --compute --verify
   {prog} madbench --tasks 16 --virtual --disk p690-raid5 --readers 1,4,all,auto
+  {prog} balanced --disk p690-scsi,here --computing 0.5,1,2
   {prog} madbench --series must-show --pixels 4096 --json m.json --html m.html
 
 Measure on a machine that does nothing else: the table says what the load was.
@@ -189,6 +195,12 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     made.add_argument_group("files").add_argument("--records", type=_count, metavar="N", help="that are appended (200)")
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
     _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))
+    group = made.add_argument_group("balanced", "lists are separated by commas; --disk also takes here")
+    group.add_argument("--batches", type=_count, metavar="N", help="that are computed or read (96)")
+    group.add_argument(
+        "--computing", type=_list_of(float), metavar="LIST", help="times as fast as the disk reads (1,20)"
+    )
+    group.add_argument("--iterations", type=_count, metavar="N", help="of each contender (6)")
     _add_shared_arguments(made.add_argument_group("ncio, madbench, zarr, files and copy"))
 
 

@@ -1,1 +1,1 @@
-"""Computing with what is read and written: loops that read ahead and write behind."""
+"""Computing beside reading and writing: loops over arrays, batches that are kept or computed again, transforms."""
