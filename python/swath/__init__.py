@@ -8,6 +8,9 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
         x = a[10:20, ::4, 7]
 """
 
+from swath.advice.accesses import Access, Free
+from swath.advice.advise import advise_layout
+from swath.advice.result import LayoutAdvice
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup
@@ -40,6 +43,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "TABLE_1",
+    "Access",
     "ArgumentError",
     "Array",
     "Block",
@@ -59,7 +63,9 @@ __all__ = [
     "FileGroup",
     "FilePlan",
     "FormatError",
+    "Free",
     "InternalError",
+    "LayoutAdvice",
     "LockWarning",
     "NotFoundError",
     "OutOfMemoryError",
@@ -68,6 +74,7 @@ __all__ = [
     "StoreError",
     "UnsupportedError",
     "Whole",
+    "advise_layout",
     "balanced_grid",
     "copy",
     "create",
