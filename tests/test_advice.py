@@ -18,7 +18,7 @@ from swath.advice import accesses as made
 from swath.advice import candidates
 from swath.advice.advise import payback
 from swath.advice.candidates import Candidate
-from swath.advice.pricing import Pricer
+from swath.advice.pricing import Conditions, Pricer
 from swath.simulated import run_ranks
 
 GOLDEN = Path(__file__).parent / "golden" / "advice.txt"
@@ -120,7 +120,7 @@ MIXES = [
 def independent(shape: tuple[int, ...], accesses: list[str], limits: tuple[int, int]) -> float:
     """The price of the cheapest layout, of all orders and of all chunks whose lengths are powers of two or whole."""
     asked = made.checked(accesses, 4, shape)
-    pricer = Pricer(shape, 8, asked, _core.default_profile(), 0.0)
+    pricer = Pricer(shape, 8, asked, Conditions(_core.default_profile()))
     layouts = []
     for order in itertools.permutations(range(len(shape))):
         steps, step = [0] * len(shape), 8
@@ -146,7 +146,7 @@ def test_no_layout_of_an_independent_list_is_cheaper(shape: tuple[int, ...], acc
 
 def test_layouts_that_cost_too_much_are_left_early_but_none_that_is_ranked() -> None:
     shape, asked = (256, 256), made.checked(["[:, j]:10", "[i, :]:1"], 1, (256, 256))
-    pricer = Pricer(shape, 8, asked, _core.default_profile(), 0.0)
+    pricer = Pricer(shape, 8, asked, Conditions(_core.default_profile()))
     c_order = pricer.layout(Candidate((0, 1)))
     whole = pricer.total(pricer.seconds(c_order) or ())
     assert pricer.seconds(c_order, whole * 1.001) is not None

@@ -12,6 +12,7 @@ Chunking of Large Multidimensional Arrays for Data Warehousing (2007), section 3
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -96,21 +97,30 @@ class Operations:
     """An access of an array of known shape, as operations that are priced.
 
     Attributes:
-        access: that they are of.
         text: what it is called.
+        direction: "read" or "write".
         times: how often it is made.
-        decompositions: the access at several places; it costs what they cost on average.
+        selections: the access at several places; it costs what they cost on average.
+        distribution: of each selection; None: of one process.
+        ranks: that take part.
         lengths: how many indices it takes at once along each dimension, by one rank.
-        nbytes: of the elements of one access.
     """
 
     text: str
     direction: str
     times: float
-    decompositions: tuple[_core.Decomposition, ...]
-    lengths: tuple[int, ...]
-    elements: int
+    selections: tuple[Selection, ...]
+    distribution: Distribution | None
     ranks: int
+    lengths: tuple[int, ...]
+
+    @functools.cached_property
+    def decompositions(self) -> tuple[_core.Decomposition, ...]:
+        """Return whose elements are whose, at each of the places."""
+        if self.distribution is None:
+            return tuple(map(_core.Decomposition.alone, self.selections))
+        of_core = self.distribution._core
+        return tuple(_core.Decomposition.distributed(of_core, one, self.ranks) for one in self.selections)
 
 
 def parse(text: str, ranks: int = 1) -> tuple[Access, bool]:
@@ -188,7 +198,9 @@ def _item(text: str, part: str) -> tuple[Any, Rule, str]:
     raise ArgumentError(f'access "{text}": "{part}" cannot be: {GRAMMAR}')
 
 
-def checked(given: Any, ranks: int, shape: tuple[int, ...], array: str = "") -> list[Operations]:
+def checked(
+    given: Any, ranks: int, shape: tuple[int, ...], array: str = "", places: Sequence[float] = PLACES
+) -> list[Operations]:
     """Return the accesses of the array called `array`, of `shape`. Raise ArgumentError for what is none."""
     several: Iterable[Any]
     if isinstance(given, Mapping):
@@ -213,15 +225,24 @@ def checked(given: Any, ranks: int, shape: tuple[int, ...], array: str = "") -> 
         else:
             raise ArgumentError(f'accesses: expected a text such as "[:, j]:10" or a swath.Access, not {what!r}')
         if access.array == array:
-            found.append(operations(replace(access, times=access.times * times), shape, is_all=is_all))
+            found.append(operations(replace(access, times=access.times * times), shape, is_all=is_all, places=places))
     return found
 
 
-def operations(access: Access, shape: tuple[int, ...], *, is_all: bool = False) -> Operations:
-    """Return `access` of an array of `shape`. Raise ArgumentError where it cannot be."""
+def operations(
+    access: Access, shape: tuple[int, ...], *, is_all: bool = False, places: Sequence[float] = PLACES
+) -> Operations:
+    """Return `access` of an array of `shape`. Raise ArgumentError where it cannot be.
+
+    Args:
+        access: of the array.
+        shape: in elements.
+        is_all: whether it is made until every free index has had its turn.
+        places: where free indices are looked at, as parts of all their values.
+    """
     items = _completed(access, shape)
     values = [
-        [None] if not isinstance(item, Free) else sorted({int(part * max(n - (item.count or 1), 0)) for part in PLACES})
+        [None] if not isinstance(item, Free) else sorted({int(part * max(n - (item.count or 1), 0)) for part in places})
         for item, n in zip(items, shape, strict=True)
     ]
     together = list(itertools.product(*values))
@@ -232,6 +253,7 @@ def operations(access: Access, shape: tuple[int, ...], *, is_all: bool = False) 
     ranks = 1
     if access.distribution is not None:
         ranks = max(access.distribution.ranks) + 1 if access.distribution.ranks else access.distribution.size
+        access.distribution.local_shape(selected_shape(chosen[0]), 0)  # raises where it cannot be
     first = chosen[0]
     times = access.times * (_turns(items, shape) if is_all else 1)
     text = access.text or _text(access, items)
@@ -239,10 +261,10 @@ def operations(access: Access, shape: tuple[int, ...], *, is_all: bool = False) 
         text,
         "write" if access.write else "read",
         times,
-        tuple(_decomposition(access, selection, ranks) for selection in chosen),
-        _lengths(access, first),
-        math.prod(count for _, _, count, _ in first),
+        tuple(chosen),
+        access.distribution,
         ranks,
+        _lengths(access, first),
     )
 
 
@@ -276,13 +298,6 @@ def _at(items: list[Any], starts: Sequence[int | None], shape: tuple[int, ...]) 
 def _turns(items: list[Any], shape: tuple[int, ...]) -> int:
     """Return how many accesses there are until every free index has had its turn."""
     return math.prod(-(-n // (item.count or 1)) for item, n in zip(items, shape, strict=True) if isinstance(item, Free))
-
-
-def _decomposition(access: Access, selection: Selection, ranks: int) -> _core.Decomposition:
-    if access.distribution is None:
-        return _core.Decomposition.alone(selection)
-    access.distribution.local_shape(selected_shape(selection), 0)
-    return _core.Decomposition.distributed(access.distribution._core, selection, ranks)
 
 
 def _lengths(access: Access, selection: Selection) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from swath import _core
 from swath.advice import accesses as made
 from swath.advice import candidates
-from swath.advice.pricing import Pricer
+from swath.advice.pricing import Conditions, Pricer
 from swath.advice.result import LayoutAdvice, Payback, ranked
 from swath.advice.search import Search
 from swath.array import layouts
@@ -21,6 +21,7 @@ from swath.copying import explain_copy
 from swath.copying.request import memory_bytes
 from swath.errors import ArgumentError
 from swath.formats.description import checked_dtype, checked_shape
+from swath.ranks.compared import effective_engine
 from swath.store import profile
 
 
@@ -34,6 +35,7 @@ def advise_layout(
     cached: float = 0.0,
     formats: str | Sequence[str] = candidates.FORMATS,
     chunk_bytes: tuple[int | str, int | str] = ("64KiB", "64MiB"),
+    engine: str | None = None,
 ) -> LayoutAdvice:
     """Find the layout that makes accesses of an array cheapest. Local; no file is opened or made.
 
@@ -55,6 +57,8 @@ def advise_layout(
         formats: one or several of "raw", "npy", "netcdf-classic" and "hdf5": layouts that none of them can store are
             left out.
         chunk_bytes: the least and most bytes of a chunk.
+        engine: what will move the bytes, see `swath.open`; a modelled disk has a profile of its own
+            (`swath calibrate --engine`).
 
     Raises:
         ArgumentError: an access, shape, dtype or format that cannot be.
@@ -70,7 +74,8 @@ def advise_layout(
     asked = made.checked(accesses, ranks, lengths)
     if not asked:
         raise ArgumentError("advise_layout: no accesses: say what the program reads and writes")
-    pricer = Pricer(lengths, element.itemsize, asked, _profile(store), float(cached))
+    conditions = Conditions(_profile(store, effective_engine(engine)), float(cached), effective_engine(engine))
+    pricer = Pricer(lengths, element.itemsize, asked, conditions)
     search = Search(pricer)
     search.look(candidates.orders(len(lengths), kinds), keep=True)
     if set(kinds) & set(candidates.CHUNKED_FORMATS):
@@ -83,7 +88,7 @@ def advise_layout(
         tuple((one.text, one.times) for one in asked),
         tuple(ranked(one.candidate, kinds, one.seconds, one.total) for one in search.best),
         float(cached),
-        pricer.profile.source,
+        conditions.profile.source,
         search.priced,
     )
 
@@ -108,7 +113,9 @@ def payback(advice: LayoutAdvice, accesses: Any, array: Array, target: Any, *, r
             f"{array.shape}"
         )
     asked = made.checked(accesses, ranks, advice.shape)
-    pricer = Pricer(advice.shape, array.dtype.itemsize, asked, _profile(array.path), advice.cached)
+    engine = effective_engine(array._file.options.engine)
+    conditions = Conditions(_profile(array.path, engine), advice.cached, engine)
+    pricer = Pricer(advice.shape, array.dtype.itemsize, asked, conditions)
     seconds = pricer.seconds(form)
     assert seconds is not None
     copied = explain_copy(array, target, **advice.best.creation)
@@ -125,17 +132,17 @@ def _formats(formats: str | Sequence[str]) -> tuple[str, ...]:
     return kinds
 
 
-def _profile(store: Any) -> _core.Profile:
+def _profile(store: Any, engine: str) -> _core.Profile:
     """Return the profile of a store: of the path of a file there, or one that is given."""
     if isinstance(store, _core.Profile):
         return store
     if isinstance(store, profile.StoredProfile):
         return store.core
-    if store is None:
-        return _core.default_profile()
-    if not isinstance(store, (str, bytes, os.PathLike)):
+    if store is not None and not isinstance(store, (str, bytes, os.PathLike)):
         raise ArgumentError(f"advise_layout: store {store!r}: expected a path")
-    found = profile.for_path(os.fsdecode(store))
+    if store is None and not engine.startswith(profile.MODELLED):
+        return _core.default_profile()
+    found = profile.for_path("." if store is None else os.fsdecode(store), engine)
     return _core.default_profile() if found is None else found.core
 
 

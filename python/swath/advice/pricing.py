@@ -5,11 +5,27 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from swath import _core
 from swath.advice.accesses import Operations
 from swath.advice.candidates import Candidate, Extents
 from swath.formats.description import strides_of
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What accesses are priced under.
+
+    Attributes:
+        profile: of the store.
+        cached: part of what is read that is in the page cache, 0 to 1.
+        engine: what moves the bytes.
+    """
+
+    profile: _core.Profile
+    cached: float = 0.0
+    engine: str = "auto"
 
 
 class Pricer:
@@ -19,8 +35,7 @@ class Pricer:
         shape: of the array.
         itemsize: bytes of an element.
         accesses: that are priced.
-        profile: of the store.
-        cached: part of what is read that is in the page cache, 0 to 1.
+        conditions: of the store.
     """
 
     def __init__(
@@ -28,18 +43,16 @@ class Pricer:
         shape: Extents,
         itemsize: int,
         accesses: Sequence[Operations],
-        profile: _core.Profile,
-        cached: float,
+        conditions: Conditions,
     ) -> None:
         self.shape = shape
         self.itemsize = itemsize
         self.accesses = tuple(accesses)
-        self.profile = profile
-        self.cached = cached
-        self._learning = _core.Learning(profile, True)
+        self.cached = conditions.cached
+        self._learning = _core.Learning(conditions.profile, True)
         # An engine tells what it can do of a file that is open; nothing is read of it.
         with tempfile.NamedTemporaryFile() as file:
-            self._file = _core.open_file(file.name, "r", _core.FileOptions("posix"))
+            self._file = _core.open_file(file.name, "r", _core.FileOptions(conditions.engine))
 
     def layout(self, candidate: Candidate) -> _core.Layout:
         """Return the core's layout; its first element is at byte 0."""

@@ -478,7 +478,7 @@ def _found_of_store(path: Any, ranks: Ranks, engine: str | None, streams: Stream
     several_nodes = ranks.comm.node_count > 1
     name = os.fsdecode(path)
     coordinator = throttle.coordinator_for(name, engine, streams) if several_nodes else None
-    return FoundOfStore(profile.for_path(name), coordinator, next(_numbers))
+    return FoundOfStore(profile.for_path(name, compared.effective_engine(engine)), coordinator, next(_numbers))
 
 
 _numbers = itertools.count(1)
