@@ -42,8 +42,8 @@ def advise_layout(
     Layouts are priced by the planner, which prices every operation of Swath so, with the profile of the store: orders
     of the dimensions (all of up to 5), and chunk shapes made of powers of two, parts of the whole and what accesses
     take at once. The idea: Sarawagi and Stonebraker, Efficient Organization of Large Multidimensional Arrays (1994);
-    file layouts from accesses: Kandaswamy et al., Performance Implications of Architectural and Software Techniques on
-    I/O-Intensive Applications (2002), section 3.3.
+    file layouts from accesses: Kandaswamy et al., An Experimental Evaluation of I/O Optimizations on Different
+    Applications (2002), section 3.3.
 
     Args:
         accesses: one or several, each a text such as "[:, j]:10" (ten reads of any column; see docs/layout.md) or a
