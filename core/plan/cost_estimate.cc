@@ -294,14 +294,14 @@ double mapped_seconds(const Profile& profile, const Work& work, double turns) {
 
 // Reading what it has not. Pages that several ranks want are read once; requests closer than a page make the kernel
 // read ahead, as if all between were asked for.
-double device_read_seconds(const Profile& profile, const Work& work) {
+double device_read_seconds(const Profile& profile, const Work& work, bool store_reads_ahead) {
   constexpr double kAheadBytes = 128 * 1024;
   const Medium& device = profile.device;
   const double slowdown = device.read_slowdown.at_or_in_proportion(work.transfers_at_once);
   double pages = 0;
   double copies = 0;
   if (work.read_requests > 0) {
-    const bool reads_ahead = work.jumps && work.span / work.read_requests <= kPageBytes;
+    const bool reads_ahead = store_reads_ahead && work.jumps && work.span / work.read_requests <= kPageBytes;
     const double jump = work.jumps ? (work.batched ? device.read_jump_batched : device.read_jump) : 0;
     pages = reads_ahead ? requests_at(device.read, std::max(work.span / kAheadBytes, 1.0), work.span, 0)
                         : requests_at(device.read, work.read_requests, work.read_bytes, jump);
@@ -387,7 +387,7 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   const double turns = std::max(1.0, node / profile.cores);
   CostEstimate price;
 
-  const double read_device = uncached > 0 ? device_read_seconds(profile, work) : 0;
+  const double read_device = uncached > 0 ? device_read_seconds(profile, work, request.capabilities.reads_ahead) : 0;
   price.maps_cached = work.maps_cached && uncached < 1;
   const double in_memory =
       work.maps_cached ? mapped_seconds(profile, work, turns) : cached_read_seconds(profile, work, turns);

@@ -25,6 +25,7 @@ struct Capabilities {
   bool lock_for_holes = true;          // who fills in a hole must keep other writers away meanwhile
   bool reports_cached = false;         // tells what part of a range is in the page cache (Engine::cached_part)
   bool shows_cache = false;            // lets it be looked at instead of copied (Engine::cached_view)
+  bool reads_ahead = true;             // requests closer than a page are read together with what is between them
   bool durable_when_answered = false;  // a write that is done is on the medium: a sync has nothing to wait for
   std::optional<StripeMap> stripes = std::nullopt;  // nothing: not known, or not striped
   // What each request takes longer than the profile's numbers say, which are of a store that is near: the way there and

@@ -56,6 +56,7 @@ ModelEngine::~ModelEngine() {
 Capabilities ModelEngine::capabilities() const {
   Capabilities able = FileEngine::capabilities();
   able.reports_cached = true;
+  able.reads_ahead = false;
   return able;
 }
 

@@ -9,6 +9,9 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
 """
 
 from swath.array.beside import Future
+from swath.advice.accesses import Access, Free
+from swath.advice.advise import advise_layout
+from swath.advice.result import LayoutAdvice
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup
@@ -26,6 +29,7 @@ from swath.errors import (
     ExistsError,
     FormatError,
     InternalError,
+    LayoutWarning,
     LockWarning,
     NotFoundError,
     OutOfMemoryError,
@@ -42,6 +46,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "TABLE_1",
+    "Access",
     "ArgumentError",
     "Array",
     "Balanced",
@@ -65,7 +70,10 @@ __all__ = [
     "FilePlan",
     "FormatError",
     "Future",
+    "Free",
     "InternalError",
+    "LayoutAdvice",
+    "LayoutWarning",
     "LockWarning",
     "NotFoundError",
     "OutOfMemoryError",
@@ -74,6 +82,7 @@ __all__ = [
     "StoreError",
     "UnsupportedError",
     "Whole",
+    "advise_layout",
     "balanced_grid",
     "copy",
     "create",

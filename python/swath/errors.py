@@ -93,6 +93,10 @@ class StoppedError(Error):
     kind = "stopped"
 
 
+class LayoutWarning(UserWarning):
+    """An operation took many times longer than its bytes need, for the layout of the file defeats its distribution."""
+
+
 class LockWarning(UserWarning):
     """An operation waits for a lock that another program holds; it goes on waiting."""
 

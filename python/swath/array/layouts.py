@@ -15,7 +15,7 @@ def array_form(description: Description, identity: str) -> _core.ArrayForm:
 
     Raises FormatError where its layout cannot be.
     """
-    return _core.ArrayForm(identity, description.shape, description.dtype.itemsize, _layout(description))
+    return _core.ArrayForm(identity, description.shape, description.dtype.itemsize, plain_layout(description))
 
 
 def coded_chunks(description: Description) -> _core.CodedArray | None:
@@ -36,7 +36,7 @@ def has_absent_chunks(description: Description) -> bool:
 
 def text(description: Description, chunks: _core.CodedArray | None = None) -> str:
     """Return where the bytes are, for people: "C order at offset 128"; `chunks`: the coded ones, as they are now."""
-    layout = _layout(description)
+    layout = plain_layout(description)
     if layout is not None:
         return str(layout)
     stored = description.layout
@@ -45,8 +45,8 @@ def text(description: Description, chunks: _core.CodedArray | None = None) -> st
     return f"through the library: {stored.reason}" if isinstance(stored, LibraryLayout) else str(stored)
 
 
-def _layout(description: Description) -> _core.Layout | None:
-    """Return None where no plan moves the bytes: coded chunks, and what only the format's library reaches."""
+def plain_layout(description: Description) -> _core.Layout | None:
+    """Return where the bytes are; None where no plan moves them: coded chunks, and what only a library reaches."""
     try:
         return _checked_layout(description)
     except FormatError as error:

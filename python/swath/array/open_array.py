@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from swath import _core, formats
-from swath.array import appending, explaining, layouts, library_access, masks, progress
+from swath.array import appending, explaining, layout_warning, layouts, library_access, masks, progress
 from swath.array.attributes import StoredAttributes
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
@@ -67,6 +67,7 @@ class Array(NumpyProtocol, Iterating):
         self._done: _core.Execution | None = None  # the last operation
         self._counters: Counters | None = None  # of another than that: one beside the program, or a loop's sums
         self._shared: Request | None = None  # the last one that ranks shared
+        self._watches_layout = layout_warning.is_wanted()
         self.mode = file.mode
         self.path: str = file.final_path
         self.variable = description.variable
@@ -503,6 +504,11 @@ class Array(NumpyProtocol, Iterating):
         self._done, self._counters = done, counters
         if request.distribution is not None:
             self._shared = request
+        # What was done before anybody could have waited for it needs no second look.
+        if self._watches_layout and self._done.counters.total_seconds >= layout_warning.SECONDS_MIN:
+            plan = self._done.plan
+            self._watches_layout = plan is None or not layout_warning.warn_of(self, plan)
+        return parts
 
     def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:
         """Raise the error on all ranks. Collective, unless `alone`."""

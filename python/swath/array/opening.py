@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import functools
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy.typing as npt
 
@@ -27,6 +28,9 @@ from swath.store.atomic_file import AtomicFile
 from swath.store.lock_timeout import lock_seconds
 from swath.throttle import throttle
 from swath.throttle.settings import Streams
+
+if TYPE_CHECKING:
+    from swath.advice.result import LayoutAdvice
 
 Made = TypeVar("Made")
 Opened = TypeVar("Opened", Array, File)
@@ -261,6 +265,7 @@ def create(
     chunks: int | Sequence[int] | None = None,
     shards: int | Sequence[int] | None = None,
     codecs: Any = None,
+    layout: LayoutAdvice | None = None,
     format: str | None = None,  # noqa: A002
     overwrite: bool = False,
     atomic: bool = True,
@@ -295,6 +300,7 @@ def create(
             Zarr "zstd" (the default), "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c"; [] for none. Of HDF5 "zlib"
             (or "gzip", "deflate"), "shuffle", "fletcher32", and where hdf5plugin is "zstd", "blosc", "lz4"; by default
             none.
+        layout: what `swath.advise_layout` has found for this shape, in place of order and chunks.
         format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or "zarr:v2".
         overwrite: whether an existing file may be replaced.
         atomic: False writes under the final name at once.
@@ -321,11 +327,12 @@ def create(
     words = compared.words("create", path, locals(), own=("path", "comm", "given"))
     ranks = ranks_of(comm)
     new, options = NewFile(path, format, overwrite, atomic), OpenOptions("r+", engine, streams, lock_timeout)
+    advised = functools.partial(_with_layout, given, layout, shape, dtype)
 
     def make(atomic_file: AtomicFile) -> Description:
         kind = formats.format_for(path, format)
         formats.warn_of_raw(path, format)
-        return formats.create(atomic_file.working_path, shape, dtype, format=kind, **given)
+        return formats.create(atomic_file.working_path, shape, dtype, format=kind, **advised(kind))
 
     def opened(description: Description, options: OpenOptions) -> Array:
         return Array.with_own_file(description, ranks, options)
@@ -334,7 +341,30 @@ def create(
     kind = ranks.on_first(f"create {compared.path_text(path)}: look", lambda: new.format_to_add_to(variable))
     if kind is None:
         return _created(words, new, ranks, options, (make, opened))
-    return _added(words, new, ranks, options, lambda: formats.new_array(path, kind, shape=shape, dtype=dtype, **given))
+    return _added(
+        words, new, ranks, options, lambda: formats.new_array(path, kind, shape=shape, dtype=dtype, **advised(kind))
+    )
+
+
+def _with_layout(
+    given: dict[str, Any],
+    layout: LayoutAdvice | None,
+    shape: int | Sequence[int],
+    dtype: npt.DTypeLike,
+    format: str,  # noqa: A002
+) -> dict[str, Any]:
+    """Return the arguments of `create` with what an advice says of order and chunks. Raise ArgumentError."""
+    if layout is None:
+        return given
+    if not callable(getattr(layout, "creation", None)):
+        raise ArgumentError(f"layout: expected what swath.advise_layout returns, not {layout!r}")
+    twice = [name for name in ("chunks", "shards") if given[name] is not None]
+    if given["order"] != "C":
+        twice.insert(0, "order")
+    if twice:
+        raise ArgumentError(f"layout= says what {' and '.join(twice)} would say, too: leave out one of them")
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    return {**given, **layout.creation(lengths, dtype, format)}
 
 
 class NewFile(NamedTuple):
@@ -449,7 +479,7 @@ def _found_of_store(path: Any, ranks: Ranks, engine: str | None, streams: Stream
     several_nodes = ranks.comm.node_count > 1
     name = os.fsdecode(path)
     coordinator = throttle.coordinator_for(name, engine, streams) if several_nodes else None
-    return FoundOfStore(profile.for_path(name), coordinator, next(_numbers))
+    return FoundOfStore(profile.for_path(name, compared.effective_engine(engine)), coordinator, next(_numbers))
 
 
 _numbers = itertools.count(1)

@@ -22,6 +22,7 @@ from swath.bench import (
     interleaved,
     latency,
     launch,
+    layout,
     madbench,
     ncio,
     page,
@@ -47,6 +48,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "table1": table1,
     "redistribute": redistribute,
     "latency": latency,
+    "layout": layout,
     "threads": threads,
     "copy": copy,
     "zarr": zarr,
@@ -78,6 +80,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 table 1: beside MPI_Alltoallw, mpi4py-fft, and a memcpy of the bytes
   latency       one small read, beside the system call alone, NumPy and h5py; tiny
                 collective reads beside MPI.File; planning for 10,000 ranks
+  layout        twenty mixes of accesses on modelled disks: the layout that is advised,
+                beside the planner's ten best, h5py's guess and C order, measured
   threads       four threads that read one open array, beside an array for each, and
                 beside one thread: chunks of Zarr, columns of a .npy file
   copy          a transpose and a tiling of 6 GiB within 256 MiB, from a cold cache: beside
@@ -192,6 +196,7 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument_group("threads").add_argument("--threads", type=_count, metavar="N", help="that read at once (4)")
     _add_zarr_arguments(made.add_argument_group("zarr", "lists are separated by commas; default: all that is named"))
+    made.add_argument_group("layout").add_argument("--mixes", type=_count, metavar="N", help="of the 20 mixes (20)")
     made.add_argument_group("files").add_argument("--records", type=_count, metavar="N", help="that are appended (200)")
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))
     _add_madbench_arguments(made.add_argument_group("madbench", "lists are separated by commas; docs/madbench.md"))

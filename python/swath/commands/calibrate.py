@@ -22,6 +22,7 @@ from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError, store_error
 from swath.ranks import mpi
 from swath.store import calibration, profile
+from swath.store.calibration import modelled
 from swath.store.profile import StoredProfile
 
 DESCRIPTION = """\
@@ -65,6 +66,9 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--json", metavar="FILE", help="write the profile there as well; - prints it instead of a table"
     )
+    parser.add_argument(
+        "--engine", metavar="model:PRESET", help="measure that modelled disk, which has a profile of its own"
+    )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--show", action="store_true", help="measure nothing: print the profile that there is")
     instead.add_argument("--forget", action="store_true", help="measure nothing: remove the profile that there is")
@@ -77,6 +81,8 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, or look after the profile that there is; status 1 where --show finds none."""
+    if options.engine is not None:
+        return _modelled(options)
     if options.forget:
         return _forget(options.dir)
     if options.show:
@@ -91,6 +97,24 @@ def run(options: argparse.Namespace) -> int:
     measured = _measure(options.dir, calibration.QUICK if options.quick else calibration.FULL)
     measured.save()
     _give(measured, options.json)
+    return 0
+
+
+def _modelled(options: argparse.Namespace) -> int:
+    """Measure a modelled disk and keep its profile, or show it."""
+    if not options.engine.startswith(profile.MODELLED):
+        raise ArgumentError(f"--engine {options.engine}: expected a modelled disk: model:PRESET")
+    if options.forget or options.freeze or options.thaw:
+        raise ArgumentError("--engine: a modelled disk is measured or shown; its profile learns nothing")
+    if options.show:
+        given = profile.for_path(options.dir, options.engine)
+        if given is None or given.store != profile.store_of_engine(options.engine):
+            print(f"{options.engine}: no profile: swath calibrate DIR --engine {options.engine} measures it")
+            return 1
+    else:
+        given = modelled.calibrate_modelled(options.engine, options.dir)
+        given.save()
+    _give(given, options.json)
     return 0
 
 

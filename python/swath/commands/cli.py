@@ -16,7 +16,20 @@ from typing import Any, Protocol
 
 import swath
 from swath.array import progress
-from swath.commands import bench, calibrate, completion, copy, demo, doctor, explain, info, repair, throttle, verify
+from swath.commands import (
+    bench,
+    calibrate,
+    completion,
+    copy,
+    demo,
+    doctor,
+    explain,
+    info,
+    layout,
+    repair,
+    throttle,
+    verify,
+)
 from swath.errors import Error, InternalError, from_wire, to_wire
 from swath.ranks import mpi
 
@@ -34,6 +47,7 @@ class Command(Protocol):
 COMMANDS: dict[str, Command] = {
     "info": info,
     "explain": explain,
+    "layout": layout,
     "copy": copy,
     "verify": verify,
     "repair": repair,
@@ -66,6 +80,8 @@ examples:
   swath info sst.nc:surface_temperature    one variable: where its bytes are
   swath explain sst.nc:surface_temperature --dist "*,block,cyclic(4)" --ranks 4
                                            how four ranks would read it, what it costs, and why so
+  swath layout --access "[:, j]:10" --access "[i, :]" 8192,8192 f8
+                                           which layout suits what a program reads
   swath copy a.npy b.h5 --chunks 512,512   another layout, in bounded memory; --explain says first what it costs
   swath verify a.npy b.h5                  are they the same?
   swath repair run.h5                      restore a file whose writer was killed

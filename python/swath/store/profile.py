@@ -14,7 +14,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from swath import _core
@@ -24,6 +24,8 @@ from swath.store import own_files
 FORMAT_VERSION = 1
 VARIABLE = "SWATH_PROFILE"
 """The environment variable that names the profile to use: "none", or a file."""
+MODELLED = "model:"
+"""How engines begin that are modelled disks."""
 CALIBRATE = "run `swath calibrate DIR` to measure this store"
 
 Corrections = Mapping[str, tuple[float, int]]
@@ -154,12 +156,29 @@ class Found:
     reason: str = ""
 
 
-def for_path(path: str | os.PathLike[str]) -> StoredProfile | None:
+def for_path(path: str | os.PathLike[str], engine: str = "auto") -> StoredProfile | None:
     """Return the valid profile of the store that holds `path`, which need not exist yet; None where there is none.
+
+    Of an engine that is a modelled disk its own profile, where there is one.
 
     Raises ArgumentError where $SWATH_PROFILE names a file that is no profile.
     """
-    return find(path).profile
+    if not engine.startswith(MODELLED):
+        return find(path).profile
+    named = os.environ.get(VARIABLE, "")
+    of_disk = Found(None) if named else _found(lambda: store_of_engine(engine))
+    return of_disk.profile or find(path).profile
+
+
+def modelled_preset(engine: str) -> str:
+    """Return "p690-scsi" of "model:p690-scsi" and of "model:p690-scsi@scratch"."""
+    return engine.removeprefix(MODELLED).partition("@")[0]
+
+
+def store_of_engine(engine: str) -> Store:
+    """Return a modelled disk as a store; wherever its bytes are, its time is the same."""
+    preset = modelled_preset(engine)
+    return Store(f"{MODELLED}{preset}", preset, "modelled disk", "")
 
 
 def find(path: str | os.PathLike[str]) -> Found:
@@ -174,8 +193,13 @@ def find(path: str | os.PathLike[str]) -> Found:
             raise ArgumentError(
                 f'{VARIABLE}={named}: {_in_words(error)}; expected "none", or a file of `swath calibrate --json`'
             ) from None
+    return _found(lambda: store_of(path))
+
+
+def _found(look: Callable[[], Store]) -> Found:
+    """Return the profile of a store that is looked for, and why there is none."""
     try:
-        store = store_of(path)
+        store = look()
         profile = load(file_of(store))
     except FileNotFoundError:
         return Found(None, f"none: {CALIBRATE}")

@@ -1,0 +1,339 @@
+"""What a program does with an array: accesses with weights, as text or data. Pure.
+
+    "[:, j]:10"                     ten reads of one column, whichever
+    "[i:i+64, :]:all"               reads of 64 rows each, until all rows were read
+    "write [block, :]:5"            five collective writes, rows in blocks over the ranks
+    "b [i, j:j+8]"                  one read, of the array that is called b
+
+Several accesses of one array, each with how often it is made, are what chunk shapes are chosen from: Sarawagi and
+Stonebraker, Efficient Organization of Large Multidimensional Arrays (1994), section 3; Otoo, Rotem, Seshadri, Optimal
+Chunking of Large Multidimensional Arrays for Data Warehousing (2007), section 3.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from swath import _core
+from swath.errors import ArgumentError
+from swath.space import (
+    Block,
+    Cyclic,
+    Distribution,
+    Rule,
+    Selection,
+    Whole,
+    balanced_grid,
+    normalise_selection,
+    selected_shape,
+)
+
+PLACES = (0.13, 0.61)
+"""Where a free index is looked at, as parts of all its values: a price is the mean over these places."""
+PLACES_OF_WINDOWS = (0.08, 0.23, 0.39, 0.52, 0.71, 0.94)
+"""The same of a free window, which may lie across the edge of a chunk or not."""
+PLACES_MAX = 9
+GRAMMAR = (
+    'expected "[...]" with an item for each dimension: ":", a slice "a:b:c", an index, a letter for any index "i", for '
+    'any window "i:i+64", or a rule block, block(k), cyclic, cyclic(k), *; before it "write", behind it how often: '
+    '":10", ":all"'
+)
+
+_ACCESS = re.compile(
+    r"\s*(?:(?P<direction>read|write)\s+)?(?:(?P<array>[A-Za-z_]\w*)\s*)?\[(?P<items>[^\]]*)\]\s*(?::\s*(?P<times>\S+)\s*)?"
+)
+_FREE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\s*:\s*(?P<again>[A-Za-z]\w*)\s*\+\s*(?P<count>\d+))?")
+_RULE = re.compile(r"(?P<kind>block|cyclic|whole|\*)(?:\(\s*(?P<size>\d+)\s*\))?", re.IGNORECASE)
+_SLICE = re.compile(r"(-?\d*)\s*:\s*(-?\d*)(?:\s*:\s*(-?\d*))?")
+_INDEX = re.compile(r"-?\d+")
+
+
+@dataclass(frozen=True)
+class Access:
+    """Something that a program does with an array, and how often.
+
+    Attributes:
+        selection: an item for each dimension: an integer, a slice, or a `Free`; `...` for the rest.
+        distribution: of the selected array, over ranks; None: one process reads or writes it.
+        times: how often it is made.
+        write: whether it writes.
+        array: which array, where there are several.
+        text: what it is called in tables.
+    """
+
+    selection: Any = ...
+    distribution: Distribution | None = None
+    times: float = 1.0
+    write: bool = False
+    array: str = ""
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.times, (int, float)) or isinstance(self.times, bool) or not 0 < self.times < math.inf:
+            raise ArgumentError(f"access {self.text or self.selection}: times {self.times!r}: expected more than 0")
+        if self.distribution is not None and not isinstance(self.distribution, Distribution):
+            raise ArgumentError(
+                f"access {self.text}: distribution: expected a swath.Distribution, not {self.distribution!r}"
+            )
+
+
+@dataclass(frozen=True)
+class Free:
+    """An index, or a window of `count`, that may be anywhere along its dimension.
+
+    Attributes:
+        count: how many indices; None for one, which drops the dimension as an integer does.
+    """
+
+    count: int | None = None
+
+
+@dataclass(frozen=True)
+class Operations:
+    """An access of an array of known shape, as operations that are priced.
+
+    Attributes:
+        text: what it is called.
+        direction: "read" or "write".
+        times: how often it is made.
+        selections: the access at several places; it costs what they cost on average.
+        distribution: of each selection; None: of one process.
+        ranks: that take part.
+        lengths: how many indices it takes at once along each dimension, by one rank.
+    """
+
+    text: str
+    direction: str
+    times: float
+    selections: tuple[Selection, ...]
+    distribution: Distribution | None
+    ranks: int
+    lengths: tuple[int, ...]
+
+    @functools.cached_property
+    def decompositions(self) -> tuple[_core.Decomposition, ...]:
+        """Return whose elements are whose, at each of the places."""
+        if self.distribution is None:
+            return tuple(map(_core.Decomposition.alone, self.selections))
+        of_core = self.distribution._core
+        return tuple(_core.Decomposition.distributed(of_core, one, self.ranks) for one in self.selections)
+
+
+def parse(text: str, ranks: int = 1) -> tuple[Access, bool]:
+    """Return the access that `text` says, and whether it is made until every index has had its turn ("all").
+
+    Args:
+        text: see above.
+        ranks: over which rules (block, cyclic) divide.
+
+    Raises ArgumentError that quotes what cannot be, with what is expected.
+    """
+    match = _ACCESS.fullmatch(text)
+    if match is None:
+        raise ArgumentError(f'access "{text}": {GRAMMAR}')
+    items: list[Any] = []
+    rules: list[Rule] = []
+    names: list[str] = []
+    for part in match["items"].split(",") if match["items"].strip() else []:
+        item, rule, name = _item(text, part.strip())
+        items.append(item)
+        if name in names:
+            raise ArgumentError(f'access "{text}": the index {name} stands twice; a diagonal is not one access')
+        names += [name] if name else []
+        if not isinstance(item, int) and not (isinstance(item, Free) and item.count is None):
+            rules.append(rule)
+    distribution = None
+    if any(not isinstance(rule, Whole) for rule in rules):
+        if ... in items:
+            raise ArgumentError(f'access "{text}": with block or cyclic give an item for each dimension, not "..."')
+        distribution = Distribution(rules, balanced_grid(rules, ranks))
+    times = match["times"]
+    is_all = times == "all"
+    access = Access(
+        tuple(items) or ...,
+        distribution,
+        1.0 if times is None or is_all else _times(text, times),
+        match["direction"] == "write",
+        match["array"] or "",
+        _short(text, match),
+    )
+    return access, is_all
+
+
+def _short(text: str, match: re.Match[str]) -> str:
+    """Return the access without how often it is made."""
+    return " ".join((text if match["times"] is None else text[: match.start("times")].rstrip().rstrip(":")).split())
+
+
+def _times(text: str, times: str) -> float:
+    try:
+        return float(times)
+    except ValueError:
+        raise ArgumentError(f'access "{text}": "{times}" is not how often; expected a number, or "all"') from None
+
+
+def _item(text: str, part: str) -> tuple[Any, Rule, str]:
+    """Return what selects, how it is divided, and the name of the index that is free."""
+    if part == "...":
+        return ..., Whole(), ""
+    if rule := _RULE.fullmatch(part):
+        kind, size = rule["kind"].lower(), None if rule["size"] is None else int(rule["size"])
+        if kind == "block":
+            return slice(None), Block(size), ""
+        if kind == "cyclic":
+            return slice(None), Cyclic(1 if size is None else size), ""
+        return slice(None), Whole(), ""
+    if free := _FREE.fullmatch(part):
+        if free["again"] is not None and (free["again"] != free["name"] or int(free["count"]) == 0):
+            raise ArgumentError(f'access "{text}": "{part}" cannot be: expected a window such as "i:i+64"')
+        return Free(None if free["count"] is None else int(free["count"])), Whole(), free["name"]
+    if _INDEX.fullmatch(part):
+        return int(part), Whole(), ""
+    if cut := _SLICE.fullmatch(part):
+        return slice(*(int(number) if number else None for number in cut.groups())), Whole(), ""
+    raise ArgumentError(f'access "{text}": "{part}" cannot be: {GRAMMAR}')
+
+
+def checked(
+    given: Any, ranks: int, shape: tuple[int, ...], array: str = "", places: Sequence[float] = ()
+) -> list[Operations]:
+    """Return the accesses of the array called `array`, of `shape`. Raise ArgumentError for what is none."""
+    several: Iterable[Any]
+    if isinstance(given, Mapping):
+        several = list(given.items())
+    elif isinstance(given, (str, Access, _core.Operation, bytes)):
+        several = [given]
+    elif isinstance(given, Sequence):
+        several = given
+    else:
+        raise ArgumentError(f"accesses: expected texts, swath.Access or a list of them, not {given!r}")
+    found = []
+    for one in several:
+        what, times = one if isinstance(one, tuple) and len(one) == 2 else (one, 1.0)
+        if isinstance(what, bytes):
+            what = _core.Operation.parse(what)
+        if isinstance(what, _core.Operation):
+            raise ArgumentError("accesses: a recorded operation is of one layout: give its selection and distribution")
+        if isinstance(what, str):
+            access, is_all = parse(what, ranks)
+        elif isinstance(what, Access):
+            access, is_all = what, False
+        else:
+            raise ArgumentError(f'accesses: expected a text such as "[:, j]:10" or a swath.Access, not {what!r}')
+        if access.array == array:
+            found.append(operations(replace(access, times=access.times * times), shape, is_all=is_all, places=places))
+    return found
+
+
+def operations(
+    access: Access, shape: tuple[int, ...], *, is_all: bool = False, places: Sequence[float] = ()
+) -> Operations:
+    """Return `access` of an array of `shape`. Raise ArgumentError where it cannot be.
+
+    Args:
+        access: of the array.
+        shape: in elements.
+        is_all: whether it is made until every free index has had its turn.
+        places: where free indices are looked at, as parts of all their values; by default where they are priced.
+    """
+    items = _completed(access, shape)
+    values = [
+        [None]
+        if not isinstance(item, Free)
+        else sorted(
+            {
+                int(part * max(n - (item.count or 1), 0))
+                for part in places or (PLACES if item.count is None else PLACES_OF_WINDOWS)
+            }
+        )
+        for item, n in zip(items, shape, strict=True)
+    ]
+    together = list(itertools.product(*values))
+    if len(together) > PLACES_MAX:  # along the diagonal, and no more
+        longest = max(map(len, values))
+        together = [tuple(each[min(place, len(each) - 1)] for each in values) for place in range(longest)]
+    chosen = [_at(items, starts, shape) for starts in together]
+    ranks = 1
+    if access.distribution is not None:
+        ranks = max(access.distribution.ranks) + 1 if access.distribution.ranks else access.distribution.size
+        access.distribution.local_shape(selected_shape(chosen[0]), 0)  # raises where it cannot be
+    first = chosen[0]
+    times = access.times * (_turns(items, shape) if is_all else 1)
+    text = access.text or _text(access, items)
+    return Operations(
+        text,
+        "write" if access.write else "read",
+        times,
+        tuple(chosen),
+        access.distribution,
+        ranks,
+        _lengths(access, first),
+    )
+
+
+def _completed(access: Access, shape: tuple[int, ...]) -> list[Any]:
+    items = list(access.selection) if isinstance(access.selection, tuple) else [access.selection]
+    rest = [place for place, item in enumerate(items) if item is ...]
+    name = access.text or str(access.selection)
+    if len(rest) > 1 or len(items) - len(rest) > len(shape) or (not rest and len(items) < len(shape)):
+        raise ArgumentError(f"access {name}: {len(items)} items for an array of {len(shape)} dimensions, {shape}")
+    for place in rest:
+        items[place : place + 1] = [slice(None)] * (len(shape) - len(items) + 1)
+    for d, (item, n) in enumerate(zip(items, shape, strict=True)):
+        if isinstance(item, Free) and item.count is not None and item.count > n:
+            raise ArgumentError(f"access {name}: a window of {item.count} along dimension {d}, which has {n} indices")
+        if isinstance(item, Free) and n == 0:
+            raise ArgumentError(f"access {name}: no index can be chosen along dimension {d}, which has none")
+    return items
+
+
+def _at(items: list[Any], starts: Sequence[int | None], shape: tuple[int, ...]) -> Selection:
+    """Return the selection with every free index where `starts` say."""
+    chosen: list[Any] = []
+    for item, start in zip(items, starts, strict=True):
+        if not isinstance(item, Free) or start is None:
+            chosen.append(item)
+        else:
+            chosen.append(start if item.count is None else slice(start, start + item.count))
+    return normalise_selection(tuple(chosen), shape)
+
+
+def _turns(items: list[Any], shape: tuple[int, ...]) -> int:
+    """Return how many accesses there are until every free index has had its turn."""
+    return math.prod(-(-n // (item.count or 1)) for item, n in zip(items, shape, strict=True) if isinstance(item, Free))
+
+
+def _lengths(access: Access, selection: Selection) -> tuple[int, ...]:
+    """Return how many indices one rank takes at once along each dimension of the array."""
+    counts = [count for _, _, count, _ in selection]
+    if access.distribution is None:
+        return tuple(counts)
+    kept = [d for d, (_, _, _, dropped) in enumerate(selection) if not dropped]
+    for d, rule, processes in zip(kept, access.distribution.rules, access.distribution.grid, strict=True):
+        if isinstance(rule, Block):
+            counts[d] = min(counts[d], rule.size or -(-counts[d] // processes))
+        elif isinstance(rule, Cyclic):
+            counts[d] = min(counts[d], rule.size)
+    return tuple(counts)
+
+
+def _text(access: Access, items: list[Any]) -> str:
+    def one(item: Any, letter: str) -> str:
+        if isinstance(item, Free):
+            return letter if item.count is None else f"{letter}:{letter}+{item.count}"
+        if isinstance(item, slice):
+            bounds = [item.start, item.stop, *([item.step] if item.step is not None else [])]
+            return ":".join("" if bound is None else str(bound) for bound in bounds)
+        return str(item)
+
+    letters = itertools.chain("ijklmn", (f"i{n}" for n in itertools.count()))
+    text = f"[{', '.join(one(item, letter) for item, letter in zip(items, letters, strict=False))}]"
+    if access.distribution is not None:
+        text += " by " + ", ".join(repr(rule).lower() for rule in access.distribution.rules)
+    return ("write " if access.write else "") + (f"{access.array} " if access.array else "") + text

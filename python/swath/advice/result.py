@@ -1,0 +1,187 @@
+"""`LayoutAdvice`: the layouts that were priced, best first; as text, as data, as what `swath.create` takes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from swath.advice.candidates import Candidate
+from swath.errors import ArgumentError
+
+ROWS = 12
+
+
+@dataclass(frozen=True)
+class RankedLayout:
+    """A layout and what it costs.
+
+    Attributes:
+        name: "C order", "chunks of 64 by 512".
+        order: the dimensions from slowest to fastest.
+        chunks: elements of a chunk along each dimension; None: contiguous.
+        formats: that can store it, of those that were asked for.
+        seconds: of each access, made once.
+        total: seconds of all accesses, each as often as it is made.
+    """
+
+    name: str
+    order: tuple[int, ...]
+    chunks: tuple[int, ...] | None
+    formats: tuple[str, ...]
+    seconds: tuple[float, ...]
+    total: float
+
+    @property
+    def creation(self) -> dict[str, Any]:
+        """Return the arguments by which `swath.create` and `swath.copy` make it."""
+        return {"order": self.order} if self.chunks is None else {"chunks": self.chunks}
+
+
+@dataclass(frozen=True)
+class Payback:
+    """What a copy into the advised layout costs, and gains.
+
+    Attributes:
+        copy_seconds: predicted for the copy.
+        seconds_now: of all accesses by the layout that the file has.
+        seconds_then: by the one that is advised.
+    """
+
+    copy_seconds: float
+    seconds_now: float
+    seconds_then: float
+
+    @property
+    def uses(self) -> float | None:
+        """Return after how many times that all accesses are made the copy has paid for itself; None: never."""
+        gain = self.seconds_now - self.seconds_then
+        return self.copy_seconds / gain if gain > 0 else None
+
+    def __str__(self) -> str:
+        head = (
+            f"now {_seconds(self.seconds_now)}, then {_seconds(self.seconds_then)}; "
+            f"the copy takes {_seconds(self.copy_seconds)}: "
+        )
+        if self.uses is None:
+            return head + "it does not pay"
+        return head + f"it pays after {self.uses:.1f} uses"
+
+
+@dataclass(frozen=True)
+class LayoutAdvice:
+    """The layouts that suit some accesses, best first. `str()` is a table; give it to `swath.create(layout=)`.
+
+    Attributes:
+        shape, dtype: of the array.
+        accesses: what each was called, and how often it is made.
+        ranked: the layouts, the cheapest first; C order is always among them.
+        cached: the part of what is read that was taken to be in the page cache.
+        source: where the prices come from.
+        priced: how many layouts were looked at.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    accesses: tuple[tuple[str, float], ...]
+    ranked: tuple[RankedLayout, ...]
+    cached: float
+    source: str
+    priced: int
+
+    @property
+    def best(self) -> RankedLayout:
+        """Return the cheapest layout."""
+        return self.ranked[0]
+
+    @property
+    def runner_up(self) -> RankedLayout | None:
+        """Return the next one; None where there is no other."""
+        return self.ranked[1] if len(self.ranked) > 1 else None
+
+    def creation(self, shape: Sequence[int | None], dtype: Any, format: str) -> dict[str, Any]:  # noqa: A002
+        """Return the arguments by which `swath.create` makes the best layout in a file of that format.
+
+        Raises ArgumentError where the array is another one, or the format cannot store the layout.
+        """
+        if tuple(shape) != self.shape or np.dtype(dtype).itemsize != self.dtype.itemsize:
+            raise ArgumentError(
+                f"layout=: it was advised for an array of {self.dtype} {self.shape}, not {np.dtype(dtype)} "
+                f"{tuple(shape)}: ask swath.advise_layout again"
+            )
+        kind = {"netcdf4": "hdf5"}.get(format.partition(":")[0], format.partition(":")[0])
+        if kind not in self.best.formats:
+            raise ArgumentError(
+                f"layout=: {self.best.name} cannot be stored as {kind}: create {' or '.join(self.best.formats)}, or "
+                f"ask for what {kind} can store: swath.advise_layout(..., formats=({kind!r},))"
+            )
+        return self.best.creation
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON; seconds, elements."""
+        return {
+            "shape": list(self.shape),
+            "dtype": self.dtype.str,
+            "accesses": [{"access": text, "times": times} for text, times in self.accesses],
+            "cached": self.cached,
+            "profile": self.source,
+            "priced": self.priced,
+            "ranked": [
+                {
+                    "layout": one.name,
+                    "order": list(one.order),
+                    "chunks": None if one.chunks is None else list(one.chunks),
+                    "formats": list(one.formats),
+                    "seconds": list(one.seconds),
+                    "total": one.total,
+                }
+                for one in self.ranked
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return f"<LayoutAdvice: {self.best.name} for {self.dtype} {self.shape}>"
+
+    def __str__(self) -> str:
+        by = " × ".join(map(str, self.shape))
+        lines = [
+            (
+                f"layouts of {by} {self.dtype}, {self.priced} priced by: {self.source}; "
+                f"{self.cached:.0%} taken to be in the page cache"
+            ),
+            "",
+        ]
+        lines += [f"  {chr(ord('a') + n)}  {times:g} × {text}" for n, (text, times) in enumerate(self.accesses)]
+        heads = ("layout", *(chr(ord("a") + n) for n in range(len(self.accesses))), "all", "", "formats")
+        rows = [heads]
+        for one in self._shown():
+            ratio = "" if one is self.best else f"{one.total / max(self.best.total, 1e-12):.1f} x"
+            cells = (*map(_seconds, one.seconds), _seconds(one.total), ratio, ", ".join(one.formats))
+            rows.append((one.name, *cells))
+        widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
+        lines.append("")
+        for row in rows:
+            middle = [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
+            lines.append("  ".join([row[0].ljust(widths[0]), *middle, row[-1]]).rstrip())
+        return "\n".join(lines) + "\n"
+
+    def _shown(self) -> list[RankedLayout]:
+        """Return the best, and C order wherever it stands."""
+        shown = list(self.ranked[:ROWS])
+        return shown + [one for one in self.ranked[ROWS:] if one.name == "C order"]
+
+
+def ranked(candidate: Candidate, formats: Sequence[str], seconds: tuple[float, ...], total: float) -> RankedLayout:
+    """Return a candidate with its price."""
+    fitting = candidate.formats(formats)
+    return RankedLayout(candidate.name, candidate.order, candidate.chunks, fitting, seconds, total)
+
+
+def _seconds(seconds: float) -> str:
+    """Return three digits: 45.1 us, 1.2 ms, 31 s."""
+    for unit, scale in (("us", 1e-6), ("ms", 1e-3)):
+        if seconds < 999.5 * scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds:.3g} s" if seconds < 999.5 else f"{seconds:,.0f} s"

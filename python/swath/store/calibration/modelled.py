@@ -1,0 +1,128 @@
+"""Measure a modelled disk (docs/modelled-disks.md) by its engine, in the time of a simulation.
+
+Seconds of the disk pass at once there, and come out the same each time.
+
+Such a disk has no page cache: what a profile says of the cache is then what its device does, and a sync waits for
+nothing. Copies, meetings and the like are those of the profile of the store that the bytes lie on.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import platform
+import random
+import statistics
+import tempfile
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from swath import _core
+from swath.array import opening
+from swath.simulated import run_ranks
+from swath.store import profile
+
+SIZES = (8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 512 << 10, 2 << 20, 4 << 20, 16 << 20)
+FILE_BYTES = 128 << 20
+REPETITIONS = 12
+JUMP_BYTES = 1 << 20
+"""From one place to the next that a jump may lead to."""
+PAGE = 4 << 10
+STREAM_REQUEST = 512 << 10
+STREAMS = (1, 2, 4, 8)
+
+
+def calibrate_modelled(engine: str, folder: str) -> profile.StoredProfile:
+    """Measure the disk that `engine` ("model:PRESET") names, with a file in `folder`; the profile is not kept.
+
+    Raises:
+        ArgumentError: no such disk.
+        StoreError: the folder cannot be written to.
+    """
+    found = profile.for_path(folder)
+    numbers = dict((_core.default_profile() if found is None else found.core).to_dict())
+    with tempfile.TemporaryDirectory(prefix=".swath-calibrate-", dir=folder) as scratch:
+        path = os.path.join(scratch, "measured.bin")
+        with open(path, "wb") as file:
+            file.truncate(FILE_BYTES)
+        for direction in ("read", "write"):
+            measured = run_ranks(1, partial(_requests, path, engine, direction))[0]
+            slowdown = [[float(n), _streams(path, engine, n, direction)] for n in STREAMS]
+            alone = slowdown[0][1]
+            for medium in ("cache", "device"):
+                numbers[f"{medium}.{direction}"] = measured[0]
+                numbers[f"{medium}.{direction}_jump"] = measured[1]
+                numbers[f"{medium}.{direction}_slowdown"] = [[n, max(seconds / alone, 1.0)] for n, seconds in slowdown]
+        for medium in ("cache", "device"):
+            numbers[f"{medium}.read_jump_batched"] = numbers["device.read_jump"]
+    numbers["sync_seconds"] = numbers["sync_byte_seconds"] = 0.0
+    preset = profile.modelled_preset(engine)
+    date = dt.datetime.now().astimezone().isoformat(timespec="seconds")
+    numbers["source"] = f"measured on the modelled disk {preset}, {date[:16]}"
+    store = profile.store_of_engine(engine)
+    return profile.StoredProfile(
+        file=profile.file_of(store),
+        store=store,
+        machine=profile.machine(),
+        kernel=f"{platform.system()} {platform.release()}",
+        date=date,
+        numbers=numbers,
+        known={"cache": "a modelled disk has none: the numbers of its device", "device": "in the time of a simulation"},
+        spread={},
+        notes=[],
+        frozen=True,
+    )
+
+
+def _opened(path: str, engine: str, comm: Any) -> Any:
+    return opening.open(path, shape=(FILE_BYTES,), dtype="u1", mode="r+", engine=engine, comm=comm, streams=None)
+
+
+def _request(array: Any, direction: str, first: int, size: int, memory: Any) -> float:
+    """Return the seconds of one request, by the simulation's clock."""
+    begin = _core.clock_now()
+    chosen = slice(first, first + size)
+    if direction == "read":
+        array.read(selection=chosen, out=memory[:size], method="direct")
+    else:
+        array.write(memory[:size], selection=chosen, method="direct")
+    return _core.clock_now() - begin
+
+
+def _requests(path: str, engine: str, direction: str, comm: Any) -> tuple[list[list[float]], float]:
+    """Return seconds of one request by its size, where each follows the one before; and of a jump."""
+    memory = np.zeros(max(SIZES), "u1")
+    curve = []
+    with _opened(path, engine, comm) as array:
+
+        def mean(size: int, places: list[int]) -> float:
+            # The first one brings the head there. Where a controller reads ahead, few requests wait for many.
+            return statistics.fmean([_request(array, direction, at, size, memory) for at in places][1:])
+
+        for size in SIZES:
+            count = min(REPETITIONS if size > PAGE else 4 * REPETITIONS, FILE_BYTES // size)
+            curve.append([float(size), mean(size, [size * n for n in range(count)])])
+        places = [JUMP_BYTES * n for n in range(FILE_BYTES // JUMP_BYTES)]
+        random.Random(1).shuffle(places)
+        jumping = mean(PAGE, places)
+        following = next(seconds for size, seconds in curve if size == PAGE)
+    return curve, max(jumping - following, 0.0)
+
+
+def _streams(path: str, engine: str, ranks: int, direction: str) -> float:
+    """Return the mean seconds of a request of each of so many streams at once, in parts of the file of their own."""
+    part = FILE_BYTES // max(STREAMS)
+
+    def work(comm: Any) -> float:
+        memory = np.zeros(STREAM_REQUEST, "u1")
+        with _opened(path, engine, None) as array:
+            comm.barrier()
+            begin = _core.clock_now()
+            places = range(comm.rank * part, (comm.rank + 1) * part, STREAM_REQUEST)
+            for at in places:
+                _request(array, direction, at, STREAM_REQUEST, memory)
+            return (_core.clock_now() - begin) / len(places)
+
+    return statistics.fmean(run_ranks(ranks, work))

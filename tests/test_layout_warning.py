@@ -1,0 +1,72 @@
+"""The warning of a layout that defeats an operation: once, with the factor, on one rank, and not where nobody waits."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import swath
+from swath.simulated import run_ranks
+from swath.store.calibration.modelled import calibrate_modelled
+
+COLUMNS = (1024, 2048)
+ENGINE = "model:p690-scsi"
+
+
+@pytest.fixture
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file whose columns a slow disk (in the time of a simulation) takes seconds for."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("SWATH_PROFILE", raising=False)
+    calibrate_modelled(ENGINE, str(tmp_path)).save()
+    np.save(tmp_path / "a.npy", np.zeros(COLUMNS, "f8"))
+    return tmp_path / "a.npy"
+
+
+def warned(path: Path, reads: int, ranks: int, rules: tuple[Any, Any]) -> list[warnings.WarningMessage]:
+    """Warnings of so many reads by all ranks, on a modelled disk whose time costs none."""
+    distribution = swath.Distribution(rules, swath.balanced_grid(rules, ranks))
+
+    def work(comm: Any) -> None:
+        with swath.open(path, comm=comm, engine=ENGINE) as a:
+            for _ in range(reads):
+                a.read(distribution, method="direct")
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run_ranks(ranks, work)
+    return [one for one in caught if issubclass(one.category, swath.LayoutWarning)]
+
+
+def test_columns_of_a_c_ordered_file_warn_once_with_the_factor(slow: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("swath.array.layout_warning.SECONDS_MIN", 0.0)
+    (one,) = warned(slow, 2, 2, (swath.Whole(), swath.Cyclic(256)))
+    text = str(one.message)
+    assert "C order" in text
+    assert " x)" in text
+    assert "advise_layout" in text
+    assert one.filename == __file__
+
+
+@pytest.mark.parametrize("rules", [(swath.Block(), swath.Whole())])
+def test_a_conforming_distribution_warns_of_nothing(slow: Path, rules: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("swath.array.layout_warning.SECONDS_MIN", 0.0)
+    assert warned(slow, 1, 2, rules) == []
+
+
+def test_a_variable_turns_it_off(slow: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("swath.array.layout_warning.SECONDS_MIN", 0.0)
+    monkeypatch.setenv("SWATH_LAYOUT_WARNING", "0")
+    assert warned(slow, 1, 2, (swath.Whole(), swath.Cyclic(256))) == []
+
+
+def test_what_is_read_in_no_time_is_not_looked_at(slow: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+    monkeypatch.setattr("swath.array.layout_warning.warn_of", lambda *given: looked.append(given))
+    with swath.open(slow) as a:
+        a[:, 7]
+    assert looked == []
