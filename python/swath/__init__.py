@@ -16,6 +16,20 @@ from swath.array.opening import create, create_file, open, open_file  # noqa: A0
 from swath.array.pickling import register as _register_for_pickling
 from swath.array.plan import Plan
 from swath.array.redistribution import redistribute
+from swath.computing.fft import (
+    ExplainedFft,
+    FftPlan,
+    Transformed,
+    explain_fft,
+    fft2,
+    fftn,
+    ifft2,
+    ifftn,
+    irfft2,
+    irfftn,
+    rfft2,
+    rfftn,
+)
 from swath.copying import Comparison, Copied, CopyPlan, FileComparison, FilePlan, copy, explain_copy, verify
 from swath.errors import (
     ArgumentError,
@@ -54,6 +68,8 @@ __all__ = [
     "Distribution",
     "Error",
     "ExistsError",
+    "ExplainedFft",
+    "FftPlan",
     "File",
     "FileComparison",
     "FileGroup",
@@ -66,6 +82,7 @@ __all__ = [
     "Plan",
     "SelectionError",
     "StoreError",
+    "Transformed",
     "UnsupportedError",
     "Whole",
     "balanced_grid",
@@ -73,9 +90,18 @@ __all__ = [
     "create",
     "create_file",
     "explain_copy",
+    "explain_fft",
+    "fft2",
+    "fftn",
+    "ifft2",
+    "ifftn",
+    "irfft2",
+    "irfftn",
     "open",
     "open_file",
     "redistribute",
+    "rfft2",
+    "rfftn",
     "stream",
     "table_1",
     "verify",
