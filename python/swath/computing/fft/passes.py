@@ -196,9 +196,16 @@ class PanelPass:
 
 def requests(side: Side, extents: Extents) -> int:
     """Return the contiguous runs of an array that is moved in boxes of these extents."""
+    return sum(count * _requests_of_one(side, box) for count, box in pieces(side.shape, extents))
+
+
+def _requests_of_one(side: Side, box: Extents) -> int:
+    """Return the runs of one box; of tiles that it has a part of, those of each part."""
+    chunk = side.chunk
+    if chunk is None or all(e % c == 0 for e, c in zip(box, chunk, strict=True)):
+        return -(-math.prod(box) * side.itemsize // side.run_bytes(box))
     return sum(
-        count * -(-math.prod(extents_of_one) * side.itemsize // side.run_bytes(extents_of_one))
-        for count, extents_of_one in pieces(side.shape, extents)
+        count * -(-math.prod(part) * side.itemsize // side.run_bytes(part)) for count, part in pieces(box, chunk)
     )
 
 

@@ -30,6 +30,8 @@ ANOTHER_PASS_PAYS = 0.9
 """A pass that transforms nothing needs room for another file, and must make it this much faster."""
 NEAR_THE_FLOOR = 1.3
 """A plan this near to moving everything in long requests gets no further pass."""
+SEQUENCES_MAX = 4
+"""So many of the best ways to deal out the axes are tried with further passes."""
 AXES_IN_ANY_ORDER = 5
 """Of more axes not every order is looked at."""
 TILES, BETWEEN_C, BETWEEN_F = "tiles", "C", "F"
@@ -136,15 +138,16 @@ def make_plan(what: Planned) -> tuple[PanelPass, ...]:
 
     Raises ArgumentError where not even single lines fit, which says how much memory would do.
     """
-    best: Way | None = None
     fewest = next((g for g in range(1, len(what.transform.axes) + 2) if any(_sequences(what, g))), None)
     if fewest is None:
         raise _too_small(what)
-    for groups in _sequences(what, fewest):
-        best = _better(best, _planned(what, groups))
+    sequences = list(_sequences(what, fewest))
+    found = [(way, groups) for groups in sequences for way in [_planned(what, groups)] if way is not None]
+    found.sort(key=lambda one: one[0][0])
+    best = found[0][0] if found else None
     floor = fewest * _floor(what.source, what.target, what.costs)
     if best is None or best[0] > NEAR_THE_FLOOR * floor:
-        for groups in _sequences(what, fewest):
+        for groups in [one[1] for one in found[:SEQUENCES_MAX]] or sequences[:SEQUENCES_MAX]:
             if () in groups:
                 continue
             for more in (((), *groups), (*groups, ()), ((), *groups, ())):
@@ -343,6 +346,15 @@ def _extents(pattern: PanelPass, buffers: int) -> Iterator[Extents]:
                 grown = _grown(pattern, buffers, begun, last, unit[last])
                 if grown is not None:
                     yield grown
+                    yield tuple(n if d in axes else _dividing(shape[d], n) for d, n in enumerate(grown))
+
+
+def _dividing(n: int, extent: int) -> int:
+    """Return the longest extent up to the given one that divides n, or the given one where that is less than half.
+
+    Of tiles at the edge that are not whole, each line is a piece of its own.
+    """
+    return next((e for e in range(extent, (extent - 1) // 2, -1) if e > 0 and n % e == 0), extent)
 
 
 def _grown(pattern: PanelPass, buffers: int, begun: Extents, d: int, unit: int) -> Extents | None:
