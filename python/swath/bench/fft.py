@@ -1,9 +1,9 @@
 """A Fourier transform of a file larger than memory: what the file between its passes is worth.
 
-The cases are those of figure 7 of Kandaswamy et al., *Performance implications of architectural and software
-techniques on I/O-intensive applications* (2002): an array in column-major order is transformed along its columns into a
-second one, and that along its rows into the result; the second and the result are column-major too, or row-major; and
-Swath's own choice. The *floor* reads the source, writes and reads as many bytes as lie between, and writes the result,
+The cases are those of Kandaswamy et al. 2002, section 4.5 and figure 7 (IEEE TPDS 13(12), 1303-1319): an array in
+column-major order is transformed along its columns into a second one, and that along its rows into the result; the
+second and the result are column-major too, or row-major; and Swath's own choice. The *floor* reads the source, writes
+and reads as many bytes as lie between, and writes the result,
 each in one sequential stream; it is measured in the same run, on the same disk.
 
 On this folder the source is dropped from the page cache first; modelled disks are engines, in real time. With `--peers`

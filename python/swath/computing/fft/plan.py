@@ -2,8 +2,8 @@
 
 One pass transforms one axis, or several where all their elements fit in memory together. Between two passes the array
 lies in a file of tiles: a tile is what a panel of the pass before and a panel of the pass behind have in common, so
-that both move it as one piece (after Kandaswamy et al., *Performance implications of architectural and software
-techniques on I/O-intensive applications*, 2002: a file between that suits one pass alone makes the other one slow).
+that both move it as one piece. (Kandaswamy et al. 2002, section 4.5, IEEE TPDS 13(12): where both files of an
+out-of-core transform have one order, one of the passes moves short runs.)
 Where the target's order suits the last pass badly, another pass that transforms nothing may be faster.
 """
 
