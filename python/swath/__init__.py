@@ -21,6 +21,20 @@ from swath.array.pickling import register as _register_for_pickling
 from swath.array.plan import Plan
 from swath.array.redistribution import redistribute
 from swath.computing.balanced import Balanced, BalancedIteration, BalancedPlan
+from swath.computing.fft import (
+    ExplainedFft,
+    FftPlan,
+    Transformed,
+    explain_fft,
+    fft2,
+    fftn,
+    ifft2,
+    ifftn,
+    irfft2,
+    irfftn,
+    rfft2,
+    rfftn,
+)
 from swath.copying import Comparison, Copied, CopyPlan, FileComparison, FilePlan, copy, explain_copy, verify
 from swath.errors import (
     ArgumentError,
@@ -64,6 +78,8 @@ __all__ = [
     "Distribution",
     "Error",
     "ExistsError",
+    "ExplainedFft",
+    "FftPlan",
     "File",
     "FileComparison",
     "FileGroup",
@@ -80,6 +96,7 @@ __all__ = [
     "Plan",
     "SelectionError",
     "StoreError",
+    "Transformed",
     "UnsupportedError",
     "Whole",
     "advise_layout",
@@ -88,9 +105,18 @@ __all__ = [
     "create",
     "create_file",
     "explain_copy",
+    "explain_fft",
+    "fft2",
+    "fftn",
+    "ifft2",
+    "ifftn",
+    "irfft2",
+    "irfftn",
     "open",
     "open_file",
     "redistribute",
+    "rfft2",
+    "rfftn",
     "stream",
     "table_1",
     "verify",

@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypeVar
 from swath.bench import (
     balanced,
     copy,
+    fft,
     files,
     interleaved,
     latency,
@@ -51,6 +52,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "layout": layout,
     "threads": threads,
     "copy": copy,
+    "fft": fft,
     "zarr": zarr,
     "files": files,
     "ncio": ncio,
@@ -88,6 +90,9 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 one read and one write of the same bytes, and a tuned NumPy loop;
                 --peers adds TensorStore, zarr-python, dask, rechunker and cubed;
                 --grid sets predicted beside measured
+  fft           a Fourier transform of 1.5 GiB within 256 MiB by way of three kinds of files
+                between its passes, beside the same bytes moved in order; --disk adds
+                modelled disks, --peers dask.array.fft and cubed. docs/fft.md
   zarr          one store of 1 GiB (before compression), five kinds of them, read by
                 Swath, zarr-python, zarrs and TensorStore, each in an environment of
                 its own, which is made: all, random chunks, one row, one column,
@@ -118,6 +123,7 @@ examples:
   {prog} table1 --folder /scratch --json table1.json
   {prog} ncio --pause 0 --peers mpi --json ncio.json --html ncio.html
   {prog} copy --peers zarr,dask --bytes 1GiB --memory 64MiB --json copy.json
+  {prog} fft --bytes 64MiB --memory 16MiB --disk p690-scsi
   {prog} ncio --sweeps count --cases c-nc --directions write --ranks 2
   {prog} zarr --folder /scratch --json zarr.json
   {prog} zarr --bytes 64MiB --chunk 512 --stores v3-zstd --peers zarrs,tensorstore
@@ -272,7 +278,8 @@ def _add_shared_arguments(group: Any) -> None:
         metavar="LIST",
         help="also mpi (the one installed) and, in environments of their own, openmpi,h5py,zarr,tensorstore; "
         "madbench: romio,numpy; zarr: zarr,zarrs,tensorstore (the default); "
-        "copy: tensorstore,zarr,dask,rechunker,cubed; files: netCDF4,h5py,zarr,xarray-netcdf4 and so on "
+        "copy: tensorstore,zarr,dask,rechunker,cubed; fft: dask,cubed; "
+        "files: netCDF4,h5py,zarr,xarray-netcdf4 and so on "
         "(the default: all); without names all",
     )
     group.add_argument(

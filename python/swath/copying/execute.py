@@ -144,9 +144,9 @@ def _copy_small(state: State, epoch: range, watched: Progress) -> float:
 
     with contextlib.ExitStack() as stack:
 
-        def move() -> _OneFile:
-            of_source = _OneFile(stack, located[0][0], "r", state.engine)
-            of_target = _OneFile(stack, located[0][-1], "r+", state.engine)
+        def move() -> OneFile:
+            of_source = OneFile(stack, located[0][0], "r", state.engine)
+            of_target = OneFile(stack, located[0][-1], "r+", state.engine)
             for number, (source, target) in zip(epoch, located, strict=True):
                 one = job.parts[number]
                 if one.workers.ranks[(number - epoch.start) % len(one.workers.ranks)] == ranks.rank:
@@ -187,7 +187,7 @@ def _as_placed(side: Side, description: Description) -> Side:
     return dataclasses.replace(side, strides=layout.strides) if isinstance(layout, StridedLayout) else side
 
 
-class _OneFile:
+class OneFile:
     """A file that this process alone has open, for several of its arrays, which learns nothing.
 
     Stages that run at once would teach wrong prices.
@@ -249,8 +249,8 @@ class _OnePass:
     def _open(self, stack: contextlib.ExitStack, mine: range) -> tuple[Pipeline, WriteBack, Callable[[], None]]:
         job, engine = self._state.job, self._state.engine
         axes = self._one.part.axes if self._place[1] == 0 else tuple(range(len(self._one.part.shape)))
-        source = _OneFile(stack, self._from, "r", engine).array(self._from)
-        target = _OneFile(stack, self._to, "r+", engine).array(self._to)
+        source = OneFile(stack, self._from, "r", engine).array(self._from)
+        target = OneFile(stack, self._to, "r+", engine).array(self._to)
         back = WriteBack(
             (self._to.path, self._spans(_as_placed(self._plan.target, self._to), self._to)),
             (self._from.path, self._spans(self._plan.source, self._from)),

@@ -1,0 +1,244 @@
+"""One pass of a transform from file to file, panel by panel. Pure.
+
+A panel has all elements along the axes that the pass transforms, and as many along the others as fit in memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+from swath.computing.fft.transform import TO_REAL, Extents, Transform
+from swath.copying.costs import Costs, at
+from swath.copying.one_pass import CHUNK_BYTES, LIBRARY_BYTES, METHOD_BYTES, WORKERS
+from swath.copying.sides import Side, pieces
+
+Box = tuple[slice, ...]
+
+FAR = 1 << 24
+TRANSFORM_BYTE_SECONDS = 2e-9
+"""Of a core, for a byte along one axis: about what lines of a few thousand numbers take."""
+LANES = 8
+"""Lines that scipy.fft transforms at once, with the widest registers of today."""
+LINE_COPIES = 2
+"""Of each of these lines: as it was gathered, and between two steps."""
+PLAN_LINES, PLAN_LINES_PRIME = 2, 12
+"""Lines of factors that scipy.fft keeps of a length; of one with large prime factors it makes a convolution."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PanelPass:
+    """One way from file to file.
+
+    Attributes:
+        transform: the whole of it.
+        axes: that this pass transforms, in this order; none where it only brings elements into another order.
+        done: axes that passes before have transformed.
+        source, target: the two sides.
+        extents: of a panel, as it is read.
+        overlaps: whether the next panel is read, and the one before written, while one is transformed.
+        threads: of the transform.
+    """
+
+    transform: Transform
+    axes: tuple[int, ...]
+    done: frozenset[int]
+    source: Side
+    target: Side
+    extents: Extents
+    overlaps: bool
+    threads: int = 1
+
+    @property
+    def done_after(self) -> frozenset[int]:
+        """Axes that are transformed once it is over."""
+        return self.done | set(self.axes)
+
+    @property
+    def grid(self) -> Extents:
+        """Panels along each dimension."""
+        return tuple(-(-n // e) if e else 0 for n, e in zip(self.source.shape, self.extents, strict=True))
+
+    @property
+    def panels(self) -> int:
+        """Number of panels."""
+        return math.prod(self.grid)
+
+    def box_read(self, index: int) -> Box:
+        """Return the panel of that number in the source. The last dimension varies fastest."""
+        places = [0] * len(self.extents)
+        for d in reversed(range(len(places))):
+            index, places[d] = divmod(index, self.grid[d])
+        return tuple(
+            slice(p * e, min((p + 1) * e, n)) for p, e, n in zip(places, self.extents, self.source.shape, strict=True)
+        )
+
+    def box_written(self, index: int) -> Box:
+        """Return the same panel in the target, which has other lengths along the transformed axes."""
+        return tuple(
+            slice(0, self.target.shape[d]) if d in self.axes else part for d, part in enumerate(self.box_read(index))
+        )
+
+    @property
+    def extents_at_work(self) -> Extents:
+        """Extents of a panel while it is transformed: with zeros where it is too short."""
+        return tuple(self.transform.length_before(d) if d in self.axes else e for d, e in enumerate(self.extents))
+
+    @property
+    def extents_written(self) -> Extents:
+        """Extents of a panel as it is written."""
+        return tuple(self.target.shape[d] if d in self.axes else e for d, e in enumerate(self.extents))
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether elements are read as another dtype than they are transformed from."""
+        before = self.transform.dtype_after(self.done)
+        return bool(self.axes) and before != self.transform.dtype_at_work(self.done)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the transform leaves its result where it found the panel."""
+        if not self.axes:
+            return True
+        first_is_real = self.transform.dtype_at_work(self.done).kind != "c"
+        last_is_real = self.transform.kind == TO_REAL and self.transform.real_axis in self.axes
+        return not (first_is_real or last_is_real)
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of the memory that a panel is read into."""
+        if not self.is_converted:
+            return math.prod(self.extents_at_work) * self.source.itemsize
+        return math.prod(self.extents) * self.source.itemsize
+
+    @property
+    def written_bytes(self) -> int:
+        """Bytes of a panel as it is written."""
+        return math.prod(self.extents_written) * self.target.itemsize
+
+    @property
+    def transform_bytes(self) -> int:
+        """Bytes of a panel while it is transformed, and of what the transform needs beside it."""
+        if not self.axes:
+            return self.read_bytes
+        work = math.prod(self.extents_at_work) * self.transform.dtype_at_work(self.done).itemsize
+        before = self.read_bytes if self.is_converted else 0
+        after = 0 if self.is_in_place else self.written_bytes
+        return before + work + after + self._lines_bytes()
+
+    def _lines_bytes(self) -> int:
+        """Return bytes of the lines that are transformed at once, and of what scipy.fft keeps of their lengths."""
+        itemsize = self.transform.complex_dtype.itemsize
+        most = 0
+        for axis in self.axes:
+            n = self.transform.length(axis)
+            lines = math.prod(e for d, e in enumerate(self.extents_at_work) if d != axis)
+            kept = PLAN_LINES_PRIME if largest_prime_factor(n) > 11 else PLAN_LINES
+            most = max(most, n * itemsize * (min(lines, LANES * self.threads) * LINE_COPIES + kept))
+        return most
+
+    @functools.cached_property
+    def memory_bytes(self) -> int:
+        """Bytes of all that is in memory at once."""
+        needed = self.transform_bytes
+        if self.overlaps and self.panels > 1:
+            needed += self.read_bytes + self.written_bytes
+        for side, panel in ((self.source, self.read_bytes), (self.target, self.written_bytes)):
+            needed += self._moving_bytes(side, panel) + side.table_entries * CHUNK_BYTES
+        return needed
+
+    def _moving_bytes(self, side: Side, panel: int) -> int:
+        if side.worker_bytes:
+            return self.chunk_buffer_bytes(side)
+        return min(2 * min(LIBRARY_BYTES, panel) if side.through_library else METHOD_BYTES, max(panel, 1))
+
+    def chunk_buffer_bytes(self, side: Side) -> int:
+        """Return the buffer bytes of all threads that move the chunks of a side."""
+        return max(side.worker_bytes, min(WORKERS * side.worker_bytes, self.read_bytes // 2))
+
+    @functools.cached_property
+    def read_requests(self) -> int:
+        """Contiguous runs of the source, panel by panel."""
+        return requests(self.source, self.extents)
+
+    @functools.cached_property
+    def write_requests(self) -> int:
+        """Contiguous runs of the target, panel by panel."""
+        return requests(self.target, self.extents_written)
+
+    def seconds(self, costs: Costs) -> float:
+        """Return the predicted seconds: the device's, or the processors' where they are slower; and both ends."""
+        device = read_seconds(self.source, self.extents, costs) + write_seconds(
+            self.target, self.extents_written, costs
+        )
+        moved = self.source.nbytes + self.target.nbytes
+        work = max(len(self.axes), 1) * moved * TRANSFORM_BYTE_SECONDS / max(costs.cores, 1.0)
+        ends = (device + work) / max(self.panels, 1) if self.overlaps else min(device, work)
+        return max(device, work) + ends
+
+    def to_dict(self, costs: Costs) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        return {
+            "axes": list(self.axes),
+            "panel": list(self.extents),
+            "panels": self.panels,
+            "overlaps": self.overlaps,
+            "read_requests": self.read_requests,
+            "write_requests": self.write_requests,
+            "read_bytes": self.source.nbytes,
+            "written_bytes": self.target.nbytes,
+            "memory_bytes": self.memory_bytes,
+            "seconds": self.seconds(costs),
+        }
+
+
+def requests(side: Side, extents: Extents) -> int:
+    """Return the contiguous runs of an array that is moved in boxes of these extents."""
+    return sum(count * _requests_of_one(side, box) for count, box in pieces(side.shape, extents))
+
+
+def _requests_of_one(side: Side, box: Extents) -> int:
+    """Return the runs of one box; of tiles that it has a part of, those of each part."""
+    chunk = side.chunk
+    if chunk is None or all(e % c == 0 for e, c in zip(box, chunk, strict=True)):
+        return -(-math.prod(box) * side.itemsize // side.run_bytes(box))
+    return sum(
+        count * -(-math.prod(part) * side.itemsize // side.run_bytes(part)) for count, part in pieces(box, chunk)
+    )
+
+
+def read_seconds(side: Side, extents: Extents, costs: Costs) -> float:
+    """Return the seconds of the device for reading an array in boxes of these extents.
+
+    A chunk that is compressed is read whole for every box that has a part of it.
+    """
+    again = 1.0
+    if side.chunk is not None and (side.through_library or side.whole_chunks):
+        for c, e, n in zip(side.chunk, extents, side.shape, strict=True):
+            again *= 1.0 if e in (0, n) else (e + c - math.gcd(e, c)) / e
+    count = requests(side, extents)
+    return again * count * (at(costs.read, side.nbytes / max(count, 1)) + costs.read_jump)
+
+
+def write_seconds(side: Side, extents: Extents, costs: Costs) -> float:
+    """Return the seconds of the device for writing an array in boxes of these extents.
+
+    What is smaller than the page cache may hold back is written in long requests, however it was put there.
+    """
+    count = requests(side, extents)
+    copied = count * at(costs.cache_write, side.nbytes / max(count, 1))
+    if side.nbytes <= costs.merge_bytes:
+        return copied + side.nbytes * at(costs.write, FAR) / FAR
+    return max(copied, count * (at(costs.write, side.nbytes / max(count, 1)) + costs.write_jump))
+
+
+def largest_prime_factor(n: int) -> int:
+    """Return it; 1 of 1."""
+    largest, factor = 1, 2
+    while factor * factor <= n:
+        while n % factor == 0:
+            largest, n = factor, n // factor
+        factor += 1
+    return max(largest, n)
