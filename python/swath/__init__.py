@@ -16,6 +16,7 @@ from swath.array.opening import create, create_file, open, open_file  # noqa: A0
 from swath.array.pickling import register as _register_for_pickling
 from swath.array.plan import Plan
 from swath.array.redistribution import redistribute
+from swath.computing.balanced import Balanced, BalancedIteration, BalancedPlan
 from swath.copying import Comparison, Copied, CopyPlan, FileComparison, FilePlan, copy, explain_copy, verify
 from swath.errors import (
     ArgumentError,
@@ -42,6 +43,9 @@ __all__ = [
     "TABLE_1",
     "ArgumentError",
     "Array",
+    "Balanced",
+    "BalancedIteration",
+    "BalancedPlan",
     "Block",
     "Boxes",
     "Comparison",

@@ -1,0 +1,230 @@
+"""Which batches are kept in memory, which on disk, and which are computed again. Pure.
+
+An iteration takes T = max(computing + using, reading) seconds, for batches are read while others are computed and used;
+the longest rank counts, and the ranks share a disk, whose seconds add up. The dearest batches (seconds of computing
+per second of reading) are not computed: memory takes those with the most seconds a byte, the disk the next ones, until
+reading takes as long as the rest. The idea: balanced I/O of SCF 3.0 (application-I/O paper, section 4.4, figure 6),
+where the user gives the share.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Seconds = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int8]
+
+KEPT_COUNTS_MORE = 1.1
+"""Where a batch is kept already, it counts as so much dearer: equal ones do not change places for noise."""
+CURVE_POINTS = 21
+
+
+class Place(enum.IntEnum):
+    """Where the values of a batch come from."""
+
+    COMPUTED = 0
+    IN_MEMORY = 1
+    ON_DISK = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class RankBatches:
+    """The batches of one rank, and what they take.
+
+    Attributes:
+        nbytes: of each batch.
+        computing: seconds of each.
+        reading: seconds of the disk for each, all ranks' requests together.
+        using: seconds of the program for all of them.
+        memory_bytes: that may keep batches.
+        places: where each is now.
+        kept_counts_more: by what a batch that is on disk counts as dearer.
+    """
+
+    nbytes: npt.NDArray[np.int64]
+    computing: Seconds
+    reading: Seconds
+    using: float
+    memory_bytes: int
+    places: Places
+    kept_counts_more: float = KEPT_COUNTS_MORE
+
+
+@dataclasses.dataclass(frozen=True)
+class DiskLimit:
+    """How many bytes the disk may keep: as many as are best and at most `bytes_max`, or just so many (`is_fixed`)."""
+
+    bytes_max: int
+    is_fixed: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """Where the batches of every rank go, and what an iteration is predicted to take.
+
+    Attributes:
+        places: of each rank's batches.
+        computing: seconds of the longest rank's computing and using.
+        reading: seconds of the disk.
+        disk_bytes: kept on disk, of all ranks.
+    """
+
+    places: list[Places]
+    computing: float
+    reading: float
+    disk_bytes: int
+
+    @property
+    def seconds(self) -> float:
+        """Of an iteration."""
+        return max(self.computing, self.reading)
+
+
+def choose(ranks: Sequence[RankBatches], disk: DiskLimit) -> Choice:
+    """Return where each batch goes so that an iteration takes the least time within the limits."""
+    problem = _Problem(ranks)
+    level = problem.least_level(disk.bytes_max) if disk.is_fixed else problem.best_level(disk.bytes_max)
+    counts = problem.counts(level)
+    return problem.choice(counts, disk.bytes_max if disk.is_fixed else None)
+
+
+def priced(ranks: Sequence[RankBatches], places: Sequence[Places]) -> Choice:
+    """Return what an iteration is predicted to take with these places."""
+    computing = [_computing(one, where) for one, where in zip(ranks, places, strict=True)]
+    reading = sum(float(one.reading[where == Place.ON_DISK].sum()) for one, where in zip(ranks, places, strict=True))
+    nbytes = sum(int(one.nbytes[where == Place.ON_DISK].sum()) for one, where in zip(ranks, places, strict=True))
+    return Choice(list(places), max(computing, default=0.0), reading, nbytes)
+
+
+def curve(ranks: Sequence[RankBatches], points: int = CURVE_POINTS) -> list[tuple[float, float]]:
+    """Return (share of the bytes on disk, predicted seconds of an iteration), from none to all that memory leaves."""
+    problem = _Problem(ranks)
+    total = sum(int(one.nbytes.sum()) for one in ranks)
+    drawn: dict[float, float] = {}
+    for point in range(points):
+        limit = int(problem.bytes_max * point / (points - 1))
+        found = problem.choice(problem.counts(problem.least_level(limit)), limit)
+        drawn[found.disk_bytes / total if total else 0.0] = found.seconds
+    return sorted(drawn.items())
+
+
+def _computing(one: RankBatches, places: Places) -> float:
+    return float(one.computing[places == Place.COMPUTED].sum()) + one.using
+
+
+class _Problem:
+    """Batches in order: of each rank those that memory does not take, dearest first, and sums over the first k."""
+
+    def __init__(self, ranks: Sequence[RankBatches]) -> None:
+        self._ranks = ranks
+        self._in_memory = [_in_memory(one) for one in ranks]
+        self._orders = [_order(one, kept) for one, kept in zip(ranks, self._in_memory, strict=True)]
+        self._computed: list[Seconds] = []  # by all but the first k on disk, with using
+        self._bytes: list[npt.NDArray[np.int64]] = []
+        self._reading: list[Seconds] = []
+        for one, order in zip(ranks, self._orders, strict=True):
+            computing = one.computing[order]
+            after = np.concatenate((np.cumsum(computing[::-1])[::-1], [0.0]))
+            self._computed.append(np.minimum.accumulate(after) + one.using)
+            self._bytes.append(_sums(one.nbytes[order]))
+            self._reading.append(_sums(one.reading[order]))
+        self._levels = np.unique(np.concatenate([*self._computed, [0.0]]))
+        self.bytes_max = sum(int(sums[-1]) for sums in self._bytes)
+
+    def counts(self, level: float) -> list[int]:
+        """Return how many batches each rank keeps on disk so that its computing and using take at most `level`."""
+        # Sums fall with the count: the first that is no longer than the level, or all.
+        return [min(int(np.searchsorted(-sums, -level, "left")), len(sums) - 1) for sums in self._computed]
+
+    def best_level(self, bytes_max: int) -> float:
+        """Return the seconds of computing for which max(computing, reading) is least."""
+        level = self._first(lambda one: self._reading_at(one) <= one and self._bytes_at(one) <= bytes_max)
+        index = int(np.searchsorted(self._levels, level))
+        candidates = [one for one in self._levels[max(0, index - 1) : index + 1] if self._bytes_at(one) <= bytes_max]
+        return float(min(candidates, key=lambda one: (self._seconds_at(one), self._bytes_at(one))))
+
+    def least_level(self, bytes_max: int) -> float:
+        """Return the least seconds of computing that the disk's limit allows."""
+        return self._first(lambda one: self._bytes_at(one) <= bytes_max)
+
+    def choice(self, counts: Sequence[int], fill_up_to: int | None) -> Choice:
+        """Return the choice of the first `counts` batches; filled up with others that are no more than a limit."""
+        places = []
+        for kept, order, count in zip(self._in_memory, self._orders, counts, strict=True):
+            where = np.full(len(kept), Place.COMPUTED, np.int8)
+            where[kept] = Place.IN_MEMORY
+            where[order[:count]] = Place.ON_DISK
+            places.append(where)
+        if fill_up_to is not None:
+            self._fill_up(places, counts, fill_up_to)
+        return priced(self._ranks, places)
+
+    def _fill_up(self, places: list[Places], counts: Sequence[int], bytes_max: int) -> None:
+        room = bytes_max - sum(int(sums[count]) for sums, count in zip(self._bytes, counts, strict=True))
+        rest = [
+            (-_worth(one.computing[batch], one.reading[batch]), rank, int(batch))
+            for rank, (one, order, count) in enumerate(zip(self._ranks, self._orders, counts, strict=True))
+            for batch in order[count:]
+        ]
+        for _, rank, batch in sorted(rest):
+            nbytes = int(self._ranks[rank].nbytes[batch])
+            if nbytes <= room:
+                places[rank][batch] = Place.ON_DISK
+                room -= nbytes
+
+    def _first(self, holds: Any) -> float:
+        """Return the lowest level for which `holds`, which is true from one of them on; the last one at least."""
+        low, high = 0, len(self._levels) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if holds(float(self._levels[middle])):
+                high = middle
+            else:
+                low = middle + 1
+        return float(self._levels[low])
+
+    def _bytes_at(self, level: float) -> int:
+        return sum(int(sums[count]) for sums, count in zip(self._bytes, self.counts(level), strict=True))
+
+    def _reading_at(self, level: float) -> float:
+        return sum(float(sums[count]) for sums, count in zip(self._reading, self.counts(level), strict=True))
+
+    def _seconds_at(self, level: float) -> float:
+        computing = [float(sums[count]) for sums, count in zip(self._computed, self.counts(level), strict=True)]
+        return max(self._reading_at(level), *computing) if computing else 0.0
+
+
+def _in_memory(one: RankBatches) -> npt.NDArray[np.bool_]:
+    """Return which batches memory takes: dearest a byte first, as far as there is room."""
+    kept = np.zeros(len(one.nbytes), bool)
+    if one.memory_bytes >= one.nbytes.sum():
+        kept[:] = True
+        return kept
+    worth = _worth(one.computing, one.nbytes) * np.where(one.places == Place.IN_MEMORY, KEPT_COUNTS_MORE, 1.0)
+    room = one.memory_bytes
+    for batch in np.argsort(-worth, kind="stable"):
+        if one.nbytes[batch] <= room:
+            kept[batch] = True
+            room -= int(one.nbytes[batch])
+    return kept
+
+
+def _order(one: RankBatches, in_memory: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    worth = _worth(one.computing, one.reading) * np.where(one.places == Place.ON_DISK, one.kept_counts_more, 1.0)
+    order = np.argsort(-worth, kind="stable")
+    return order[~in_memory[order]]
+
+
+def _worth(computing: Any, cost: Any) -> Any:
+    """Return seconds of computing per unit of a cost, which may be 0."""
+    return computing / np.maximum(cost, 1e-30)
+
+
+def _sums(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.concatenate((np.zeros(1, values.dtype), np.cumsum(values)))
