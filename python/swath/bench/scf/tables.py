@@ -11,7 +11,7 @@ from swath.bench.scf.summary import SIZES
 from swath.commands import output
 
 NOTE = """\
-Seconds of all ranks together that the program waited, not that it took to issue requests; execution time: of all ranks.
+Seconds of all ranks together that the program waited, not that it took to issue requests; computing and execution time: of all ranks.
 No seeks: Swath reads and writes at offsets. Balanced writes in the background: what it wrote is not among the
 operations. Without a modelled disk files are in the page cache. All energies are PySCF's within 1e-8 Hartree."""
 
@@ -46,7 +46,7 @@ def _show_run(console: Console, run: dict[str, Any], recorded: dict[str, Any]) -
     console.print(
         Text(
             f"{run['seconds']:.2f} s, {recorded['iterations']} iterations of {run['iteration_seconds']:.3f} s; "
-            f"computing integrals {run['integral_seconds']:.2f} s, Fock matrices {run['fock_seconds']:.2f} s of all ranks; "
+            f"computing integrals {run['integral_seconds']:.2f} s, Fock matrices {run['fock_seconds']:.2f} s; "
             f"{recorded['energy']:.10f} Hartree, PySCF's within {recorded['energy_difference']:.1e}",
             style="dim",
         ),
