@@ -16,7 +16,7 @@ import dataclasses
 import itertools
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
@@ -70,6 +70,10 @@ class Source(Protocol):
     def plan(self) -> Any:
         """What `Balanced` decided; None of the others."""
 
+    @property
+    def iterations(self) -> Sequence[Any]:
+        """What `Balanced` did on this rank in each iteration; nothing of the others."""
+
     def __enter__(self) -> Source: ...
     def __exit__(self, *error: Any) -> None: ...
     def __iter__(self) -> Iterator[tuple[Batch, Integrals]]: ...
@@ -79,6 +83,7 @@ class Recomputed:
     """Nothing is kept."""
 
     plan = None
+    iterations = ()
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -98,6 +103,7 @@ class Stored:
     """All are in a file of this rank, one after the other; this rank alone reads it."""
 
     plan = None
+    iterations = ()
 
     def __init__(self, job: Job) -> None:
         self._recorder, self._compute = job.recorder, job.compute
@@ -188,8 +194,8 @@ class Prefetched(Stored):
 class Balanced:
     """As `swath.Balanced` decides: each batch is kept or computed, whichever makes an iteration shorter.
 
-    What it writes in the first iteration is written behind the program's back, and is not among the events. A batch
-    that was not computed is a read, of the disk or of memory, and takes as long as the program waited for it.
+    What it reads and writes in the background is told by `iterations`. Among the events a batch that was not computed
+    is a read, of the disk or of memory, and takes as long as the program waited for it.
     """
 
     def __init__(self, job: Job) -> None:
@@ -202,6 +208,11 @@ class Balanced:
     def plan(self) -> Any:
         """What it decided."""
         return self._kept.plan
+
+    @property
+    def iterations(self) -> Sequence[Any]:
+        """What each iteration did on this rank."""
+        return tuple(self._kept.iterations)
 
     def __enter__(self) -> Balanced:
         job = self._job

@@ -138,19 +138,20 @@ def run(options: argparse.Namespace, comm: Any) -> Result:
         with SOURCES[options.integrals](job) as integrals:
             tell(comm, f"{'iteration':>9} {'energy, Hartree':>20} {'error':>12} {'seconds':>9}")
             result = hartree_fock(job, options, integrals)
-            plan = integrals.plan
+            ending = Ending(plan=integrals.plan, iterations=[dataclasses.asdict(i) for i in integrals.iterations])
         comm.barrier()  # all ranks' files are gone
-        seconds = recorder.now - begin
-    conclude(options, job, result, Ending(seconds, plan))
+        ending.seconds = recorder.now - begin
+    conclude(options, job, result, ending)
     return result
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Ending:
-    """How long all of it took, the writing of integrals included, and what `Balanced` decided."""
+    """How long all of it took, the writing of integrals included; what `Balanced` decided, and did on this rank."""
 
-    seconds: float
     plan: Any
+    iterations: list[dict[str, Any]]
+    seconds: float = 0.0
 
 
 class NoFolder:
@@ -181,8 +182,8 @@ def title(options: argparse.Namespace, molecule: Molecule, batches: list[Batch],
 
 def conclude(options: argparse.Namespace, job: Job, result: Result, ending: Ending) -> None:
     """Collective. Tell the end, and write the record."""
-    events = job.comm.gather(job.recorder.events)
-    if events is None:
+    told = job.comm.gather((job.recorder.events, ending.iterations))
+    if told is None:
         return
     if ending.plan is not None:
         print(ending.plan)
@@ -199,7 +200,8 @@ def conclude(options: argparse.Namespace, job: Job, result: Result, ending: Endi
             "seconds": ending.seconds,
             "iteration_seconds": result.seconds,
             "plan": None if ending.plan is None else str(ending.plan),
-            "events": [[rank, *event] for rank, of_rank in enumerate(events) for event in of_rank],
+            "events": [[rank, *event] for rank, (events, _) in enumerate(told) for event in events],
+            "background": [iterations for _, iterations in told],
         }
         with open(options.record, "w", encoding="utf-8") as file:
             json.dump(record, file)

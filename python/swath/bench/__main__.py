@@ -254,7 +254,7 @@ def _add_scf_arguments(group: Any) -> None:
     group.add_argument("--inputs", type=names, metavar="LIST", help="small,medium,dimer, XYZ files (small)")
     group.add_argument("--basis", metavar="NAME", help="as PySCF names it (6-31g*)")
     group.add_argument("--integrals", type=names, metavar="LIST", help=",".join(scf_options.MODES))
-    group.add_argument("--shares", type=names, metavar="LIST", help=f"% on disk: {','.join(scf_options.SHARES)}")
+    group.add_argument("--shares", type=names, metavar="LIST", help=f"percents on disk: {','.join(scf_options.SHARES)}")
     group.add_argument("--application", metavar="FOLDER", help="applications/scf of a checkout (looked for)")
 
 

@@ -10,6 +10,11 @@ from swath.bench.scf.options import AUTO, BALANCED
 
 KINDS = ("open", "read", "write", "flush", "close")
 """Operations on files, as the application records them; it never seeks."""
+BACKGROUND = (
+    *("batches_computed", "batches_read", "batches_from_memory", "batches_written", "bytes_read", "bytes_written"),
+    *("reading", "writing", "waiting"),
+)
+"""What is added up of what balanced integrals did in each iteration."""
 RANK, KIND, BEGIN, SECONDS, BYTES = range(5)
 """Of an event."""
 SIZES = (("size < 4K", 1 << 12), ("4K ≤ size < 64K", 1 << 16), ("64K ≤ size < 256K", 1 << 18), ("256K ≤ size", None))
@@ -39,9 +44,16 @@ def run_summary(run: Record) -> Record:
         "execution_seconds": execution,
         "integral_seconds": sum(e[SECONDS] for e in events if e[KIND] == "integrals"),
         "fock_seconds": sum(e[SECONDS] for e in events if e[KIND] == "fock"),
+        "background": background(run["background"]),
         "operations": [*rows, _row("all I/O", moved, waited, execution)],
         "sizes": {kind: size_distribution([e for e in moved if e[KIND] == kind]) for kind in ("read", "write")},
     }
+
+
+def background(ranks: Sequence[Sequence[Record]]) -> dict[str, float]:
+    """What balanced integrals did beside the program, all ranks and iterations together; nothing of others."""
+    iterations = [iteration for rank in ranks for iteration in rank]
+    return {name: sum(iteration[name] for iteration in iterations) for name in BACKGROUND} if iterations else {}
 
 
 def _row(kind: str, events: Sequence[Sequence[Any]], waited: float, execution: float) -> Record:

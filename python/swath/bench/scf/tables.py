@@ -11,9 +11,10 @@ from swath.bench.scf.summary import SIZES
 from swath.commands import output
 
 NOTE = """\
-Seconds of all ranks together that the program waited, not that it took to issue requests; computing and execution time: of all ranks.
-No seeks: Swath reads and writes at offsets. Balanced writes in the background: what it wrote is not among the
-operations. Without a modelled disk files are in the page cache. All energies are PySCF's within 1e-8 Hartree."""
+Seconds of all ranks together that the program waited, not that it took to issue requests; so is execution time. No
+seeks: Swath reads and writes at offsets. Of balanced integrals a read is any batch that was not computed, of the disk
+or of memory; its writes are in the background. Without a modelled disk files are in the page cache. All energies are
+PySCF's within 1e-8 Hartree."""
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
@@ -52,9 +53,20 @@ def _show_run(console: Console, run: dict[str, Any], recorded: dict[str, Any]) -
         ),
         soft_wrap=True,
     )
+    if run["background"]:
+        console.print(Text(_background_words(run["background"]), style="dim"), soft_wrap=True)
     if recorded["plan"]:
         console.print(Text(recorded["plan"], style="dim"), soft_wrap=True)
     console.print()
+
+
+def _background_words(found: dict[str, float]) -> str:
+    computed, read, kept = (int(found[f"batches_{name}"]) for name in ("computed", "read", "from_memory"))
+    return (
+        f"in the background {output.in_bytes(int(found['bytes_written']))} written in {found['writing']:.2f} s, "
+        f"{output.in_bytes(int(found['bytes_read']))} read in {found['reading']:.2f} s, the program "
+        f"waited {found['waiting']:.2f} s; {computed:,} batches computed, {read:,} from disk, {kept:,} from memory"
+    )
 
 
 def _show_sweep(console: Console, sweep: dict[str, Any]) -> None:
