@@ -14,7 +14,11 @@ from swath.array.counters import Counters, IoAmounts
 
 def test_counters_are_those_of_the_core() -> None:
     of_the_core = {name for name, member in vars(_core.Counters).items() if isinstance(member, property)}
-    assert {field.name for field in dataclasses.fields(Counters)} == of_the_core | {"method"}
+    assert {field.name for field in dataclasses.fields(Counters)} == of_the_core | {
+        "method",
+        "waited_seconds",
+        "hidden_seconds",
+    }
 
 
 def test_plans_predict_what_operations_count(tmp_path: Path) -> None:

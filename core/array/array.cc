@@ -97,6 +97,28 @@ class Array::Passage {
   const Gate::Use use_;
 };
 
+// The same for an operation that was called now and is carried out later: its place is among those that come now.
+class Array::LaterPassage {
+ public:
+  LaterPassage(Array& array, Gate::Use use, Comm& comm, const std::string& doing)
+      : gate_(array.gate_), place_(gate_.reserve(use)) {
+    if (place_) return;
+    const Error closed(ErrorKind::kArgument, doing + " " + array.name_ + ": the array is closed; open the file again");
+    agree_on(comm, Question{}, closed, RankHints{});
+  }
+  ~LaterPassage() {
+    if (place_) gate_.leave(*place_);
+  }
+  LaterPassage(const LaterPassage&) = delete;
+  LaterPassage& operator=(const LaterPassage&) = delete;
+
+  void enter() { gate_.enter(*place_); }
+
+ private:
+  Gate& gate_;
+  std::optional<Gate::Place> place_;
+};
+
 Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Options& options)
     : comm_(std::move(comm)),
       alone_(make_solo_comm()),
@@ -115,7 +137,7 @@ Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Optio
   if (options.form->layout() != nullptr) capabilities_ = file_->engine().lease()->capabilities();
 }
 
-Array::~Array() = default;
+Array::~Array() { beside_.end(); }
 
 std::shared_ptr<const Array::Stored> Array::stored() const {
   const std::lock_guard guard(mutex_.get());
@@ -137,6 +159,7 @@ void Array::store_as(Stored stored) {
 }
 
 void Array::become(Stored stored, std::shared_ptr<File> file) {
+  beside_.finish_deferred();
   const Passage passage(*this, Gate::Use::kAlone, *alone_, "change");
   if (stored.form->layout() != nullptr) capabilities_ = file->engine().lease()->capabilities();
   store_as(std::move(stored));
@@ -191,35 +214,53 @@ Execution Array::execute_current(const Call& call) {
   return execute_now(call.with(current));
 }
 
+bool Array::may_go_beside(Direction direction) const {
+  if (form()->layout() == nullptr && !goes_by_chunks(direction)) return false;
+  return direction == Direction::kRead || places_ == nullptr;
+}
+
+// Collective where ranks meet for the first time.
+Comm& Array::comm_beside() {
+  if (comm_beside_ == nullptr) comm_beside_ = comm_->duplicate();
+  return *comm_beside_;
+}
+
 Future Array::start(const Operation& operation, const LocalMemory& memory, const Companions& companions) {
-  beside_.finish();
-  const bool needs_library = operation.array().layout() == nullptr && !goes_by_chunks(operation.direction());
-  if (needs_library || companions.relocate) {
-    auto now = std::make_shared<Beside::Outcome>();
-    now->execution = execute(operation, memory, companions);
-    return {beside_, now};
+  if (!may_go_beside(operation.direction()) || companions.relocate) {
+    return {beside_, Beside::done_at_once([&] { return execute(operation, memory, companions); })};
   }
   const bool ranks_meet = is_of_ranks(operation) && comm_->size() > 1;
   const CollectiveTurnScope turn(ranks_meet ? &comm_->turn() : nullptr, to_string(operation.direction()), name_);
-  if (ranks_meet && comm_beside_ == nullptr) comm_beside_ = comm_->duplicate();
+  Comm& comm = ranks_meet ? comm_beside() : *alone_;
   const auto use = operation.direction() == Direction::kRead ? Gate::Use::kShared : Gate::Use::kAlone;
-  auto passage = std::make_shared<Passage>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
-  Comm& comm = ranks_meet ? *comm_beside_ : *alone_;
-  const auto profile = learning_->profile();
-  const bool by_thread = !ranks_meet || comm_->may_be_called_beside();
-  const auto job = [=, this, &comm, passage = std::move(passage), sync = will_sync_.load()]() mutable {
-    const auto inside = std::move(passage);  // until the job is done
+  const std::lock_guard one_order(starting_.get());  // at the gate and in the queue
+  const auto passage =
+      std::make_shared<LaterPassage>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
+  const auto job = [=, this, &comm, profile = learning_->profile(), sync = will_sync_.load()] {
+    passage->enter();
     Progress unwatched;
     Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
     return execute_current({operation, memory, companions, progress, comm, false, profile, sync});
   };
-  return {beside_, beside_.start(job, by_thread)};
+  return {beside_, beside_.start(job, {!ranks_meet || comm_->may_be_called_beside(), !ranks_meet})};
+}
+
+Future Array::start_refused(const Operation* operation, const Error& error) {
+  if (comm_->size() == 1 || (operation != nullptr && !is_of_ranks(*operation))) {
+    return {beside_, Beside::done_at_once([&]() -> Execution { throw error; })};
+  }
+  const CollectiveTurnScope turn(&comm_->turn(), "refuse", name_);
+  const auto asked = operation == nullptr ? std::nullopt : std::optional(*operation);
+  const auto job = [&comm = comm_beside(), asked, error]() -> Execution {
+    agree_on(comm, asked ? step_of(*asked) : Question{}, error, RankHints{});
+    throw error;  // never: agree_on() throws what any rank brings
+  };
+  return {beside_, beside_.start(job, {comm_->may_be_called_beside(), false})};
 }
 
 Execution Future::wait() {
-  if (!outcome_->is_known()) beside_->finish();
-  if (outcome_->error != nullptr) std::rethrow_exception(outcome_->error);
-  return *outcome_->execution;
+  beside_->wait(started_);
+  return started_->execution();
 }
 
 Execution Array::execute_now(const Call& call) {
@@ -391,7 +432,9 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
     store_as(call.companions.relocate());
     current = operation.of(form());
   }
-  if (is_unfilled_ && plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes()) fill();
+  if (is_unfilled_ && plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes()) {
+    fill(call.comm.size() == comm_->size() ? call.comm : *comm_);
+  }
   return current;
 }
 
@@ -501,8 +544,8 @@ RankHints Array::own_boxes_hint(const Call& call) {
 
 // ---- the whole array ------------------------------------------------------------------------------------------------
 
-void Array::fill() {
-  run_collectively(*comm_, question("fill"), [this] { fill_own_part(); });
+void Array::fill(Comm& comm) {
+  run_collectively(comm, question("fill"), [this] { fill_own_part(); });
   is_unfilled_ = false;
 }
 
@@ -546,6 +589,7 @@ void Array::let_go_of_file() {
 }
 
 void Array::sync() {
+  beside_.finish();
   const Passage passage(*this, Gate::Use::kBeside, *comm_, "sync");
   sync_file();
 }
@@ -559,7 +603,7 @@ void Array::sync_file() {
 }
 
 void Array::fill_unwritten() {
-  if (is_unfilled_) fill();
+  if (is_unfilled_) fill(*comm_);
 }
 
 void Array::finish() {

@@ -39,16 +39,24 @@ namespace swath {
 // An operation that may go on beside the program.
 class Future {
  public:
-  // Collective where the operation is. Throws what execute() would have thrown.
+  // Collective where the operation is. Throws what execute() would have thrown. Told to stop meanwhile, it throws that,
+  // and the operation goes on.
   Execution wait();
+  // Local. Whether wait() returns at once.
+  bool is_done() const { return started_->is_done(); }
+  // Local. What comes of it is not wanted, and its memory goes away: of one rank alone it stops. Returns when it is
+  // done, but for one that is deferred and shared with other ranks (`keep` of its companions). Never throws.
+  void let_go() noexcept { beside_->let_go(started_); }
+  // Of one that is done: when it was carried out, in seconds of the monotonic clock.
+  double began() const { return started_->began(); }
+  double ended() const { return started_->ended(); }
 
  private:
   friend class Array;
-  Future(Beside& beside, std::shared_ptr<const Beside::Outcome> outcome)
-      : beside_(&beside), outcome_(std::move(outcome)) {}
+  Future(Beside& beside, std::shared_ptr<Beside::Started> started) : beside_(&beside), started_(std::move(started)) {}
 
   Beside* beside_;  // of the array, which outlives this
-  std::shared_ptr<const Beside::Outcome> outcome_;
+  std::shared_ptr<Beside::Started> started_;
 };
 
 class Array {
@@ -81,6 +89,8 @@ class Array {
     // Collective. Called by a write before it where chunks have no place in the file yet. How the array is stored from
     // then on.
     std::function<Stored()> relocate;
+    // Is held as long as the operation, where that goes on beside the program.
+    std::shared_ptr<void> keep;
   };
 
   Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Options& options);
@@ -104,10 +114,19 @@ class Array {
   Execution execute(const Operation& operation, const LocalMemory& memory, const Companions& companions);
   Execution execute(const Operation& operation, const LocalMemory& memory);
 
-  // The same beside the program: one operation at a time, on a communicator of its own where ranks meet; where MPI
-  // allows no second thread, when it is waited for, or when the array is used otherwise. The memory must stay until
-  // then. What needs the format's library is done at once. Nothing is learned from it.
+  // The same beside the program, for any number of operations: they are carried out one after another, in the order in
+  // which they were started, by one thread; where ranks meet, on a communicator of its own. They take effect in the
+  // order of all calls: a write waits for the operations called before it, and those called after it wait for it. Where
+  // MPI allows no second thread, they are carried out when one of them is waited for, or when the array is used
+  // otherwise. The memory must stay until then. Nothing is learned from them.
+  //
+  // What may not go beside (may_go_beside) is done at once: what needs the format's library, or code of the program.
   Future start(const Operation& operation, const LocalMemory& memory, const Companions& companions);
+  bool may_go_beside(Direction direction) const;
+  // Collective, beside ranks that start an operation: this rank cannot, and says why. All are told by the future.
+  Future start_refused(const Operation* operation, const Error& error);
+  // Collective where such operations are. Returns when all that was started is done.
+  void finish_started() { beside_.finish(); }
 
   // Collective, beside ranks that execute: this rank cannot, and says why. `operation`: null where it is none. Always
   // throws, on all ranks alike.
@@ -151,12 +170,14 @@ class Array {
   struct Attempt;
   struct Beginning;
   class Passage;
+  class LaterPassage;
 
   std::shared_ptr<const Stored> stored() const;
   std::shared_ptr<File> file() const;
   void finish();
   void store_as(Stored stored);
   bool is_of_ranks(const Operation& operation) const;
+  Comm& comm_beside();
   Execution execute_current(const Call& call);
   Execution execute_now(const Call& call);
   Execution execute_planned(const Call& call);
@@ -179,7 +200,7 @@ class Array {
   void fill_absent_chunks(const Call& call) const;
   void measured(const Call& call, const CachedPlan& planned, const Counters& counters);
   static RankHints own_boxes_hint(const Call& call);
-  void fill();
+  void fill(Comm& comm);
   void fill_own_part();
   void sync_file();
   int64_t cached_steps(const FileRange& range, const Engine& engine) const;
@@ -203,6 +224,7 @@ class Array {
   KnownBoxes known_boxes_;
   std::unique_ptr<Comm> comm_beside_;  // once something was started beside ranks
   Beside beside_;
+  PerProcess<std::mutex> starting_;
 
   std::atomic<bool> will_sync_;
   std::atomic<bool> is_unfilled_;

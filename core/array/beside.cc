@@ -1,41 +1,185 @@
 #include "array/beside.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <utility>
 
-namespace swath {
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/thread.h"
 
-std::shared_ptr<const Beside::Outcome> Beside::start(Job job, bool by_thread) {
-  State& state = state_.get();
-  const std::lock_guard guard(state.mutex);
-  auto outcome = std::make_shared<Outcome>();
-  const auto work = [outcome, job = std::move(job)] {
-    try {
-      outcome->execution = job();
-    } catch (...) {
-      outcome->error = std::current_exception();
-    }
-  };
-  if (by_thread) {
-    state.thread.start(work);
-  } else {
-    state.deferred = work;
-    state.has_deferred = true;
+namespace swath {
+namespace {
+
+double monotonic_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+// ---- one job --------------------------------------------------------------------------------------------------------
+
+const Execution& Beside::Started::execution() const {
+  if (error_ != nullptr) std::rethrow_exception(error_);
+  return *execution_;
+}
+
+void Beside::Started::carry_out() {
+  began_ = monotonic_seconds();
+  try {
+    execution_ = job_();
+  } catch (...) {
+    error_ = std::current_exception();
   }
-  return outcome;
+  ended_ = monotonic_seconds();
+  job_ = nullptr;  // before anybody hears that it is done
+}
+
+// In a thread that nobody else tells to stop.
+void Beside::Started::carry_out_unless_stopped() {
+  std::optional<InterruptScope> scope;
+  if (may_stop_) {
+    scope.emplace([this] { return stops_.load(); });
+    job_ = [job = std::move(job_)] {
+      check_interrupt_now();
+      return job();
+    };
+  }
+  carry_out();
+}
+
+std::shared_ptr<Beside::Started> Beside::done_at_once(const Job& job) {
+  auto one = std::make_shared<Started>();
+  one->job_ = job;
+  one->carry_out();
+  one->is_done_ = true;
+  return one;
+}
+
+// ---- the queue ------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<Beside::Started> Beside::start(Job job, How how) {
+  State& state = state_.get();
+  auto one = std::make_shared<Started>();
+  one->job_ = std::move(job);
+  one->may_stop_ = how.may_stop;
+  const std::lock_guard guard(state.mutex);
+  if (!how.by_thread || !state.deferred.empty()) {
+    state.deferred.push_back(one);
+    state.has_deferred = true;
+    return one;
+  }
+  state.queue.push_back(one);
+  if (state.is_running) return one;
+  if (state.thread.joinable()) state.thread.join();  // it has ended
+  try {
+    state.thread = start_thread([&state] { state.run(); });
+  } catch (...) {
+    state.queue.pop_back();
+    throw;
+  }
+  state.is_running = true;
+  return one;
+}
+
+void Beside::State::run() {
+  std::unique_lock guard(mutex);
+  while (!queue.empty()) {
+    const std::shared_ptr<Started> one = queue.front();
+    one->has_begun_ = true;
+    guard.unlock();
+    one->carry_out_unless_stopped();
+    guard.lock();
+    queue.pop_front();
+    one->is_done_.store(true, std::memory_order_release);
+    changed.notify_all();
+  }
+  is_running = false;
+}
+
+void Beside::State::wait_a_while(std::unique_lock<std::mutex>& guard) {
+  if (!is_interruptible()) {
+    changed.wait(guard);
+    return;
+  }
+  changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
+  guard.unlock();  // the answer may need who waits for this
+  struct LockAgain {
+    std::unique_lock<std::mutex>& guard;
+    ~LockAgain() { guard.lock(); }
+  } const lock_again{guard};
+  check_interrupt();
+}
+
+std::shared_ptr<Beside::Started> Beside::State::first_deferred() {
+  const std::lock_guard guard(mutex);
+  if (deferred.empty()) return nullptr;
+  deferred.front()->has_begun_ = true;
+  return deferred.front();
+}
+
+// One stays in the queue until it is done, so that none is started beside it.
+void Beside::State::carry_out_deferred(const Started* last) {
+  if (!has_deferred) return;
+  const std::lock_guard in_order(deferring);
+  while (last == nullptr || !last->is_done()) {
+    const std::shared_ptr<Started> one = first_deferred();
+    if (one == nullptr) return;
+    one->carry_out();
+    const std::lock_guard guard(mutex);
+    deferred.pop_front();
+    has_deferred = !deferred.empty();
+    one->is_done_.store(true, std::memory_order_release);
+    changed.notify_all();
+  }
+}
+
+void Beside::wait(const std::shared_ptr<Started>& one) {
+  if (one->is_done()) return;
+  if (one->made_in_ != fork_generation()) {
+    fail_argument("this operation was started by the process that this one was forked from: start it here");
+  }
+  State& state = state_.get();
+  state.carry_out_deferred(one.get());
+  std::unique_lock guard(state.mutex);
+  while (!one->is_done()) state.wait_a_while(guard);
+}
+
+void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
+  if (one->is_done() || one->made_in_ != fork_generation()) return;
+  one->stops_ = true;
+  Job given_up;  // goes after the lock is left
+  State& state = state_.get();
+  std::unique_lock guard(state.mutex);
+  if (one->has_begun_) {
+    state.changed.wait(guard, [&] { return one->is_done(); });
+  } else if (one->may_stop_) {
+    std::erase(state.queue, one);
+    std::erase(state.deferred, one);
+    state.has_deferred = !state.deferred.empty();
+    given_up.swap(one->job_);
+    one->error_ = std::make_exception_ptr(Error(ErrorKind::kInterrupted, "interrupted", EINTR));
+    one->is_done_.store(true, std::memory_order_release);
+    state.changed.notify_all();
+  } else if (std::ranges::find(state.deferred, one) == state.deferred.end()) {
+    state.changed.wait(guard, [&] { return one->is_done(); });
+  }
 }
 
 void Beside::finish() {
   State& state = state_.get();
-  finish_deferred();
-  const std::lock_guard guard(state.mutex);
-  state.thread.wait();
+  state.carry_out_deferred(nullptr);
+  std::unique_lock guard(state.mutex);
+  while (!state.queue.empty()) state.wait_a_while(guard);
 }
 
-void Beside::finish_deferred() {
+void Beside::finish_deferred() { state_.get().carry_out_deferred(nullptr); }
+
+void Beside::end() {
   State& state = state_.get();
-  if (!state.has_deferred.exchange(false)) return;
-  const std::lock_guard guard(state.mutex);
-  std::exchange(state.deferred, nullptr)();
+  if (state.thread.joinable()) state.thread.join();
+  state.deferred.clear();
 }
 
 }  // namespace swath

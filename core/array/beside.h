@@ -1,45 +1,101 @@
-// One operation under way beside the program.
+// Operations under way beside the program: a queue, in the order in which they were started.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "array/execution.h"
+#include "base/fork.h"
 #include "base/per_process.h"
-#include "store/background.h"
 
 namespace swath {
 
-// A job that gives an Execution: by a thread of its own, or, where that may not be, when somebody waits for it.
+// Jobs that give an Execution: carried out one after another by one thread, which is there as long as there are any,
+// or, where that may not be, by whoever waits for them.
 class Beside {
  public:
   using Job = std::function<Execution()>;
 
-  // What comes of a job.
-  struct Outcome {
-    std::optional<Execution> execution;
-    std::exception_ptr error;
-    bool is_known() const { return execution || error != nullptr; }
+  // A job, and what comes of it.
+  class Started {
+   public:
+    // Then the job is gone, with all that it held, and what follows may be asked for.
+    bool is_done() const { return is_done_.load(std::memory_order_acquire); }
+    // Throws what the job threw.
+    const Execution& execution() const;
+    // When it was carried out, in seconds of the monotonic clock.
+    double began() const { return began_; }
+    double ended() const { return ended_; }
+
+   private:
+    friend class Beside;
+
+    void carry_out();
+    void carry_out_unless_stopped();
+
+    Job job_;
+    bool may_stop_ = false;
+    bool has_begun_ = false;
+    std::atomic<bool> stops_ = false;
+    std::optional<Execution> execution_;
+    std::exception_ptr error_;
+    double began_ = 0;
+    double ended_ = 0;
+    std::atomic<bool> is_done_ = false;
+    const uint64_t made_in_ = fork_generation();
   };
 
-  // Only when the job before is finished. `by_thread` false: finish() does it.
-  std::shared_ptr<const Outcome> start(Job job, bool by_thread);
-  // Returns when the job that was started last is done; what it threw is in its outcome. Told to stop meanwhile
-  // (base/interrupt.h), it throws that. In a forked child of the process that started it, nothing is under way.
+  struct How {
+    bool by_thread = true;  // else it is deferred, as are all that are started before it is done
+    bool may_stop = false;  // when it is told to: no other rank takes part
+  };
+
+  // What has been carried out already, or has failed.
+  static std::shared_ptr<Started> done_at_once(const Job& job);
+  // Never waits for the jobs before it.
+  std::shared_ptr<Started> start(Job job, How how);
+  // Returns when the job is done. Told to stop meanwhile (base/interrupt.h), it throws that, and the job goes on.
+  // Throws Error{kArgument} in a forked child of the process that started it: it is not under way here.
+  void wait(const std::shared_ptr<Started>& one);
+  // For whoever no longer wants what comes of it, and takes its memory away: one that may stop is told to, or not
+  // begun. Returns when it is done; but one that is deferred and shared with other ranks stays deferred, and must hold
+  // its memory itself. Does nothing in a forked child.
+  void let_go(const std::shared_ptr<Started>& one) noexcept;
+  // Returns when all that was started before is done; what jobs threw is theirs. Told to stop, it throws that. In a
+  // forked child nothing is under way.
   void finish();
-  // The same only where nobody else does the job.
+  // The same of those that nobody else carries out.
   void finish_deferred();
+  // Carries out what is queued, and drops what is deferred. Nothing is started any more.
+  void end();
 
  private:
+  using Queue = std::deque<std::shared_ptr<Started>>;
+
   struct State {
+    void run();
+    // Until something is done; wakes early, too. Throws Error{kInterrupted} where this thread is told to stop.
+    void wait_a_while(std::unique_lock<std::mutex>& guard);
+    // Carries out what is deferred, up to that one; null: all.
+    void carry_out_deferred(const Started* last);
+    std::shared_ptr<Started> first_deferred();
+
     std::mutex mutex;
-    Background thread;
-    std::function<void()> deferred;
+    std::condition_variable changed;
+    Queue queue;  // the first is being carried out
+    Queue deferred;
     std::atomic<bool> has_deferred = false;
+    std::mutex deferring;  // held by who carries them out
+    std::thread thread;
+    bool is_running = false;  // the thread: it looks into the queue once more
   };
 
   PerProcess<State> state_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/interrupt.h"
 
@@ -44,24 +45,58 @@ bool Gate::try_enter(Use use) {
   return !closed_ && inside.enters_at_once(use);
 }
 
+uint64_t Gate::Inside::queue() {
+  waiting.push_back(++tickets);
+  return tickets;
+}
+
+void Gate::Inside::leave_queue(uint64_t ticket) {
+  std::erase(waiting, ticket);
+  changed.notify_all();
+}
+
+void Gate::Inside::wait_for_turn(std::unique_lock<std::mutex>& guard, Use use, uint64_t ticket) {
+  while (waiting.front() != ticket || !admits(use)) wait(guard);
+  admit(use);
+}
+
 bool Gate::enter(Use use) {
   Inside& inside = inside_.get();
   std::unique_lock guard(inside.mutex);
   if (closed_) return false;
   if (inside.enters_at_once(use)) return true;
-  const uint64_t ticket = ++inside.tickets;
-  inside.waiting.push_back(ticket);
   struct Leave {  // the queue, whether admitted, turned away or interrupted
     Inside& queue;
     uint64_t own;
-    ~Leave() {
-      std::erase(queue.waiting, own);
-      queue.changed.notify_all();
-    }
-  } const leave{inside, ticket};
-  while (inside.waiting.front() != ticket || !inside.admits(use)) inside.wait(guard);
-  inside.admit(use);
+    ~Leave() { queue.leave_queue(own); }
+  } const leave{inside, inside.queue()};
+  inside.wait_for_turn(guard, use, leave.own);
   return true;
+}
+
+std::optional<Gate::Place> Gate::reserve(Use use) {
+  Inside& inside = inside_.get();
+  const std::lock_guard guard(inside.mutex);
+  if (closed_) return std::nullopt;
+  return Place{use, inside.enters_at_once(use) ? 0 : inside.queue()};
+}
+
+void Gate::enter(Place& place) {
+  if (place.ticket == 0) return;
+  Inside& inside = inside_.get();
+  std::unique_lock guard(inside.mutex);
+  inside.wait_for_turn(guard, place.use, place.ticket);
+  inside.leave_queue(std::exchange(place.ticket, 0));
+}
+
+void Gate::leave(const Place& place) {
+  if (place.ticket == 0) {
+    leave(place.use);
+    return;
+  }
+  Inside& inside = inside_.get();
+  const std::lock_guard guard(inside.mutex);
+  inside.leave_queue(place.ticket);
 }
 
 void Gate::leave(Use use) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "base/per_process.h"
 
@@ -24,6 +25,19 @@ class Gate {
   // The same, only where nobody has to be waited for; false: it is closed, or somebody has.
   bool try_enter(Use use);
   void leave(Use use);
+
+  // A place in the order of those that come, taken now by whoever enters later, in another thread perhaps: who comes
+  // after it waits for it as for one that waits. `ticket` 0: it is inside already.
+  struct Place {
+    Use use;
+    uint64_t ticket;
+  };
+  // Never waits. Nothing: it is closed.
+  std::optional<Place> reserve(Use use);
+  // Waits as enter() does; interrupted, it still has the place. Once, and then leave().
+  void enter(Place& place);
+  // Gives up a place that was not entered, or leaves.
+  void leave(const Place& place);
   // From now on nobody enters. Returns when all have left, those that waited to enter too. False: it was closed before.
   bool close();
   bool is_closed() const { return closed_; }
@@ -41,6 +55,10 @@ class Gate {
     bool admits(Use use) const;
     void admit(Use use);
     bool enters_at_once(Use use);
+    uint64_t queue();
+    // Its ticket may leave the queue then.
+    void wait_for_turn(std::unique_lock<std::mutex>& guard, Use use, uint64_t ticket);
+    void leave_queue(uint64_t ticket);
     // Until something changes; wakes early, too. Throws Error{kInterrupted} where this thread is told to stop.
     void wait(std::unique_lock<std::mutex>& guard);
   };

@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -179,6 +180,72 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
   }
 }
 
+// An operation under way, and what it needs until it is done: the array, and its memory. Whoever drops it waits for the
+// operation's end, so that nothing is written to memory that is gone; other threads of Python go on meanwhile.
+class Started {
+ public:
+  Started(nb::object array, bool alone, std::shared_ptr<nb::list> memory, swath::Future future)
+      : array_(std::move(array)), alone_(alone), memory_(std::move(memory)), future_(std::move(future)) {}
+  ~Started() {
+    if (future_.is_done()) return;
+    const nb::gil_scoped_release release;
+    future_.let_go();
+  }
+  Started(const Started&) = delete;
+  Started& operator=(const Started&) = delete;
+
+  bool is_done() const { return future_.is_done(); }
+  Execution wait() {
+    const Interruptible interruptible(alone_);
+    return future_.wait();
+  }
+  void let_go() {
+    const nb::gil_scoped_release release;
+    future_.let_go();
+  }
+  std::pair<double, double> times() const { return {future_.began(), future_.ended()}; }
+
+ private:
+  nb::object array_;
+  bool alone_;
+  std::shared_ptr<nb::list> memory_;  // as long as that of the operation, which may be later than this
+  swath::Future future_;
+};
+
+// What an operation holds, whichever thread lets go of it.
+std::shared_ptr<nb::list> held(const nb::list& arrays) {
+  return {new nb::list(arrays), [](nb::list* list) {
+            const nb::gil_scoped_acquire acquire;
+            delete list;
+          }};
+}
+
+std::unique_ptr<Started> start(const nb::object& self, const Operation& operation, const nb::list& arrays) {
+  auto& array = nb::cast<Array&>(self);
+  const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
+                                operation.array().element_bytes(), arrays);
+  auto keep = held(arrays);
+  Array::Companions companions;
+  companions.keep = keep;
+  const bool alone = is_alone(array, operation);
+  const auto future = [&] {
+    const nb::gil_scoped_release release;
+    return array.start(operation, memory, companions);
+  }();
+  return std::make_unique<Started>(self, alone, std::move(keep), future);
+}
+
+std::unique_ptr<Started> start_refused(const nb::object& self, const Operation* operation,
+                                       const std::tuple<int, std::string, int>& error) {
+  auto& array = nb::cast<Array&>(self);
+  const auto& [kind, message, os_error] = error;
+  const auto future = [&, kind = kind, os_error = os_error, &message = message] {
+    const nb::gil_scoped_release release;
+    return array.start_refused(operation, Error(static_cast<ErrorKind>(kind), message, os_error));
+  }();
+  return std::make_unique<Started>(self, false, nullptr, future);
+}
+
 swath::OpenMode mode_named(const std::string& mode) {
   return mode == "r"    ? swath::OpenMode::kRead
          : mode == "r+" ? swath::OpenMode::kReadWrite
@@ -287,6 +354,12 @@ void bind_open_array(nb::module_& m) {
           "Of coded chunks: what was carried out, with the boxes of all ranks; else None.")
       .def_ro("counters", &Execution::counters)
       .def_ro("was_read_before_agreement", &Execution::was_read_before_agreement);
+  nb::class_<Started>(m, "Started", "An operation that may go on beside the program.")
+      .def_prop_ro("is_done", &Started::is_done)
+      .def("wait", &Started::wait, "Collective where the operation is. Raises what `execute` would have raised.")
+      .def("let_go", &Started::let_go, "It is not wanted: of one rank alone it stops. Waits for its end.")
+      .def_prop_ro("times", &Started::times,
+                   "When it was carried out, in seconds of `time.monotonic`: began, ended. Once it is done.");
   nb::class_<Array>(m, "Array", "An open array: whoever reads or writes one comes through `execute`.")
       .def(
           "__init__",
@@ -308,6 +381,22 @@ void bind_open_array(nb::module_& m) {
       .def("execute", &execute, "operation"_a, "arrays"_a, "watched"_a.none() = nb::none(),
            "library"_a.none() = nb::none(), "relocate"_a.none() = nb::none(),
            "Collective, but for operations of one rank. `arrays`: this rank's memory, an ndarray a part.")
+      .def("start", &start, "operation"_a, "arrays"_a, "The same beside the program, see `may_go_beside`.")
+      .def("start_refused", &start_refused, "operation"_a.none(), "error"_a,
+           "Collective, beside ranks that start: this one cannot. `error`: as `swath.errors.to_core` gives it.")
+      .def(
+          "may_go_beside",
+          [](const Array& array, const std::string& direction) {
+            return array.may_go_beside(direction_named(direction));
+          },
+          "direction"_a, "Whether the core carries it out by itself.")
+      .def(
+          "finish_started",
+          [](Array& array, bool is_alone) {
+            const Interruptible interruptible(is_alone);
+            array.finish_started();
+          },
+          "is_alone"_a, "Collective where what was started is. Waits until all of it is done.")
       .def(
           "refuse",
           [](Array& array, const Operation* operation, int kind, const std::string& message, int os_error) {

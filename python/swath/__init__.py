@@ -8,6 +8,7 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
         x = a[10:20, ::4, 7]
 """
 
+from swath.array.beside import Future
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup
@@ -63,6 +64,7 @@ __all__ = [
     "FileGroup",
     "FilePlan",
     "FormatError",
+    "Future",
     "InternalError",
     "LockWarning",
     "NotFoundError",

@@ -42,6 +42,10 @@ class Counters(IoAmounts):
     """What one operation really did on this rank, counted where it happened. Sizes in bytes, times in seconds.
 
     `token_seconds` is how long this rank's stream waited for its turn at the file's target, in `token_waits` waits.
+
+    `waited_seconds` is how long the program waited for it, and `hidden_seconds` how long it went on while the program
+    did something else: of a plain read or write nothing is hidden. It is waiting that is counted, never how long it
+    took to ask for the operation. After a loop (`Array.blocks`, `iterate`, `writer`) all of them are the loop's sums.
     """
 
     token_waits: int = 0
@@ -49,14 +53,35 @@ class Counters(IoAmounts):
     transfer_seconds: float = 0.0
     exchange_seconds: float = 0.0
     total_seconds: float = 0.0
+    waited_seconds: float = 0.0
+    hidden_seconds: float = 0.0
     method: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return them as plain data, for JSON."""
         return {"method": self.method, **dataclasses.asdict(self)}
 
+    def plus(self, other: Counters) -> Counters:
+        """Return both together: sums; the larger `buffer_bytes`; the method where it is the same, else "several"."""
+        amounts = {name: getattr(self, name) + getattr(other, name) for name in (*COUNTED, *WAITING)}
+        amounts["buffer_bytes"] = max(self.buffer_bytes, other.buffer_bytes)
+        method = other.method if self.method in ("", other.method) else "several"
+        return Counters(**amounts, method=method)
+
     @classmethod
-    def of(cls, method: str, counted: _core.Counters) -> Counters:
-        """Return what the core counted while it used `method`."""
-        names = [field.name for field in dataclasses.fields(cls) if field.name != "method"]
-        return cls(**{name: getattr(counted, name) for name in names}, method=method)
+    def of(cls, method: str, counted: _core.Counters, waiting: tuple[float, float] | None = None) -> Counters:
+        """Return what the core counted while it used `method`.
+
+        Args:
+            method: its name.
+            counted: by the core.
+            waiting: the seconds waited and hidden; None: all of it was waited for.
+        """
+        waited, hidden = (counted.total_seconds, 0.0) if waiting is None else waiting
+        amounts = {name: getattr(counted, name) for name in COUNTED}
+        return cls(**amounts, waited_seconds=waited, hidden_seconds=hidden, method=method)
+
+
+WAITING = ("waited_seconds", "hidden_seconds")
+COUNTED = tuple(field.name for field in dataclasses.fields(Counters) if field.name not in (*WAITING, "method"))
+"""What the core counts."""

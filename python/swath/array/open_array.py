@@ -13,6 +13,7 @@ import numpy as np
 from swath import _core, formats
 from swath.array import appending, explaining, layouts, library_access, masks, progress
 from swath.array.attributes import StoredAttributes
+from swath.array.beside import OperationsBeside
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
 from swath.array.decoding import AS_STORED, mean_others
@@ -38,7 +39,7 @@ Share = tuple[Distribution | None, Selection, int | None]
 """Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
 
 
-class Array(NumpyProtocol):
+class Array(NumpyProtocol, OperationsBeside):
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
@@ -64,6 +65,7 @@ class Array(NumpyProtocol):
         self._has_file = has_file  # and closes it with itself
         self._ranks = file.ranks
         self._done: _core.Execution | None = None  # the last operation
+        self._counters: Counters | None = None  # of another than that: one beside the program, or a loop's sums
         self._shared: Request | None = None  # the last one that ranks shared
         self.mode = file.mode
         self.path: str = file.final_path
@@ -78,11 +80,9 @@ class Array(NumpyProtocol):
         self._form = layouts.array_form(description, self._identity_of_ranks)
         grows = description.unlimited[:1] == (True,)  # its file fills what nobody writes
         given: dict[str, Any] = {"name": self.path, "learning": file.learning, "is_new": is_new and not grows}
-        chunks = layouts.coded_chunks(description)
-        if chunks is not None:
+        if (chunks := layouts.coded_chunks(description)) is not None:
             given["chunks"] = chunks
-        places = formats.chunk_places(description, file)
-        if places is not None:
+        if (places := formats.chunk_places(description, file)) is not None:
             given["places"] = places
         self._core = _core.Array(self._ranks.comm, file.core, self._form, description.fill, given)
         # It is pure, and does not hold the array, which would hold itself.
@@ -109,8 +109,13 @@ class Array(NumpyProtocol):
 
     @property
     def counters(self) -> Counters:
-        """Return what the last operation did on this rank; of several threads' operations, the one that ended last."""
-        return Counters() if self._done is None else Counters.of(self._done.method, self._done.counters)
+        """Return what the last operation did on this rank; of several threads' operations, the one that ended last.
+
+        Of one beside the program (`read_async`) once its result was asked for; after a loop the loop's sums.
+        """
+        if self._counters is None and self._done is not None:
+            return Counters.of(self._done.method, self._done.counters)
+        return self._counters or Counters()
 
     @property
     def streams(self) -> throttle.TargetStatus | None:
@@ -490,9 +495,14 @@ class Array(NumpyProtocol):
             if not alone:
                 self._ranks.have_agreed(error)
             raise
+        self._note(request, self._done)
+        return parts
+
+    def _note(self, request: Request, done: _core.Execution, counters: Counters | None = None) -> None:
+        """Take note of the last operation."""
+        self._done, self._counters = done, counters
         if request.distribution is not None:
             self._shared = request
-        return parts
 
     def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:
         """Raise the error on all ranks. Collective, unless `alone`."""
@@ -518,9 +528,13 @@ class Array(NumpyProtocol):
     def _read(self, request: Request, out: Any, *, alone: bool = False) -> list[Part]:
         """Return this rank's parts, read into `out` or new memory. Collective, unless `alone`."""
         parts = self._execute(request, functools.partial(self._memory_to_read, request, out), alone=alone)
+        return self._in_order_of(parts)
+
+    def _in_order_of(self, parts: list[Part]) -> list[Part]:
+        """Return what was read, where `out` is in the other byte order with its bytes swapped."""
         for part in parts:
             if part.dtype != self.dtype:
-                part.byteswap(inplace=True)  # `out` is in the other byte order
+                part.byteswap(inplace=True)
         return parts
 
     def _memory_to_read(self, request: Request, out: Any, operation: _core.Operation) -> list[Part]:

@@ -218,6 +218,7 @@ class OpenedFile:
             is_other_file = os.stat(self.path).st_ino != inode
             return Placed(changed, others, is_other_file)
 
+        self.finish_started()
         placed = self.ranks.on_first(words, work)
         self._has_changed = True
         self._take(placed.others, is_other_file=placed.is_other_file)
@@ -249,6 +250,7 @@ class OpenedFile:
 
     def allocate(self, array: Description) -> Description:
         """Give parts of an array that have no place in the file yet a place, and return where they are. Collective."""
+        self.finish_started(besides=array.variable or "")  # which writes now, and has its array alone
 
         def work() -> Description:
             allocated = formats.allocate(array, self.changes())
@@ -256,6 +258,12 @@ class OpenedFile:
             return allocated
 
         return self.ranks.on_first(f"allocate {array.variable} of {self.identity}", work)
+
+    def finish_started(self, besides: str | None = None) -> None:
+        """Wait for what arrays of it do beside the program, but for the variable `besides`. Collective."""
+        for variable, array in list(self._arrays.items()):
+            if variable != besides:
+                array._core.finish_started(self.ranks.size == 1)
 
     def refuse_reading(self, doing: str) -> None:
         """Raise ArgumentError where the file is closed, or open for reading only."""
@@ -335,6 +343,7 @@ class OpenedFile:
                 files.extend(self.path, described.end)  # gaps between what is written can be read
             return described
 
+        self.finish_started()
         array._become(self.ranks.on_first(words, work))
         self._has_changed = True
 
@@ -380,6 +389,7 @@ class OpenedFile:
     def sync(self) -> None:
         """Bring what was written to the medium, and let changes stay; a new file that grows gets its name."""
         with self.ranks.in_turn(f"sync {self.final_path}"):
+            self.finish_started()
             self._complete_records()
             grows = self._records is not None and bool(self._records.rows)
             if self.is_new and grows:
