@@ -17,7 +17,6 @@ import itertools
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -170,23 +169,24 @@ class Prefetched(Stored):
 
     def __iter__(self) -> Iterator[tuple[Batch, Integrals]]:
         free = [self._new_memory() for _ in range(AHEAD + 1)]
-        begun: deque[tuple[Batch, Integrals, Future[Integrals]]] = deque()
-        with ThreadPoolExecutor(1) as reader:
-            for batch, place in zip(self._batches, self._places, strict=True):
-                memory = free.pop()
-                begun.append((batch, memory, reader.submit(self._read, place, memory)))
-                if len(begun) > AHEAD:
-                    yield self._next(begun, free)
-            while begun:
+        begun: deque[tuple[Batch, Integrals, swath.Future]] = deque()
+        assert self._array is not None
+        for batch, place in zip(self._batches, self._places, strict=True):
+            memory = free.pop()
+            out = memory[: batch.elements]
+            begun.append((batch, memory, self._array.read_async(selection=place, out=out)))
+            if len(begun) > AHEAD:
                 yield self._next(begun, free)
+        while begun:
+            yield self._next(begun, free)
 
     def _next(
-        self, begun: deque[tuple[Batch, Integrals, Future[Integrals]]], free: list[Integrals]
+        self, begun: deque[tuple[Batch, Integrals, swath.Future]], free: list[Integrals]
     ) -> tuple[Batch, Integrals]:
         """Waits for the read that was begun first. Its memory is free again when the next one is asked for."""
         batch, memory, future = begun.popleft()
         with self._recorder.timed(READ, batch.elements * 8):
-            values = future.result()
+            values: Integrals = future.result()
         free.append(memory)
         return batch, values.reshape(batch.shape)
 
