@@ -24,6 +24,7 @@ import dataclasses
 import json
 import sys
 import tempfile
+import time
 import traceback
 from typing import Any
 
@@ -43,6 +44,8 @@ from record import FOCK, OPEN, READ, Recorder
 Matrix = npt.NDArray[np.float64]
 
 ENERGY_TOLERANCE = 1e-10
+SECONDS_TO_TELL = 0.5
+"""Before all ranks are ended: what mpiexec has not passed on by then is lost."""
 
 
 @dataclasses.dataclass
@@ -223,6 +226,7 @@ def main() -> int:
         traceback.print_exc()
         sys.stderr.flush()
         if comm.size > 1:
+            time.sleep(SECONDS_TO_TELL)
             comm.Abort(1)
         return 1
 
