@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 CORE := build/core
 SANITIZE := build/sanitize
 SANITIZE_THREADS := build/sanitize-threads
-PY := python tests tools docs README.md
+PY := python applications tests tools docs README.md
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 

@@ -29,6 +29,7 @@ from swath.bench import (
     page,
     prefetch,
     redistribute,
+    scf,
     table1,
     threads,
     zarr,
@@ -37,6 +38,8 @@ from swath.bench.conditions import conditions, in_words, memory_bytes
 from swath.bench.madbench import report as madbench_report
 from swath.bench.madbench.options import PRESETS
 from swath.bench.ncio import report as ncio_report
+from swath.bench.scf import options as scf_options
+from swath.bench.scf import report as scf_report
 from swath.bench.zarr import options as zarr_options
 from swath.commands import output
 from swath.errors import ArgumentError, Error, StoreError, store_error
@@ -59,8 +62,9 @@ BENCHMARKS: dict[str, ModuleType] = {
     "madbench": madbench,
     "prefetch": prefetch,
     "balanced": balanced,
+    "scf": scf,
 }
-REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report}
+REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report, "scf": scf_report}
 """Who draws what `--html` asks for."""
 ALL = ("interleaved", "table1")
 """What runs without a name: NCIO takes hours."""
@@ -114,6 +118,9 @@ one run; it starts its own ranks. Without a name it runs the first two:
   balanced      batches that can be computed again, kept on disk at 0 to 100 %,
                 beside the share that swath.Balanced chooses, on modelled disks and
                 in this folder. docs/balanced.md
+  scf           the application in applications/scf, Hartree-Fock: integrals stored,
+                prefetched, recomputed, balanced over shares on disk; operations as
+                Pablo summed them up; on this folder or modelled disks. docs/scf.md
 """
 
 EXAMPLES = """\
@@ -134,6 +141,7 @@ examples:
   {prog} madbench --tasks 16 --virtual --disk p690-raid5 --readers 1,4,all,auto
   {prog} balanced --disk p690-scsi,here --computing 0.5,1,2
   {prog} madbench --series must-show --pixels 4096 --json m.json --html m.html
+  {prog} scf --inputs small --ranks 2 --disk p690-raid5 --json s.json --html s.html
 
 Measure on a machine that does nothing else: the table says what the load was.
 """
@@ -161,7 +169,7 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--ranks",
         type=_list_of(_count),
         metavar="N",
-        help="how many ranks (2; table1, redistribute, files: 4; latency, ncio: 2,4; copy: 1)",
+        help="how many ranks (2; table1, redistribute, files, scf: 4; latency, ncio: 2,4; copy: 1)",
     )
     made.add_argument(
         "--bytes",
@@ -212,6 +220,7 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--computing", type=_list_of(float), metavar="LIST", help="times as fast as the disk reads (1,20)"
     )
     group.add_argument("--iterations", type=_count, metavar="N", help="of each contender (6)")
+    _add_scf_arguments(made.add_argument_group("scf", "lists are separated by commas; docs/scf.md"))
     _add_shared_arguments(made.add_argument_group("ncio, madbench, zarr, files and copy"))
 
 
@@ -265,6 +274,15 @@ def _add_madbench_arguments(group: Any) -> None:
     group.add_argument("--virtual", action="store_true", default=None, help="simulated tasks, disk and time; no MPI")
     group.add_argument("--series", metavar="NAME", help="must-show: sweet spots, regime changes, 16 tasks; virtual")
     group.add_argument("--seed", type=int, metavar="N", help="of the pixels, and of the simulation (1)")
+
+
+def _add_scf_arguments(group: Any) -> None:
+    names = _list_of(str)
+    group.add_argument("--inputs", type=names, metavar="LIST", help="small,medium,dimer, XYZ files (small)")
+    group.add_argument("--basis", metavar="NAME", help="as PySCF names it (6-31g*)")
+    group.add_argument("--integrals", type=names, metavar="LIST", help=",".join(scf_options.MODES))
+    group.add_argument("--shares", type=names, metavar="LIST", help=f"percents on disk: {','.join(scf_options.SHARES)}")
+    group.add_argument("--application", metavar="FOLDER", help="applications/scf of a checkout (looked for)")
 
 
 def _add_shared_arguments(group: Any) -> None:

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from swath.errors import Error, UnsupportedError
@@ -46,13 +46,7 @@ def run_on_ranks(
     # `-m mpi4py` ends all ranks when one fails.
     rank = [sys.executable, "-m", "mpi4py", "-m", "swath.bench.on_ranks", benchmark, json.dumps(options), folder]
     command = [str(mpi.own_mpiexec()), "-n", str(ranks), *rank, result]
-    # All ranks are on this machine: no ssh. What they print goes to standard error: standard output is for results.
-    environment = {**(defaults or {}), **os.environ, "HYDRA_LAUNCHER": "fork"}
-    job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, env=environment, start_new_session=True)
-    try:
-        status = job.wait()
-    finally:
-        _end(job)
+    status = run_command(command, {**(defaults or {}), **os.environ})
     if status != 0:
         raise BenchmarkFailedError(
             f"{benchmark}: mpiexec ended with status {status}; what the failing rank said stands above; "
@@ -61,6 +55,17 @@ def run_on_ranks(
     with open(result, encoding="utf-8") as told:
         found: dict[str, Any] = json.load(told)
     return found
+
+
+def run_command(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run ranks, or one program; returns its exit status. Whatever happens, no process is left behind."""
+    # All ranks are on this machine: no ssh. What they print goes to standard error: standard output is for results.
+    environment = {**environment, "HYDRA_LAUNCHER": "fork"}
+    job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, env=environment, start_new_session=True)
+    try:
+        return job.wait()
+    finally:
+        _end(job)
 
 
 def _end(job: subprocess.Popen[bytes]) -> None:
