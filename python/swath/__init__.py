@@ -8,10 +8,10 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
         x = a[10:20, ::4, 7]
 """
 
-from swath.array.beside import Future
 from swath.advice.accesses import Access, Free
 from swath.advice.advise import advise_layout
 from swath.advice.result import LayoutAdvice
+from swath.array.beside import Future
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup
@@ -85,8 +85,8 @@ __all__ = [
     "FileGroup",
     "FilePlan",
     "FormatError",
-    "Future",
     "Free",
+    "Future",
     "InternalError",
     "LayoutAdvice",
     "LayoutWarning",

@@ -505,10 +505,8 @@ class Array(NumpyProtocol, Iterating):
         if request.distribution is not None:
             self._shared = request
         # What was done before anybody could have waited for it needs no second look.
-        if self._watches_layout and self._done.counters.total_seconds >= layout_warning.SECONDS_MIN:
-            plan = self._done.plan
-            self._watches_layout = plan is None or not layout_warning.warn_of(self, plan)
-        return parts
+        if self._watches_layout and done.counters.total_seconds >= layout_warning.SECONDS_MIN:
+            self._watches_layout = done.plan is None or not layout_warning.warn_of(self, done.plan)
 
     def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:
         """Raise the error on all ranks. Collective, unless `alone`."""
