@@ -207,4 +207,8 @@ def _checked_attributes(attributes: Mapping[Any, Any], where: str) -> dict[str, 
     for name in attributes:
         if not isinstance(name, str) or not name:
             raise ArgumentError(f"attributes of {where}: expected names that are text, not {name!r}")
-    return dict(attributes)
+    # Bytes are text in files, and bytes that are none become what xarray's own engines make of them.
+    return {
+        name: value.decode("utf-8", "replace") if isinstance(value, bytes) and name != "_FillValue" else value
+        for name, value in attributes.items()
+    }
