@@ -26,9 +26,10 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
-from swath.bench.measure import shuffled
+from swath.bench.measure import say, shuffled
 from swath.commands import output
 from swath.errors import InternalError
+from swath.ranks.ranks import ranks_of
 
 MACHINE = "this machine"
 READING, COMPUTING = "reading alone", "computing alone"
@@ -180,6 +181,7 @@ def _of_disk(files: Files, options: Options, disk: str) -> list[dict[str, Any]]:
     measurements = []
     for ratio in options.ratios:
         turns = work.turns(ratio * reading)
+        say(ranks_of(None), f"prefetch: {disk}: computing {ratio} of reading, {options.repetitions} repetitions")
         for repetition in range(options.repetitions + 1):
             for name, way in shuffled(list(files.ways.items()), repetition):
                 files.make_cold()
