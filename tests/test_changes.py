@@ -163,6 +163,55 @@ def test_what_was_added_before_a_mark_is_at_the_mark_again_what_it_was(path, is_
         assert content(path) == START
 
 
+@pytest.mark.parametrize("is_durable", [True, False])
+@pytest.mark.parametrize("stay", ["commit", "settle"])
+@pytest.mark.parametrize("is_first", [True, False], ids=["nothing was changed", "something was changed"])
+def test_what_was_let_stay_after_a_mark_is_not_taken_back_to_the_mark(path, is_first, stay, is_durable):
+    changes = Changes(path, is_durable=is_durable)
+    if not is_first:
+        transaction(changes, 1)
+    mark = changes.mark()
+    transaction(changes, 2)
+    getattr(changes, stay)()
+    kept = content(path)
+    changes.undo(mark)  # nothing
+    assert content(path) == kept
+    transaction(changes, 3)
+    changes.undo(mark)
+    assert content(path) == kept
+    transaction(changes, 4)
+    changes.undo()
+    assert content(path) == kept
+    transaction(changes, 5)
+    if is_durable:
+        changes._log.close()  # as a kill does
+        assert repair(path)
+    else:
+        changes.close()
+    assert content(path) == kept
+
+
+@pytest.mark.parametrize("is_durable", [True, False])
+def test_the_first_mark_is_one_as_others_are(path, is_durable):
+    with Changes(path, is_durable=is_durable) as changes:
+        changes.settle()
+        mark = changes.mark()
+        overwrite(changes, 10, b"x" * 10)
+        changes.undo(mark)
+        assert content(path) == START
+        with open(path, "ab", buffering=0) as file:
+            os.write(file.fileno(), b"1" * 100)
+        second = changes.mark()
+        overwrite(changes, 10, b"y" * 10)
+        changes.undo(second)
+        assert content(path) == START + b"1" * 100
+        changes.undo()
+        assert content(path) == START
+        overwrite(changes, len(START) - 5, b"z" * 50)  # without `begin`: how long it is now is noted
+        changes.undo()
+        assert content(path) == START
+
+
 def test_what_was_added_before_a_mark_is_cut_off_after_a_kill(path):
     def change():
         changes = Changes(path)

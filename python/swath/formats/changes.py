@@ -26,6 +26,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from types import TracebackType
+from typing import NamedTuple
 
 from swath.errors import ArgumentError, StoreError
 from swath.formats.changes_log import Journal, Kind, Log, Memory, Record
@@ -38,6 +39,13 @@ PIECE_BYTES = 16 << 20
 LOCK_SECONDS = 0.25
 """To wait for a journal that is locked: it may be a reader who looks whether there is something to repair."""
 LOCKING_VARIABLE = "HDF5_USE_FILE_LOCKING"
+
+
+class Mark(NamedTuple):
+    """A moment between two changes of a file: after so many commits, at this place of the log."""
+
+    commits: int
+    place: int
 
 
 class Changes:
@@ -62,6 +70,7 @@ class Changes:
         self._kept: set[tuple[int, int] | bytes] = set()  # since the last mark, or since changes were settled
         self._kept_for_good: set[tuple[int, int] | bytes] = set()  # since the last commit, on the medium
         self._settled = (0, 0)  # where in the log the last of these records begins and ends
+        self._commits = 0
         self._committed_size = 0  # how long the file was when the log's first record was made
         self._log: Log = _locked_journal(path, lock_seconds) if is_durable else Memory()
         try:
@@ -86,16 +95,14 @@ class Changes:
             self._size = _size(self.path)
             self._append([], sync=False)
 
-    def mark(self) -> int:
+    def mark(self) -> Mark:
         """Return a mark: what is changed from now on can be taken back alone, by `undo`."""
-        if not self._is_started:
-            self.begin()
-            return 0
-        end = self._log.end()
+        self.begin()
+        found = Mark(self._commits, self._log.end())
         self._kept.clear()  # what was kept before the mark must be kept once more
         self._size = _size(self.path)  # and so must what was added since: it is there at the mark
         self._append([Record(Kind.MARK, self._size, b"")], sync=False)
-        return end
+        return found
 
     def keep(self, file_descriptor: int, offset: int, count: int) -> None:
         """Keep so many bytes of the file, before they are overwritten or cut off."""
@@ -156,14 +163,21 @@ class Changes:
                 _sync(self.path)
             self._settled = (0, 0)
             self._forget(0)
+            self._commits += 1
         self._size = _size(self.path)
 
-    def undo(self, mark: int = 0) -> None:
-        """Make the file what it was when `mark` was made; without one, when it was settled or committed last."""
+    def undo(self, mark: Mark | None = None) -> None:
+        """Make the file what it was when `mark` was made; without one, when it was settled or committed last.
+
+        What was settled or committed after the mark stays.
+        """
         if self._is_started:
-            begin, end = (mark, mark) if mark else self._settled
+            begin, end = self._settled
+            if mark is not None and mark.commits == self._commits and mark.place >= end:
+                begin = end = mark.place
             _take_back(self.path, self._log, since=begin)
             self._forget(end)
+            self._size = _size(self.path)
 
     def close(self) -> None:
         """Take back what was neither settled nor committed, and let go of the file."""
