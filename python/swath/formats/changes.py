@@ -36,6 +36,8 @@ from swath.store.beside import locked_own, refuse_planted
 VERSION = 1
 PIECE_BYTES = 16 << 20
 """Of what is overwritten, in a record at most."""
+LONG_BYTES = 16 << 20
+"""Of a journal that is written anew when changes are settled; or twice what was left of it then."""
 LOCK_SECONDS = 0.25
 """To wait for a journal that is locked: it may be a reader who looks whether there is something to repair."""
 LOCKING_VARIABLE = "HDF5_USE_FILE_LOCKING"
@@ -71,8 +73,9 @@ class Changes:
         self._kept_for_good: set[tuple[int, int] | bytes] = set()  # since the last commit, on the medium
         self._settled = (0, 0)  # where in the log the last of these records begins and ends
         self._commits = 0
+        self._long = LONG_BYTES
         self._committed_size = 0  # how long the file was when the log's first record was made
-        self._log: Log = _locked_journal(path, lock_seconds) if is_durable else Memory()
+        self._log: Journal | Memory = _locked_journal(path, lock_seconds) if is_durable else Memory()
         try:
             _take_back(path, self._log)
             self._log.cut(0)  # a torn record, too
@@ -148,13 +151,24 @@ class Changes:
             raise StoreError(f"{self.path}: cannot read {name}: {error.strerror}", error.errno) from None
 
     def settle(self) -> None:
-        """Let what was changed stay after a kill, too; it waits for no medium, which `commit` does."""
+        """Let what was changed stay after a kill, too; it waits for no medium, which `commit` does.
+
+        A journal that has become long is written anew, with what a machine that stops goes back by.
+        """
         self._size = _size(self.path)  # which nothing that is kept from now on takes back
-        if self._is_started:
-            begin = self._log.end()
-            self._append([Record(Kind.SETTLED, self._size, _boot_id())], sync=False)
-            self._settled = begin, self._log.end()
-            self._kept.clear()
+        if not self._is_started:
+            return
+        if isinstance(self._log, Memory):
+            self.commit()  # nothing goes back further: what was kept is let go of
+            return
+        settled = Record(Kind.SETTLED, self._size, _boot_id())
+        if self._log.end() > self._long and self._log.shorten(self._committed_size, settled):
+            self._long = max(LONG_BYTES, 2 * self._log.end())
+        else:
+            self._append([settled], sync=False)
+        end = self._log.end()
+        self._settled = end - settled.nbytes, end
+        self._kept.clear()
 
     def commit(self) -> None:
         """Let what was changed stay: it is on the medium, and cannot be taken back any more."""

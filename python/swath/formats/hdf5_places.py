@@ -72,8 +72,8 @@ class ChunkPlaces:
     def keep(self) -> None:
         """Let all that was placed stay: it is written."""
         if self._mark is not None:
-            self._mark = None
             self._file.settle()
+            self._mark = None  # else it is taken back
 
     def undo(self) -> None:
         """Make the file what it was when the first chunk was placed."""
