@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import swath
 from hdf5_cases import KINDS, add, append, changing, new, started, store
 from swath import formats
 from swath.errors import ArgumentError, ExistsError
@@ -537,6 +538,23 @@ def test_new_elements_are_zeros_where_hdf5_had_given_up_room(path):
         (made,) = add(path, new(f"v{number}", (5 + 40 * number,), "f8"))
         raw = np.fromfile(path, np.uint8)
         assert not raw[made.layout.offset : made.end].any()
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_variable_that_h5py_reads_as_another_dtype_is_refused_and_not_left(tmp_path, is_new):
+    """A structure of the fields r and i is a complex number to h5py."""
+    path = str(tmp_path / "a.h5")
+    if not is_new:
+        swath.create_file(path).close()
+    with swath.create_file(path) if is_new else swath.open_file(path, mode="r+") as file:
+        file.create("before", shape=(3,), dtype="f4")[...] = 6
+        with pytest.raises(ArgumentError, match=r"hdf5 cannot store .* only complex64"):
+            file.create("both", shape=(3,), dtype=[("r", "f4"), ("i", "f4")])
+        file.create("after", shape=(3,), dtype="f4")[...] = 7
+    with h5py.File(path) as file:
+        assert sorted(file) == ["after", "before"]
+        np.testing.assert_array_equal(file["before"], [6, 6, 6])
+        np.testing.assert_array_equal(file["after"], [7, 7, 7])
 
 
 def test_text_of_variable_length_is_not_created(tmp_path):

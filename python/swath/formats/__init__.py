@@ -383,8 +383,14 @@ def holds_many(format: str) -> bool:  # noqa: A002
 
 def add(format: str, changes: Changes, new: NewArray) -> Description:  # noqa: A002
     """Add a variable to an existing file. Raises ExistsError, ArgumentError; the file is then as it was."""
+    mark = changes.mark()
     with _named(changes.path):
-        return _as_asked(_of_files(format).add(changes, new), new)
+        made = _of_files(format).add(changes, new)
+        try:
+            return _as_asked(made, new)
+        except BaseException:
+            changes.undo(mark)
+            raise
 
 
 @contextlib.contextmanager

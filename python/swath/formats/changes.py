@@ -229,6 +229,19 @@ class Changes:
         self._kept_for_good.clear()
 
 
+def changes_of(path: str, *, is_durable: bool = True) -> Changes:
+    """Return the changes of a file; a kill may leave them half done where nothing may be written beside it.
+
+    Raises StoreError as `Changes` does otherwise: where another process changes the file, among others.
+    """
+    try:
+        return Changes(path, is_durable=is_durable)
+    except StoreError as error:
+        if error.errno not in (errno.EACCES, errno.EROFS):
+            raise
+        return Changes(path, is_durable=False)
+
+
 def journal_path(path: str) -> str:
     """Return the name of the journal of a file's changes: beside the file itself, not beside a link to it."""
     folder, name = os.path.split(os.path.realpath(path))
@@ -279,7 +292,8 @@ def _locked_journal(path: str, lock_seconds: float) -> Journal:
             except BlockingIOError as error:
                 if time.monotonic() > until:
                     what = f"another program is changing it: {error.strerror} holds {name}"
-                    raise StoreError(f"{path}: {what}; wait for it", errno.EAGAIN) from None
+                    way_out = "wait for it, or, where it is another rank of this program, sync the file on all ranks"
+                    raise StoreError(f"{path}: {what}; {way_out}", errno.EAGAIN) from None
                 time.sleep(0.02)
         journal.let_read(mode)
     return journal
