@@ -73,6 +73,7 @@ class Changes:
         self._kept_for_good: set[tuple[int, int] | bytes] = set()  # since the last commit, on the medium
         self._settled = (0, 0)  # where in the log the last of these records begins and ends
         self._commits = 0
+        self._lost = ""
         self._long = LONG_BYTES
         self._committed_size = 0  # how long the file was when the log's first record was made
         self._log: Journal | Memory = _locked_journal(path, lock_seconds) if is_durable else Memory()
@@ -94,6 +95,7 @@ class Changes:
 
     def begin(self) -> None:
         """Note how long the file is, where nothing is kept since the last commit: before it grows."""
+        self._refuse_lost()
         if not self._is_started:
             self._size = _size(self.path)
             self._append([], sync=False)
@@ -172,6 +174,7 @@ class Changes:
 
     def commit(self) -> None:
         """Let what was changed stay: it is on the medium, and cannot be taken back any more."""
+        self._refuse_lost()
         if self._is_started:
             if self.is_durable:
                 _sync(self.path)
@@ -196,11 +199,21 @@ class Changes:
     def close(self) -> None:
         """Take back what was neither settled nor committed, and let go of the file."""
         try:
-            self.undo()
-            if self._is_started:
-                self.commit()
+            if not self._lost:
+                self.undo()
+                if self._is_started:
+                    self.commit()
         finally:
             self._log.close()
+
+    def lose(self, why: object) -> None:
+        """Let the file neither be changed nor committed any more: a change failed that cannot be taken back."""
+        self._lost = str(why) or type(why).__name__
+
+    def _refuse_lost(self) -> None:
+        if self._lost:
+            what = f"data that were being moved in it are lost: {self._lost}"
+            raise StoreError(f"{self.path}: it cannot be completed, for {what}; create it again", errno.EIO)
 
     def _keep(self, records: list[Record], what: Iterable[tuple[int, int] | bytes]) -> None:
         """Append records of `what`. They wait for the medium where a machine that stops goes back by them."""

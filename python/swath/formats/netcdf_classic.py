@@ -224,8 +224,12 @@ def _store(changes: Changes, old: Header, new: Header) -> None:
             _store_aside(path, descriptor, new, parts)
             changes.commit()
         elif needed:
-            move_in_place(descriptor, needed)
-            _write_header(path, descriptor, old, new)
+            try:
+                move_in_place(descriptor, needed)
+                _write_header(path, descriptor, old, new)
+            except BaseException as error:
+                changes.lose(error)
+                raise
             changes.commit()
         else:
             mark = changes.mark()
