@@ -2,6 +2,7 @@
 
 import os
 import random
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,12 @@ import swath
 from hdf5_cases import KINDS, add, append, changing, new, started, store
 from swath import formats
 from swath.errors import ArgumentError, ExistsError
-from swath.formats import hdf5, netcdf4
+from swath.formats import changes as changes_module
+from swath.formats import files, hdf5, netcdf4
 from swath.formats.changes import Changes
 from swath.formats.contents import Dimension
 from swath.formats.description import ChunkedLayout, StridedLayout
+from swath.formats.hdf5 import creating
 
 h5py = pytest.importorskip("h5py")
 netCDF4 = pytest.importorskip("netCDF4")
@@ -538,6 +541,27 @@ def test_new_elements_are_zeros_where_hdf5_had_given_up_room(path):
         (made,) = add(path, new(f"v{number}", (5 + 40 * number,), "f8"))
         raw = np.fromfile(path, np.uint8)
         assert not raw[made.layout.offset : made.end].any()
+
+
+def test_large_room_is_cleared_piece_by_piece_and_can_be_taken_back(tmp_path, monkeypatch):
+    path = str(tmp_path / "a.h5")
+    with h5py.File(path, "w") as file:
+        file["v"] = np.full(1 << 19, 7.0)
+    described = hdf5.describe(path, "v")
+    begin, end = described.layout.offset, described.end
+    used = Path(path).read_bytes()
+    real = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, at: real(file, memoryview(data)[:30_000], at))
+    monkeypatch.setattr(files, "CLEARED_BYTES", 1 << 16)
+    monkeypatch.setattr(changes_module, "PIECE_BYTES", 1 << 16)
+    with Changes(path) as changes:
+        tracemalloc.start()
+        creating._clear(changes, described, len(used))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 1 << 20  # of 4 MiB
+        assert Path(path).read_bytes() == used[:begin] + bytes(end - begin) + used[end:]
+    assert Path(path).read_bytes() == used
 
 
 @pytest.mark.parametrize("is_new", [True, False])

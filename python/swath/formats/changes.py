@@ -114,15 +114,25 @@ class Changes:
         self.keep_all(file_descriptor, [(offset, count)])
 
     def keep_all(self, file_descriptor: int, ranges: Iterable[tuple[int, int]]) -> None:
-        """Keep several ranges of bytes (offset, count), at the price of one."""
-        records = []
-        new = [(offset, min(offset + count, self._size)) for offset, count in ranges]
-        new = [one for one in dict.fromkeys(new) if one not in self._kept]
-        with store_errors(self.path, "read what is to be changed"):
-            for offset, end in new:
-                for at in range(offset, end, PIECE_BYTES):
-                    data = read_at(file_descriptor, min(PIECE_BYTES, end - at), at)
-                    records.append(Record(Kind.BYTES, at, data))
+        """Keep several ranges of bytes (offset, count), at the price of one where they are small."""
+        pieces = [
+            (at, min(at + PIECE_BYTES, end))
+            for offset, end in ((offset, min(offset + count, self._size)) for offset, count in ranges)
+            for at in range(offset, end, PIECE_BYTES)
+        ]
+        records: list[Record] = []
+        new: list[tuple[int, int]] = []
+        nbytes = 0
+        for begin, end in dict.fromkeys(pieces):
+            if (begin, end) in self._kept:
+                continue
+            with store_errors(self.path, "read what is to be changed"):
+                records.append(Record(Kind.BYTES, begin, read_at(file_descriptor, end - begin, begin)))
+            new.append((begin, end))
+            nbytes += end - begin
+            if nbytes >= PIECE_BYTES:
+                self._keep(records, new)
+                records, new, nbytes = [], [], 0
         self._keep(records, new)
 
     def adds(self, relative: str) -> None:
