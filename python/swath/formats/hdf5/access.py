@@ -111,7 +111,7 @@ def is_name(name: str) -> bool:
 
 def shown_name(stored: str) -> str:
     """Return what a dataset is called: the path "/g/_nc4_non_coord_x" in the file is "g/x"."""
-    group, _, name = stored.strip("/").rpartition("/")
+    group, name = group_and_name(stored)
     return joined(group, name.removeprefix(OTHER_NAME))
 
 
