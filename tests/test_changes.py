@@ -1,5 +1,6 @@
 """Changes of a file that are taken back: while the process lives, and after it was killed at any moment."""
 
+import errno
 import itertools
 import mmap
 import os
@@ -59,9 +60,12 @@ def states(path, count):
     return found
 
 
-@pytest.mark.parametrize("stay", ["commit", "settle"])
-def test_a_kill_at_any_call_leaves_what_was_let_stay_last(path, stay):
+@pytest.mark.parametrize("stay", ["commit", "settle", "settle, the journal being long"])
+def test_a_kill_at_any_call_leaves_what_was_let_stay_last(path, stay, monkeypatch):
     expected = states(path, 3)
+    stay, _, is_long = stay.partition(", ")
+    if is_long:
+        monkeypatch.setattr(changes_module, "LONG_BYTES", 1000)
 
     def work():
         with Changes(path) as changes:
@@ -87,7 +91,76 @@ def test_a_kill_at_any_call_leaves_what_was_let_stay_last(path, stay):
     assert content(path) == expected[3]
 
 
-def test_where_the_machine_stopped_all_is_taken_back_to_the_last_commit(path, monkeypatch):
+@pytest.mark.parametrize("is_durable", [True, False])
+def test_the_journal_of_many_settled_changes_stays_short(path, is_durable, monkeypatch):
+    monkeypatch.setattr(changes_module, "LONG_BYTES", 5000)
+    changes = Changes(path, is_durable=is_durable)
+    lengths = []
+    for number in range(100):
+        transaction(changes, number % 10)
+        settled = content(path)
+        changes.settle()
+        lengths.append(changes._log.end())
+        assert lengths[-1] < 3 * 5000  # ten transactions keep less than 5000
+        transaction(changes, number % 7)
+        changes.undo()
+        assert content(path) == settled
+    if not is_durable:
+        assert lengths == [0] * 100
+        changes.close()
+    else:
+        shortened = [n for n in range(1, 100) if lengths[n] < lengths[n - 1]]
+        assert len(shortened) > 3
+        transaction(changes, 5)
+        changes._log.close()  # as a kill does
+        assert repair(path)
+    assert content(path) == settled
+    assert os.listdir(os.path.dirname(path)) == ["a.bin"]
+
+
+def test_a_journal_that_cannot_be_written_anew_stays_as_it_is(path, monkeypatch):
+    monkeypatch.setattr(changes_module, "LONG_BYTES", 1000)
+    os.mkdir(f"{journal_path(path)}.new")
+    changes = Changes(path)
+    for number in range(5):
+        transaction(changes, number)
+        changes.settle()
+    settled = content(path)
+    assert changes._log.end() > 2000
+    os.rmdir(f"{journal_path(path)}.new")
+    with monkeypatch.context() as full:
+        full.setattr(os, "rename", fail)
+        transaction(changes, 0)
+        changes.undo()
+        changes.begin()
+        changes.settle()
+    assert not os.path.lexists(f"{journal_path(path)}.new")
+    transaction(changes, 5)
+    changes._log.close()
+    assert repair(path)
+    assert content(path) == settled
+
+
+def fail(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_nobody_else_gets_a_journal_that_is_written_anew(path, monkeypatch):
+    monkeypatch.setattr(changes_module, "LONG_BYTES", 1000)
+    changes = Changes(path)
+    for number in range(9):
+        transaction(changes, number)
+        changes.settle()
+        with pytest.raises(StoreError, match="another program is changing it"):
+            Changes(path, lock_seconds=0)
+        assert not repair(path)
+    changes.close()
+    Changes(path).close()
+
+
+@pytest.mark.parametrize("long_bytes", [1 << 20, 500, 0])
+def test_where_the_machine_stopped_all_is_taken_back_to_the_last_commit(path, monkeypatch, long_bytes):
+    monkeypatch.setattr(changes_module, "LONG_BYTES", long_bytes)
     changes = Changes(path)
     transaction(changes, 1)
     changes.commit()
@@ -159,6 +232,55 @@ def test_what_was_added_before_a_mark_is_at_the_mark_again_what_it_was(path, is_
         assert content(path) == START + b"1" * 100
         changes.mark()
         overwrite(changes, len(START) - 5, b"3" * 30)
+        changes.undo()
+        assert content(path) == START
+
+
+@pytest.mark.parametrize("is_durable", [True, False])
+@pytest.mark.parametrize("stay", ["commit", "settle"])
+@pytest.mark.parametrize("is_first", [True, False], ids=["nothing was changed", "something was changed"])
+def test_what_was_let_stay_after_a_mark_is_not_taken_back_to_the_mark(path, is_first, stay, is_durable):
+    changes = Changes(path, is_durable=is_durable)
+    if not is_first:
+        transaction(changes, 1)
+    mark = changes.mark()
+    transaction(changes, 2)
+    getattr(changes, stay)()
+    kept = content(path)
+    changes.undo(mark)  # nothing
+    assert content(path) == kept
+    transaction(changes, 3)
+    changes.undo(mark)
+    assert content(path) == kept
+    transaction(changes, 4)
+    changes.undo()
+    assert content(path) == kept
+    transaction(changes, 5)
+    if is_durable:
+        changes._log.close()  # as a kill does
+        assert repair(path)
+    else:
+        changes.close()
+    assert content(path) == kept
+
+
+@pytest.mark.parametrize("is_durable", [True, False])
+def test_the_first_mark_is_one_as_others_are(path, is_durable):
+    with Changes(path, is_durable=is_durable) as changes:
+        changes.settle()
+        mark = changes.mark()
+        overwrite(changes, 10, b"x" * 10)
+        changes.undo(mark)
+        assert content(path) == START
+        with open(path, "ab", buffering=0) as file:
+            os.write(file.fileno(), b"1" * 100)
+        second = changes.mark()
+        overwrite(changes, 10, b"y" * 10)
+        changes.undo(second)
+        assert content(path) == START + b"1" * 100
+        changes.undo()
+        assert content(path) == START
+        overwrite(changes, len(START) - 5, b"z" * 50)  # without `begin`: how long it is now is noted
         changes.undo()
         assert content(path) == START
 
@@ -389,6 +511,24 @@ def test_a_store_is_as_at_the_last_commit_after_a_kill_at_any_call(store):
             file.write('{"shape": 1}')
     assert at > 20
     assert tree(store) == committed
+
+
+def test_a_store_whose_journal_was_written_anew_goes_back_to_the_last_commit(store, monkeypatch):
+    monkeypatch.setattr(changes_module, "LONG_BYTES", 0)
+    before = tree(store)
+    changes = Changes(store)
+    for number in range(4):
+        add_to_store(changes, number)
+        changes.settle()
+    settled = tree(store)
+    add_to_store(changes, 4)
+    changes.undo()
+    assert tree(store) == settled
+    add_to_store(changes, 5)
+    changes._log.close()  # as a kill does
+    monkeypatch.setattr(changes_module, "_boot_id", lambda: b"another")
+    assert repair(store)
+    assert tree(store) == before
 
 
 def test_what_is_there_is_not_added_and_paths_stay_inside_the_store(store, tmp_path):

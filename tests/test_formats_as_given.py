@@ -125,3 +125,75 @@ def test_rows_that_another_program_added_to_a_consolidated_store_are_appended_to
         f["t"].append(np.full((4, 2), 2, "f4"), records=4)
     with swath.open(path, "t") as a:
         assert a[:, 0].tolist() == [0] * 3 + [1] * 3 + [2] * 4
+
+
+FORMATS = ("netcdf-classic", "netcdf-classic:cdf1", "netcdf4", "hdf5", "zarr", "zarr:v2")
+DATES = np.array(["2020-01-01"], "M8[ns]")
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "dimensions of numbers": ({"dimensions": [1, 2]}, r"dimensions must be a list of names.*not \[1, 2\]"),
+    "dimensions in one text": ({"dimensions": "xy"}, "dimensions must be a list of names.*not 'xy'"),
+    "dimensions in bytes": ({"dimensions": b"xy"}, "dimensions must be a list of names.*not b'xy'"),
+    "a number of dimensions": ({"dimensions": 2}, "dimensions 2 must be different names"),
+    "dimensions in lists": ({"dimensions": [["x"], "y"]}, "dimensions must be a list of names"),
+    "dimensions of None": ({"dimensions": [None, "y"]}, "dimensions must be a list of names"),
+    "half a pair in a dimension": ({"dimensions": ["x\udc80", "y"]}, "dimensions must be a list of names"),
+    "attributes in one text": ({"attributes": "abc"}, "attributes must be names with their values.*not 'abc'"),
+    "attributes in a list": ({"attributes": [("a", 1)]}, "attributes must be names with their values"),
+    "the empty text for attributes": ({"attributes": ""}, "attributes must be names with their values"),
+    "the name of an attribute": ({"attributes": {1: 2}}, "the name of an attribute must be a string, not 1"),
+    "a member of an attribute": ({"attributes": {"a": {1: 2}}}, "attribute|called 1"),
+    "a fill value": ({"fill": 1e300}, "fill 1e.300 is not a value of dtype float32, which would make.*inf"),
+    "a large fill value": ({"fill": 10**60}, "fill 10+ is not a value of dtype float32"),
+    "one as an attribute": ({"attributes": {"_FillValue": 1e300}}, "no.? a? ?value of dtype float32|as fill="),
+    "a date": ({"attributes": {"a": DATES[0]}}, "attribute|datetime64"),
+    "dates": ({"attributes": {"a": DATES}}, "attribute|datetime64"),
+    "a list of dates": ({"attributes": {"a": [DATES[0], DATES[0]]}}, "attribute|datetime64"),
+    "a date in a dictionary": ({"attributes": {"a": {"b": DATES[0]}}}, "attribute|datetime64"),
+}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_stored_as_it_is_given_is_refused_in_words(tmp_path: Path, case: str, kind: str) -> None:
+    given, words = REFUSED[case]
+    path = tmp_path / "a.file"
+    with pytest.raises(swath.ArgumentError, match=words):
+        swath.create(path, (2, 3), "f4", format=kind, variable="v", **given)
+    assert list(tmp_path.iterdir()) == []
+    with swath.create_file(path, format=kind) as file:
+        with pytest.raises(swath.ArgumentError, match=words):
+            file.create("v", (2, 3), "f4", **given)
+        assert list(file) == []
+    with swath.open_file(path) as file:
+        assert list(file) == []
+
+
+@pytest.mark.parametrize("fill", [np.inf, -np.inf, np.nan, 3e38, -1e-300, np.float64(0.1), 2**100])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_fill_value_that_is_rounded_or_infinite_is_stored(tmp_path: Path, kind: str, fill: Any) -> None:
+    swath.create(tmp_path / "a.file", (2, 3), "f4", format=kind, fill=fill).close()
+    with swath.open(tmp_path / "a.file") as array:
+        np.testing.assert_array_equal(array.read(), np.full((2, 3), fill, "f4"))
+
+
+@pytest.mark.parametrize(("fill", "dtype"), [(1e300, "c8"), (complex(1, -1e39), "c8"), (1e5, "f2")])
+def test_fill_values_that_would_become_infinite_are_refused_for_every_dtype(
+    tmp_path: Path, fill: Any, dtype: str
+) -> None:
+    for suffix in (".h5", ".zarr", ".npy", ".raw"):
+        with pytest.raises(swath.ArgumentError, match="is not a value of dtype"):
+            swath.create(tmp_path / f"a{suffix}", (2, 3), dtype, fill=fill)
+        with swath.create(tmp_path / f"b{suffix}", (2, 3), dtype, fill=complex(np.inf, 1) if dtype == "c8" else np.inf):
+            pass
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"variable": "v\udc80"}, {"attributes": {"a\udc80": 1}}, {"attributes": {"a": "x\udc80"}}],
+    ids=["variable", "attribute", "text"],
+)
+@pytest.mark.parametrize("kind", [one for one in FORMATS if not one.startswith("zarr")])
+def test_halves_of_surrogate_pairs_are_refused(tmp_path: Path, kind: str, given: dict[str, Any]) -> None:
+    with pytest.raises(swath.ArgumentError, match="dc80"):
+        swath.create(tmp_path / "a.file", (2, 3), "f4", format=kind, **{"variable": "v", **given})
+    assert list(tmp_path.iterdir()) == []

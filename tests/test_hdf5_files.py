@@ -2,18 +2,22 @@
 
 import os
 import random
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import swath
 from hdf5_cases import KINDS, add, append, changing, new, started, store
 from swath import formats
 from swath.errors import ArgumentError, ExistsError
-from swath.formats import hdf5, netcdf4
+from swath.formats import changes as changes_module
+from swath.formats import files, hdf5, netcdf4
 from swath.formats.changes import Changes
 from swath.formats.contents import Dimension
 from swath.formats.description import ChunkedLayout, StridedLayout
+from swath.formats.hdf5 import creating
 
 h5py = pytest.importorskip("h5py")
 netCDF4 = pytest.importorskip("netCDF4")
@@ -537,6 +541,44 @@ def test_new_elements_are_zeros_where_hdf5_had_given_up_room(path):
         (made,) = add(path, new(f"v{number}", (5 + 40 * number,), "f8"))
         raw = np.fromfile(path, np.uint8)
         assert not raw[made.layout.offset : made.end].any()
+
+
+def test_large_room_is_cleared_piece_by_piece_and_can_be_taken_back(tmp_path, monkeypatch):
+    path = str(tmp_path / "a.h5")
+    with h5py.File(path, "w") as file:
+        file["v"] = np.full(1 << 19, 7.0)
+    described = hdf5.describe(path, "v")
+    begin, end = described.layout.offset, described.end
+    used = Path(path).read_bytes()
+    real = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, at: real(file, memoryview(data)[:30_000], at))
+    monkeypatch.setattr(files, "CLEARED_BYTES", 1 << 16)
+    monkeypatch.setattr(changes_module, "PIECE_BYTES", 1 << 16)
+    with Changes(path) as changes:
+        tracemalloc.start()
+        creating._clear(changes, described, len(used))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 1 << 20  # of 4 MiB
+        assert Path(path).read_bytes() == used[:begin] + bytes(end - begin) + used[end:]
+    assert Path(path).read_bytes() == used
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_variable_that_h5py_reads_as_another_dtype_is_refused_and_not_left(tmp_path, is_new):
+    """A structure of the fields r and i is a complex number to h5py."""
+    path = str(tmp_path / "a.h5")
+    if not is_new:
+        swath.create_file(path).close()
+    with swath.create_file(path) if is_new else swath.open_file(path, mode="r+") as file:
+        file.create("before", shape=(3,), dtype="f4")[...] = 6
+        with pytest.raises(ArgumentError, match=r"hdf5 cannot store .* only complex64"):
+            file.create("both", shape=(3,), dtype=[("r", "f4"), ("i", "f4")])
+        file.create("after", shape=(3,), dtype="f4")[...] = 7
+    with h5py.File(path) as file:
+        assert sorted(file) == ["after", "before"]
+        np.testing.assert_array_equal(file["before"], [6, 6, 6])
+        np.testing.assert_array_equal(file["after"], [7, 7, 7])
 
 
 def test_text_of_variable_length_is_not_created(tmp_path):

@@ -16,6 +16,8 @@ import pytest
 
 from hdf5_cases import KINDS, add, append, changing, new, started, store
 from kills import killed
+from swath.errors import StoreError
+from swath.formats import changes as changes_module
 from swath.formats import hdf5
 from swath.formats.changes import Changes, repair
 
@@ -154,9 +156,26 @@ def test_what_the_library_writes_is_whole_or_not_at_all_after_a_kill(tmp_path):
         assert os.listdir(tmp_path) == ["a.h5"]
 
 
-def test_a_file_in_a_folder_that_may_not_be_written_is_changed_all_the_same(tmp_path, monkeypatch):
-    from swath.formats.hdf5 import access
+def test_the_library_does_not_write_while_another_program_holds_the_journal(tmp_path):
+    path = str(tmp_path / "a.h5")
+    with h5py.File(path, "w") as file:
+        file.create_dataset("v", data=np.arange(600).reshape(20, 30), chunks=(7, 7), compression="lzf")
+        file.create_dataset("c", (20, 30), "i4", chunks=(7, 7), fillvalue=4)
+    before = Path(path).read_bytes()
+    with Changes(path) as changes:
+        changes.begin()
+        for call in (
+            lambda: hdf5.library_write(hdf5.describe(path, "v"), (slice(3, 11), slice(2, 9)), 5),
+            lambda: hdf5.allocate(hdf5.describe(path, "c")),
+        ):
+            with pytest.raises(StoreError, match=r"another program is changing it.*sync the file on all ranks"):
+                call()
+            assert Path(path).read_bytes() == before
+    hdf5.library_write(hdf5.describe(path, "v"), (slice(3, 11), slice(2, 9)), 5)
+    assert Path(path).read_bytes() != before
 
+
+def test_a_file_in_a_folder_that_may_not_be_written_is_changed_all_the_same(tmp_path, monkeypatch):
     path = str(tmp_path / "a.h5")
     with h5py.File(path, "w") as file:
         file.create_dataset("c", (20, 30), "i4", chunks=(7, 7), fillvalue=4)
@@ -164,10 +183,10 @@ def test_a_file_in_a_folder_that_may_not_be_written_is_changed_all_the_same(tmp_
     class Refused(Changes):
         def __init__(self, path, *, is_durable=True, lock_seconds=0.0):
             if is_durable:
-                raise access.StoreError("no journal here", 13)
+                raise StoreError("no journal here", 13)
             super().__init__(path, is_durable=False)
 
-    monkeypatch.setattr(access, "Changes", Refused)
+    monkeypatch.setattr(changes_module, "Changes", Refused)
     assert (hdf5.allocate(hdf5.describe(path, "c")).layout.offsets >= 0).all()
 
 

@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 
+import swath
 from classic_files import (
     ADDED,
     FIRST,
@@ -24,9 +25,10 @@ from classic_files import (
 )
 from kills import killed
 from swath.errors import FormatError, StoreError
-from swath.formats import netcdf_classic, netcdf_move
+from swath.formats import files, netcdf_classic, netcdf_move
 from swath.formats.changes import Changes, repair
 from swath.formats.netcdf_define import Move
+from swath.simulated import run_ranks
 
 netCDF4 = pytest.importorskip("netCDF4")
 
@@ -210,6 +212,41 @@ def test_large_records_move_in_pieces(tmp_path, monkeypatch):
             new = new_array(name, (5, width), "f4", dimensions=("dim0", f"d{width}"))
             changed(path, netcdf_classic.add, new, is_durable=is_durable)
         assert_holds(path, {"v": values, "w": np.zeros((5, 20_000)), "x": np.zeros((5, 1))})
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("pieces", [0, 2])
+def test_a_new_file_whose_data_were_lost_in_a_move_is_not_completed(tmp_path, monkeypatch, ranks, pieces):
+    path = tmp_path / "a.nc"
+    path.write_bytes(b"what was there")
+    real, left = files.write_all, [1 << 60]
+
+    def write_until_full(*arguments):
+        if left[0] == 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        left[0] -= 1
+        real(*arguments)
+
+    monkeypatch.setattr(netcdf_move, "PIECE_BYTES", 1 << 12)
+    monkeypatch.setattr(netcdf_move, "write_all", write_until_full)
+
+    def work(comm):
+        file = swath.create_file(path, comm=comm, overwrite=True)
+        distribution = swath.Distribution([swath.Block()], [comm.size])
+        (own,) = distribution.indices((20_000,), comm.rank)
+        file.create("v", shape=(20_000,), dtype="f8").write(own.astype("f8"), distribution)
+        left[0] = pieces
+        with pytest.raises(StoreError, match="No space left"):
+            file.attributes["long"] = "x" * 100_000
+        left[0] = 1 << 60
+        with pytest.raises(StoreError, match="cannot be completed, for data that were being moved in it are lost"):
+            file.attributes["short"] = "x"
+        with pytest.raises(StoreError, match=r"cannot be completed.*No space left on device.*create it again"):
+            file.close()
+
+    run_ranks(ranks, work)
+    assert path.read_bytes() == b"what was there"
+    assert os.listdir(tmp_path) == ["a.nc"]
 
 
 @pytest.mark.parametrize("start", STARTS)

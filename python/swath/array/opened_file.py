@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import warnings
 import weakref
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from swath import _core, formats
 from swath.array import appending
 from swath.array.records import Records
-from swath.errors import ArgumentError, StoreError
+from swath.errors import ArgumentError
 from swath.formats import Contents, Description, NewArray, files
-from swath.formats.changes import Changes
+from swath.formats.changes import Changes, changes_of
 from swath.formats.contents import typed
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
@@ -236,13 +235,7 @@ class OpenedFile:
     def changes(self) -> Changes:
         """Return what takes changes back. On rank 0."""
         if self._changes is None:
-            try:
-                self._changes = Changes(self.path, is_durable=not self.is_new)
-            except StoreError as error:
-                if error.errno not in (errno.EACCES, errno.EROFS):
-                    raise
-                # Nothing can be kept beside it: a kill may then leave it half changed.
-                self._changes = Changes(self.path, is_durable=False)
+            self._changes = changes_of(self.path, is_durable=not self.is_new)
             if not self.is_new:
                 left = self._changes, self.final_path, os.getpid()
                 self._never_closed = weakref.finalize(self, _never_committed, *left)

@@ -41,6 +41,7 @@ from swath.formats.description import (
     StridedLayout,
     TiledLayout,
     checked_chunks,
+    checked_dimensions,
     checked_dtype,
     checked_fill,
     checked_order,
@@ -279,17 +280,14 @@ def new_array(
     if any(unlimited) and not holds_many(format):
         raise ArgumentError(f"a {format} file does not grow: give the first length, or create .nc, .h5 or .zarr")
     stored = checked_dtype(dtype)
-    names = None if dimensions is None else tuple(dimensions)
-    if names is not None and (len(names) != len(lengths) or len(set(names)) != len(names)):
-        raise ArgumentError(f"dimensions {names} must be different names, one for each length of {lengths}")
     return NewArray(
         shape=lengths,
         dtype=stored,
         order=checked_order(order, len(lengths)),
         fill=checked_fill(fill, stored),
         variable=variable,
-        dimensions=names,
-        attributes=typed(attributes or {}),
+        dimensions=checked_dimensions(dimensions, lengths),
+        attributes={} if attributes is None else typed(attributes),
         flavour=format.partition(":")[2] or None,
         chunks=_chunks_of(format, chunks, lengths),
         shards=None if shards is None else checked_shape(shards),
@@ -383,8 +381,14 @@ def holds_many(format: str) -> bool:  # noqa: A002
 
 def add(format: str, changes: Changes, new: NewArray) -> Description:  # noqa: A002
     """Add a variable to an existing file. Raises ExistsError, ArgumentError; the file is then as it was."""
+    mark = changes.mark()
     with _named(changes.path):
-        return _as_asked(_of_files(format).add(changes, new), new)
+        made = _of_files(format).add(changes, new)
+        try:
+            return _as_asked(made, new)
+        except BaseException:
+            changes.undo(mark)
+            raise
 
 
 @contextlib.contextmanager

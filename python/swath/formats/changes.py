@@ -26,6 +26,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from types import TracebackType
+from typing import NamedTuple
 
 from swath.errors import ArgumentError, StoreError
 from swath.formats.changes_log import Journal, Kind, Log, Memory, Record
@@ -35,9 +36,18 @@ from swath.store.beside import locked_own, refuse_planted
 VERSION = 1
 PIECE_BYTES = 16 << 20
 """Of what is overwritten, in a record at most."""
+LONG_BYTES = 16 << 20
+"""Of a journal that is written anew when changes are settled; or twice what was left of it then."""
 LOCK_SECONDS = 0.25
 """To wait for a journal that is locked: it may be a reader who looks whether there is something to repair."""
 LOCKING_VARIABLE = "HDF5_USE_FILE_LOCKING"
+
+
+class Mark(NamedTuple):
+    """A moment between two changes of a file: after so many commits, at this place of the log."""
+
+    commits: int
+    place: int
 
 
 class Changes:
@@ -62,8 +72,11 @@ class Changes:
         self._kept: set[tuple[int, int] | bytes] = set()  # since the last mark, or since changes were settled
         self._kept_for_good: set[tuple[int, int] | bytes] = set()  # since the last commit, on the medium
         self._settled = (0, 0)  # where in the log the last of these records begins and ends
+        self._commits = 0
+        self._lost = ""
+        self._long = LONG_BYTES
         self._committed_size = 0  # how long the file was when the log's first record was made
-        self._log: Log = _locked_journal(path, lock_seconds) if is_durable else Memory()
+        self._log: Journal | Memory = _locked_journal(path, lock_seconds) if is_durable else Memory()
         try:
             _take_back(path, self._log)
             self._log.cut(0)  # a torn record, too
@@ -82,35 +95,44 @@ class Changes:
 
     def begin(self) -> None:
         """Note how long the file is, where nothing is kept since the last commit: before it grows."""
+        self._refuse_lost()
         if not self._is_started:
             self._size = _size(self.path)
             self._append([], sync=False)
 
-    def mark(self) -> int:
+    def mark(self) -> Mark:
         """Return a mark: what is changed from now on can be taken back alone, by `undo`."""
-        if not self._is_started:
-            self.begin()
-            return 0
-        end = self._log.end()
+        self.begin()
+        found = Mark(self._commits, self._log.end())
         self._kept.clear()  # what was kept before the mark must be kept once more
         self._size = _size(self.path)  # and so must what was added since: it is there at the mark
         self._append([Record(Kind.MARK, self._size, b"")], sync=False)
-        return end
+        return found
 
     def keep(self, file_descriptor: int, offset: int, count: int) -> None:
         """Keep so many bytes of the file, before they are overwritten or cut off."""
         self.keep_all(file_descriptor, [(offset, count)])
 
     def keep_all(self, file_descriptor: int, ranges: Iterable[tuple[int, int]]) -> None:
-        """Keep several ranges of bytes (offset, count), at the price of one."""
-        records = []
-        new = [(offset, min(offset + count, self._size)) for offset, count in ranges]
-        new = [one for one in dict.fromkeys(new) if one not in self._kept]
-        with store_errors(self.path, "read what is to be changed"):
-            for offset, end in new:
-                for at in range(offset, end, PIECE_BYTES):
-                    data = read_at(file_descriptor, min(PIECE_BYTES, end - at), at)
-                    records.append(Record(Kind.BYTES, at, data))
+        """Keep several ranges of bytes (offset, count), at the price of one where they are small."""
+        pieces = [
+            (at, min(at + PIECE_BYTES, end))
+            for offset, end in ((offset, min(offset + count, self._size)) for offset, count in ranges)
+            for at in range(offset, end, PIECE_BYTES)
+        ]
+        records: list[Record] = []
+        new: list[tuple[int, int]] = []
+        nbytes = 0
+        for begin, end in dict.fromkeys(pieces):
+            if (begin, end) in self._kept:
+                continue
+            with store_errors(self.path, "read what is to be changed"):
+                records.append(Record(Kind.BYTES, begin, read_at(file_descriptor, end - begin, begin)))
+            new.append((begin, end))
+            nbytes += end - begin
+            if nbytes >= PIECE_BYTES:
+                self._keep(records, new)
+                records, new, nbytes = [], [], 0
         self._keep(records, new)
 
     def adds(self, relative: str) -> None:
@@ -141,38 +163,67 @@ class Changes:
             raise StoreError(f"{self.path}: cannot read {name}: {error.strerror}", error.errno) from None
 
     def settle(self) -> None:
-        """Let what was changed stay after a kill, too; it waits for no medium, which `commit` does."""
+        """Let what was changed stay after a kill, too; it waits for no medium, which `commit` does.
+
+        A journal that has become long is written anew, with what a machine that stops goes back by.
+        """
         self._size = _size(self.path)  # which nothing that is kept from now on takes back
-        if self._is_started:
-            begin = self._log.end()
-            self._append([Record(Kind.SETTLED, self._size, _boot_id())], sync=False)
-            self._settled = begin, self._log.end()
-            self._kept.clear()
+        if not self._is_started:
+            return
+        if isinstance(self._log, Memory):
+            self.commit()  # nothing goes back further: what was kept is let go of
+            return
+        settled = Record(Kind.SETTLED, self._size, _boot_id())
+        if self._log.end() > self._long and self._log.shorten(self._committed_size, settled):
+            self._long = max(LONG_BYTES, 2 * self._log.end())
+        else:
+            self._append([settled], sync=False)
+        end = self._log.end()
+        self._settled = end - settled.nbytes, end
+        self._kept.clear()
 
     def commit(self) -> None:
         """Let what was changed stay: it is on the medium, and cannot be taken back any more."""
+        self._refuse_lost()
         if self._is_started:
             if self.is_durable:
                 _sync(self.path)
             self._settled = (0, 0)
             self._forget(0)
+            self._commits += 1
         self._size = _size(self.path)
 
-    def undo(self, mark: int = 0) -> None:
-        """Make the file what it was when `mark` was made; without one, when it was settled or committed last."""
+    def undo(self, mark: Mark | None = None) -> None:
+        """Make the file what it was when `mark` was made; without one, when it was settled or committed last.
+
+        What was settled or committed after the mark stays.
+        """
         if self._is_started:
-            begin, end = (mark, mark) if mark else self._settled
+            begin, end = self._settled
+            if mark is not None and mark.commits == self._commits and mark.place >= end:
+                begin = end = mark.place
             _take_back(self.path, self._log, since=begin)
             self._forget(end)
+            self._size = _size(self.path)
 
     def close(self) -> None:
         """Take back what was neither settled nor committed, and let go of the file."""
         try:
-            self.undo()
-            if self._is_started:
-                self.commit()
+            if not self._lost:
+                self.undo()
+                if self._is_started:
+                    self.commit()
         finally:
             self._log.close()
+
+    def lose(self, why: object) -> None:
+        """Let the file neither be changed nor committed any more: a change failed that cannot be taken back."""
+        self._lost = str(why) or type(why).__name__
+
+    def _refuse_lost(self) -> None:
+        if self._lost:
+            what = f"data that were being moved in it are lost: {self._lost}"
+            raise StoreError(f"{self.path}: it cannot be completed, for {what}; create it again", errno.EIO)
 
     def _keep(self, records: list[Record], what: Iterable[tuple[int, int] | bytes]) -> None:
         """Append records of `what`. They wait for the medium where a machine that stops goes back by them."""
@@ -199,6 +250,19 @@ class Changes:
         self._is_started = mark > 0
         self._kept.clear()
         self._kept_for_good.clear()
+
+
+def changes_of(path: str, *, is_durable: bool = True) -> Changes:
+    """Return the changes of a file; a kill may leave them half done where nothing may be written beside it.
+
+    Raises StoreError as `Changes` does otherwise: where another process changes the file, among others.
+    """
+    try:
+        return Changes(path, is_durable=is_durable)
+    except StoreError as error:
+        if error.errno not in (errno.EACCES, errno.EROFS):
+            raise
+        return Changes(path, is_durable=False)
 
 
 def journal_path(path: str) -> str:
@@ -251,7 +315,8 @@ def _locked_journal(path: str, lock_seconds: float) -> Journal:
             except BlockingIOError as error:
                 if time.monotonic() > until:
                     what = f"another program is changing it: {error.strerror} holds {name}"
-                    raise StoreError(f"{path}: {what}; wait for it", errno.EAGAIN) from None
+                    way_out = "wait for it, or, where it is another rank of this program, sync the file on all ranks"
+                    raise StoreError(f"{path}: {what}; {way_out}", errno.EAGAIN) from None
                 time.sleep(0.02)
         journal.let_read(mode)
     return journal

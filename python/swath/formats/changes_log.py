@@ -6,9 +6,10 @@ import contextlib
 import enum
 import fcntl
 import os
+import stat
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from swath.formats.files import read_at, store_errors, write_all
@@ -38,6 +39,18 @@ class Record(NamedTuple):
     """In the file, of bytes; of what was replaced, the length of its name, which goes before what it held; of a mark,
     and of what is settled, how long the file was."""
     data: bytes
+
+    @property
+    def nbytes(self) -> int:
+        """As it lies in a journal."""
+        return _HEAD.size + len(self.data)
+
+    @property
+    def what(self) -> tuple[int, int] | bytes:
+        """What it tells of: a range of bytes, or a name in a folder."""
+        if self.kind == Kind.BYTES:
+            return self.place, len(self.data)
+        return self.data[: self.place] if self.kind == Kind.REPLACED else self.data
 
 
 class Log(Protocol):
@@ -92,6 +105,21 @@ class Memory:
         """Do nothing."""
 
 
+def needed_to_go_back(records: Iterable[Record], committed_size: int) -> Iterator[Record]:
+    """Yield the records by which a file goes back to its last commit: the first one, and the oldest of each place.
+
+    Later ones of the same place are overwritten by it, and what lies behind `committed_size` is cut off.
+    """
+    seen = set()
+    for record in records:
+        if record.kind == Kind.START:
+            yield record
+        elif record.kind in (Kind.BYTES, Kind.ADDED, Kind.REPLACED) and record.what not in seen:
+            seen.add(record.what)
+            if record.kind != Kind.BYTES or record.place < committed_size:
+                yield record
+
+
 class Journal:
     """Records on the medium, in a file that is locked: `path`, beside the file that it is `of`."""
 
@@ -101,6 +129,9 @@ class Journal:
         self._descriptor = descriptor
         self._process = os.getpid()
         self._has_lasting_name = False
+        self._aside = f"{path}.new"
+        with contextlib.suppress(OSError):  # who was killed while he shortened it has left one
+            os.unlink(self._aside)
 
     def append(self, records: list[Record], *, sync: bool) -> None:
         """Append all of the records, or none: later ones must not be put behind half a record."""
@@ -128,9 +159,9 @@ class Journal:
         """Yield the whole records; what follows a torn one is not read."""
         places = []
         at = since
-        while (found := self._read(at)) is not None:
+        for found in self._oldest_first(since):
             places.append(at)
-            at += _HEAD.size + len(found.data)
+            at += found.nbytes
         for place in reversed(places):
             record = self._read(place)
             assert record is not None
@@ -143,6 +174,37 @@ class Journal:
                 os.ftruncate(self._descriptor, end)
                 os.fdatasync(self._descriptor)
 
+    def shorten(self, committed_size: int, settled: Record) -> bool:
+        """Give the journal's name to a new one, which is on the medium before; False, and the old one, where it cannot.
+
+        A kill at any time leaves the one or the other, and whoever locks the name next removes what lies aside.
+        """
+        flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+        try:
+            new = os.open(self._aside, flags, 0o600)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.fchmod(new, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
+            for record in needed_to_go_back(self._oldest_first(0), committed_size):
+                write_all(new, _head(record) + record.data)
+            write_all(new, _head(settled) + settled.data)
+            os.fdatasync(new)
+            os.rename(self._aside, self.path)
+        except OSError:
+            return False
+        finally:
+            other = new
+            if has_name(new, self.path):  # also where Ctrl-C came just now
+                other, self._descriptor, self._has_lasting_name = self._descriptor, new, False
+            else:
+                with contextlib.suppress(OSError):
+                    os.unlink(self._aside)
+            _unlock(other)
+            os.close(other)
+        return True
+
     def close(self) -> None:
         """Unlock it; one that holds nothing is removed."""
         descriptor, self._descriptor = self._descriptor, -1
@@ -152,7 +214,7 @@ class Journal:
             if self._process == os.getpid():
                 if os.fstat(descriptor).st_size == 0 and has_name(descriptor, self.path):
                     os.unlink(self.path)
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # children that were forked meanwhile have it open, too
+                _unlock(descriptor)
         os.close(descriptor)
 
     def let_read(self, mode: int) -> None:
@@ -169,6 +231,12 @@ class Journal:
                 os.close(folder)
             self._has_lasting_name = True
 
+    def _oldest_first(self, since: int) -> Iterator[Record]:
+        at = since
+        while (found := self._read(at)) is not None:
+            yield found
+            at += found.nbytes
+
     def _read(self, at: int) -> Record | None:
         head = os.pread(self._descriptor, _HEAD.size, at)
         if len(head) < _HEAD.size:
@@ -178,6 +246,12 @@ class Journal:
             return None
         record = Record(kind, place, read_at(self._descriptor, count, at + _HEAD.size))
         return record if len(record.data) == count and _head(record) == head else None
+
+
+def _unlock(descriptor: int) -> None:
+    """Unlock a file, which children that were forked meanwhile have open, too."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _head(record: Record) -> bytes:

@@ -17,13 +17,22 @@ from typing import Any
 
 import numpy as np
 
+from swath.errors import ArgumentError
 from swath.formats.description import Codec, Description, text
 
 Attributes = dict[str, Any]
 
 
 def typed(attributes: Mapping[str, Any]) -> Attributes:
-    """Return attributes as a user gives them with the types that they are stored in; None stays."""
+    """Return attributes as a user gives them with the types that they are stored in; None stays.
+
+    Raises ArgumentError for what is no mapping, and for names that are no text.
+    """
+    if not isinstance(attributes, Mapping):
+        raise ArgumentError(f"attributes must be names with their values, as a dict has them, not {attributes!r}")
+    for name in attributes:
+        if not isinstance(name, str):
+            raise ArgumentError(f"the name of an attribute must be a string, not {name!r}")
     return {name: _typed(value) for name, value in attributes.items()}
 
 

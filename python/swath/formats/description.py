@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -367,7 +367,8 @@ def checked_fill(fill: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     if fill is None:
         return None
     try:
-        value = np.array(fill, dtype=dtype)
+        with np.errstate(all="ignore"):
+            value = np.array(fill, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"fill {fill!r} is not a value of dtype {dtype} ({error})") from None
     if value.shape != ():
@@ -377,9 +378,49 @@ def checked_fill(fill: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
         is_kept = bool(value == given.astype(dtype.kind))
     else:
         is_kept = dtype.kind not in "iu" or given.dtype.kind not in "biuf" or bool(value == given)
+        is_kept = is_kept and not is_beyond(value, given)
     if not is_kept:
         raise ArgumentError(f"fill {fill!r} is not a value of dtype {dtype}, which would make {value[()]!r} of it")
     return value
+
+
+def is_beyond(value: Any, given: Any) -> bool:
+    """Return whether a number that is `given` has become infinite as an element, `value`.
+
+    >>> is_beyond(np.float32(np.inf), 1e300), is_beyond(np.float32(np.inf), np.inf)
+    (True, False)
+    """
+    if np.asarray(value).dtype.kind not in "fc" or not np.isinf(value).any():
+        return False
+    try:
+        wide = np.asarray(given).astype(np.clongdouble)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    became = np.asarray(value)
+    return bool(
+        np.any(np.isinf(became.real) > np.isinf(wide.real)) or np.any(np.isinf(became.imag) > np.isinf(wide.imag))
+    )
+
+
+def checked_dimensions(dimensions: Any, lengths: tuple[int, ...]) -> tuple[str, ...] | None:
+    """Return the names of dimensions, None for none; ArgumentError unless there is a different one for each length."""
+    if dimensions is None:
+        return None
+    names = tuple(dimensions) if isinstance(dimensions, Iterable) and not isinstance(dimensions, str | bytes) else ()
+    if isinstance(dimensions, str | bytes) or not all(isinstance(name, str) and _is_unicode(name) for name in names):
+        raise ArgumentError(f"dimensions must be a list of names, one for each length of {lengths}, not {dimensions!r}")
+    if len(names) != len(lengths) or len(set(names)) != len(names):
+        raise ArgumentError(f"dimensions {dimensions!r} must be different names, one for each length of {lengths}")
+    return names
+
+
+def _is_unicode(name: str) -> bool:
+    """Return whether it has no halves of surrogate pairs, which no format's UTF-8 has."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def checked_chunks(chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:

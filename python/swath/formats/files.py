@@ -14,6 +14,9 @@ from typing import Any, BinaryIO
 from swath.errors import ArgumentError, Error, FormatError, StoreError, store_error
 from swath.formats.description import Description
 
+CLEARED_BYTES = 4 << 20
+"""Written at a time where a range becomes zeros."""
+
 
 def checked_path(path: Any) -> str:
     """Return the path as text, as os.fsdecode makes it; ArgumentError for what no file can be called."""
@@ -140,3 +143,27 @@ def write_all(descriptor: int, data: bytes | memoryview, offset: int | None = No
     while done < len(data):
         rest = memoryview(data)[done:]
         done += os.write(descriptor, rest) if offset is None else os.pwrite(descriptor, rest, offset + done)
+
+
+def clear(descriptor: int, begin: int, end: int) -> None:
+    """Make a range of a file zeros. Holes stay holes, and the file does not grow."""
+    for stored_begin, stored_end in stored_ranges(descriptor, begin, end):
+        for at in range(stored_begin, stored_end, CLEARED_BYTES):
+            write_all(descriptor, bytes(min(CLEARED_BYTES, stored_end - at)), at)
+
+
+def stored_ranges(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a range of a file that are not holes; all of it where the file system does not tell."""
+    end = min(end, os.fstat(descriptor).st_size)
+    at = begin
+    while at < end:
+        try:
+            data = os.lseek(descriptor, at, os.SEEK_DATA)
+            hole = os.lseek(descriptor, data, os.SEEK_HOLE)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # no data from there on
+                return
+            data, hole = at, end
+        if data < end:
+            yield data, min(hole, end)
+        at = hole

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from swath.errors import Error
 from swath.formats import hdf5
-from swath.formats.changes import Changes
+from swath.formats.changes import Changes, Mark
 from swath.formats.undo import PlacingFile
 
 NewChunk = tuple[tuple[int, ...], int, int]
@@ -46,7 +46,7 @@ class ChunkPlaces:
     def __init__(self, file: ChangedFile, variable: str) -> None:
         self._file = file
         self._variable = variable
-        self._mark: int | None = None  # before the first chunk of this write
+        self._mark: Mark | None = None  # before the first chunk of this write
 
     def place(self, chunks: Sequence[NewChunk]) -> list[int]:
         """Give each chunk room, and return where in the file; it must be written there before anybody reads it.
@@ -72,8 +72,8 @@ class ChunkPlaces:
     def keep(self) -> None:
         """Let all that was placed stay: it is written."""
         if self._mark is not None:
-            self._mark = None
             self._file.settle()
+            self._mark = None  # else it is taken back
 
     def undo(self) -> None:
         """Make the file what it was when the first chunk was placed."""

@@ -30,7 +30,7 @@ from swath.formats.description import (
     refuse_chunks,
     stored_strides,
 )
-from swath.formats.files import fresh, store_errors, whole
+from swath.formats.files import clear, fresh, store_errors, whole, write_all
 from swath.formats.netcdf_define import (
     Move,
     check_records,
@@ -43,7 +43,7 @@ from swath.formats.netcdf_define import (
 )
 from swath.formats.netcdf_fills import NETCDF_FILLS
 from swath.formats.netcdf_header import FLAVOURS, Header, HeaderVariable, StoredAttribute, checked_name, values_of
-from swath.formats.netcdf_move import clear, copy_moved, move_in_place, write_all
+from swath.formats.netcdf_move import copy_moved, move_in_place
 from swath.formats.netcdf_whole import WholeHeader
 from swath.formats.new_file import NewFile
 
@@ -224,8 +224,12 @@ def _store(changes: Changes, old: Header, new: Header) -> None:
             _store_aside(path, descriptor, new, parts)
             changes.commit()
         elif needed:
-            move_in_place(descriptor, needed)
-            _write_header(path, descriptor, old, new)
+            try:
+                move_in_place(descriptor, needed)
+                _write_header(path, descriptor, old, new)
+            except BaseException as error:
+                changes.lose(error)
+                raise
             changes.commit()
         else:
             mark = changes.mark()

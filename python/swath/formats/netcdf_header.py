@@ -218,13 +218,21 @@ def values_of(attributes: Iterable[StoredAttribute]) -> Attributes:
 def checked_name(name: str) -> str:
     """Return the name as a file may have it, in Unicode's form NFC; ArgumentError for what netCDF allows no name."""
     normal = unicodedata.normalize("NFC", name)
-    raw = normal.encode("utf-8", "replace")
+    raw = encoded("name", normal)
     if not _NAME.fullmatch(normal) or len(raw) > NAME_BYTES_MAX:
         raise ArgumentError(
             f"netCDF allows no name {name!r}: it must begin with a letter, a digit or _, have no / or control "
             f"characters, no blank at its end, and at most {NAME_BYTES_MAX} bytes"
         )
     return raw.decode()
+
+
+def encoded(what: str, given: str) -> bytes:
+    """Return text as a file has it; ArgumentError for halves of surrogate pairs, which are no text."""
+    try:
+        return given.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentError(f"{what} {given!r} cannot be stored as UTF-8: {error.reason}; expected text") from None
 
 
 def type_code(dtype: np.dtype[Any], version: int) -> int:
@@ -244,7 +252,7 @@ def stored_attribute(name: str, value: Any, version: int) -> StoredAttribute:
     """
     name = checked_name(name)
     if isinstance(value, str | bytes):
-        return StoredAttribute(name, 2, value.encode("utf-8", "replace") if isinstance(value, str) else value)
+        return StoredAttribute(name, 2, encoded(f"attribute {name}:", value) if isinstance(value, str) else value)
     try:
         values = np.atleast_1d(np.asarray(value))
     except ValueError:

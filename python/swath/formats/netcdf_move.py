@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections.abc import Iterator
 
 import numpy as np
 
+from swath.formats.files import clear, read_at, stored_ranges, write_all
 from swath.formats.netcdf_define import Move
 
 PIECE_BYTES = 4 << 20
@@ -32,38 +32,6 @@ def copy_moved(source: int, target: int, moves: list[Move]) -> None:
             _move_window(source, target, move, first, count)
 
 
-def clear(descriptor: int, begin: int, end: int) -> None:
-    """Make a range of a file zeros. Holes stay holes, and the file does not grow."""
-    for stored_begin, stored_end in stored_ranges(descriptor, begin, end):
-        for at in range(stored_begin, stored_end, PIECE_BYTES):
-            write_all(descriptor, bytes(min(PIECE_BYTES, stored_end - at)), at)
-
-
-def stored_ranges(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a range of a file that are not holes; all of it where the file system does not tell."""
-    end = min(end, os.fstat(descriptor).st_size)
-    at = begin
-    while at < end:
-        try:
-            data = os.lseek(descriptor, at, os.SEEK_DATA)
-            hole = os.lseek(descriptor, data, os.SEEK_HOLE)
-        except OSError as error:
-            if error.errno == errno.ENXIO:  # no data from there on
-                return
-            data, hole = at, end
-        if data < end:
-            yield data, min(hole, end)
-        at = hole
-
-
-def write_all(descriptor: int, data: bytes | memoryview, offset: int) -> None:
-    """Write all of `data`."""
-    view = memoryview(data)
-    while len(view) > 0:
-        done = os.pwrite(descriptor, view, offset)
-        view, offset = view[done:], offset + done
-
-
 def _windows(move: Move) -> Iterator[tuple[int, int]]:
     """Yield (first piece, count) from the last ones to the first: as many small pieces as fit, or one large one."""
     count = max(1, PIECE_BYTES // move.new_step)
@@ -78,7 +46,7 @@ def _move_window(source: int, target: int, move: Move, first: int, count: int) -
         clear(target, to + move.step, to + move.new_step)
     elif _is_stored(source, begin, count * move.step) or _is_stored(target, to, count * move.new_step):
         spread = np.zeros((count, move.new_step), np.uint8)
-        data = _read(source, count * move.step, begin).ljust(count * move.step, b"\0")
+        data = read_at(source, count * move.step, begin).ljust(count * move.step, b"\0")
         spread[:, : move.step] = np.frombuffer(data, np.uint8).reshape(count, move.step)
         write_all(target, spread.reshape(-1).data, to)
 
@@ -99,7 +67,7 @@ def _shift(source: int, target: int, begin: int, nbytes: int, to: int) -> None:
     for stored_begin, stored_end in reversed(_merged([*stored_ranges(source, begin, end), *covered])):
         for piece_end in range(stored_end, stored_begin, -PIECE_BYTES):
             at = max(piece_end - PIECE_BYTES, stored_begin)
-            write_all(target, _read(source, piece_end - at, at), at + by)
+            write_all(target, read_at(source, piece_end - at, at), at + by)
 
 
 def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -121,15 +89,4 @@ def _copy(source: int, target: int, at: int, count: int, to: int) -> None:
     done = 0
     with contextlib.suppress(OSError):
         done = os.copy_file_range(source, target, count, at, to)
-    write_all(target, _read(source, count - done, at + done), to + done)
-
-
-def _read(descriptor: int, count: int, offset: int) -> bytes:
-    """Return so many bytes, fewer at the end of the file."""
-    data = os.pread(descriptor, count, offset)
-    while 0 < len(data) < count:
-        piece = os.pread(descriptor, count - len(data), offset + len(data))
-        if not piece:
-            break
-        data += piece
-    return data
+    write_all(target, read_at(source, count - done, at + done), to + done)

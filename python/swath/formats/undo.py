@@ -14,7 +14,7 @@ from types import TracebackType
 
 import numpy as np
 
-from swath.formats.changes import Changes, lock_target
+from swath.formats.changes import Changes, Mark, lock_target
 from swath.formats.files import store_errors, write_all
 
 HELD_BYTES_MAX = 16 << 20
@@ -36,7 +36,7 @@ class UndoableFile:
     def __init__(self, changes: Changes) -> None:
         self.failure: OSError | None = None
         self._changes = changes
-        self._mark: int | None = None
+        self._mark: Mark | None = None
         self._at = 0
         self._held: list[tuple[int, bytes]] = []
         self._held_bytes = 0

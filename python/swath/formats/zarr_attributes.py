@@ -10,21 +10,26 @@ that has always a value, it is an attribute as xarray writes it: numbers of floa
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from swath.errors import ArgumentError
 from swath.formats.contents import Attributes
+from swath.formats.description import is_beyond
 from swath.formats.zarr_elements import fill_of
 from swath.formats.zarr_nodes import DIMENSIONS_OF_V2, UNLIMITED, Node, attributes_of
 
 FILL = "_FillValue"
 _FILL_KINDS = "biufc"
 """Of elements for which xarray can read the attribute of version 3; it cannot open an array of others that has one."""
+
+_NO_JSON = "MmV"
+"""Times, of which NumPy would make numbers without their unit, and structures, which would lose their names."""
 
 
 def typed_attributes(node: Node, dtype: np.dtype[Any] | None = None) -> Attributes:
@@ -101,27 +106,33 @@ def attributes_to_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
     for name in (DIMENSIONS_OF_V2, UNLIMITED):
         if name in attributes:
             raise ArgumentError(f"attribute {name!r} is where a Zarr store keeps its dimensions: give dimensions=")
-    found = {name: _to_json(value) for name, value in attributes.items()}
-    for name, value in found.items():
-        _check_json(name, value)
+    found = {}
+    for name, value in attributes.items():
+        with _named(name):
+            found[name] = _to_json(value)
+            json.dumps({name: found[name]})
     return found
 
 
-def _check_json(name: str, value: Any) -> None:
+@contextlib.contextmanager
+def _named(name: str) -> Iterator[None]:
     try:
-        json.dumps({name: value})
+        yield
     except (TypeError, ValueError, RecursionError) as error:
         raise ArgumentError(f"Zarr keeps attributes as JSON, which cannot hold these: {name!r}: {error}") from None
 
 
 def _to_json(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.kind in _NO_JSON:
+            raise TypeError(f"{value!r} of dtype {value.dtype}; expected numbers, text, or lists and dicts of these")
+        return _to_json(value.tolist()) if value.dtype.hasobject else value.tolist()
     if isinstance(value, list | tuple):
         return [_to_json(item) for item in value]
     if isinstance(value, Mapping):
+        unnamed = [key for key in value if not isinstance(key, str)]
+        if unnamed:
+            raise TypeError(f"a member that is called {unnamed[0]!r}; expected a string")
         return {key: _to_json(item) for key, item in value.items()}
     return value
 
@@ -129,9 +140,14 @@ def _to_json(value: Any) -> Any:
 def element(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return the value as an element of `dtype`; ArgumentError where it is none."""
     try:
-        found = np.array(value, dtype)
+        with np.errstate(all="ignore"):
+            found = np.array(value, dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"{FILL} {value!r} is not a value of dtype {dtype} ({error})") from None
     if found.size != 1:
         raise ArgumentError(f"{FILL} must be one value, not an array of shape {found.shape}")
+    if is_beyond(found, value):
+        raise ArgumentError(
+            f"{FILL} {value!r} is not a value of dtype {dtype}, which would make {found.item()!r} of it"
+        )
     return found.reshape(())[()]

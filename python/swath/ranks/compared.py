@@ -246,7 +246,8 @@ def _fill(fill: Any, arguments: Mapping[str, Any]) -> Any:
     """Return it as it is stored: 0 and 0.0 are the same in an array of floats."""
     if fill is None:
         return None
-    stored = np.array(fill, np.dtype(arguments["dtype"]))
+    with np.errstate(all="ignore"):  # `checked_fill` refuses what the dtype cannot hold
+        stored = np.array(fill, np.dtype(arguments["dtype"]))
     return fill if stored.shape != () else InWords(f"{in_words(stored[()])} ({digest(stored.tobytes())})")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from swath.errors import Error, FormatError, StoreError, UnsupportedError, store_error
 from swath.formats import files
-from swath.formats.changes import Changes
+from swath.formats.changes import Changes, changes_of
 from swath.formats.undo import UndoableFile
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -77,11 +77,7 @@ def changed(
 @contextmanager
 def changed_at_once(path: str) -> Iterator[Any]:
     """As `changed`, committed in the end. Where no journal can be kept, a kill may leave the file half changed."""
-    try:
-        changes = Changes(path, lock_seconds=0)
-    except StoreError:  # the folder may not be written, or rank 0 has this file's journal
-        changes = Changes(path, is_durable=False)
-    with changes:
+    with changes_of(path) as changes:
         with changed(changes) as file:
             yield file
         changes.commit()
@@ -115,7 +111,7 @@ def is_name(name: str) -> bool:
 
 def shown_name(stored: str) -> str:
     """Return what a dataset is called: the path "/g/_nc4_non_coord_x" in the file is "g/x"."""
-    group, _, name = stored.strip("/").rpartition("/")
+    group, name = group_and_name(stored)
     return joined(group, name.removeprefix(OTHER_NAME))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from swath.errors import ArgumentError
 from swath.formats.contents import Attributes
-from swath.formats.description import text
+from swath.formats.description import is_beyond, text
 from swath.formats.hdf5.access import library, stored_dtype
 
 OWN_NAMES = frozenset(
@@ -147,7 +147,8 @@ def fill_value(where: str, value: Any, dtype: np.dtype[Any]) -> Any:
             converted = one.astype(dtype)
     except (TypeError, ValueError, IndexError) as error:
         raise ArgumentError(f"{where}: {value!r} is no value of dtype {dtype} ({error})") from None
-    if np.size(value) != 1 or (dtype.kind in "iu" and converted[0] != one[0]):
+    is_kept = converted[0] == one[0] if dtype.kind in "iu" else not is_beyond(converted[0], one[0])
+    if np.size(value) != 1 or not is_kept:
         raise ArgumentError(f"{where}: {value!r} is no value of dtype {dtype}")
     return converted[0]
 

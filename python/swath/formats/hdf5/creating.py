@@ -15,7 +15,7 @@ from swath.errors import ArgumentError
 from swath.formats.changes import Changes
 from swath.formats.contents import Attributes
 from swath.formats.description import ChunkedLayout, Description, NewArray, StridedLayout
-from swath.formats.files import extend, fresh, store_errors, whole
+from swath.formats.files import clear, extend, fresh, store_errors, whole
 from swath.formats.hdf5 import attributes
 from swath.formats.hdf5.access import changed, dataset_of, is_name, library, opened
 from swath.formats.hdf5.describing import described
@@ -99,4 +99,4 @@ def _clear(changes: Changes, made: Description, size_before: int) -> None:
     with store_errors(changes.path, "clear room in it"), open(changes.path, "r+b", buffering=0) as file:
         changes.keep_all(file.fileno(), [(begin, end - begin) for begin, end in used])
         for begin, end in used:
-            os.pwrite(file.fileno(), bytes(end - begin), begin)
+            clear(file.fileno(), begin, end)

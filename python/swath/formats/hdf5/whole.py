@@ -19,7 +19,7 @@ from swath.formats.contents import Group
 from swath.formats.description import NewArray
 from swath.formats.files import extend, fresh
 from swath.formats.hdf5 import attributes
-from swath.formats.hdf5.access import changed, dataset_of, is_name
+from swath.formats.hdf5.access import changed, dataset_of, group_and_name, is_name
 from swath.formats.hdf5.creating import write_signature
 from swath.formats.hdf5.describing import describe_many
 from swath.formats.hdf5.new_dataset import NewDataset, make_groups, stored_type
@@ -109,7 +109,7 @@ def _check_name(name: str) -> None:
 
 
 def _check_dimensions(new: NewArray, groups: dict[str, Group], *, is_netcdf4: bool) -> None:
-    group, _, name = new.name.strip("/").rpartition("/")
+    group, name = group_and_name(new.name)
     names = new.dimensions or ()
     for dimension, length in zip(names, new.shape, strict=False):
         seen = _seen(groups, group, dimension)
