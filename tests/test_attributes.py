@@ -105,3 +105,51 @@ def test_what_is_no_attribute_is_refused_and_nothing_of_it_is_stored(tmp_path: P
             del a.attributes["nothing"]
         assert list(a.attributes) == ["old"]
     assert path.read_bytes() == before
+
+
+class Refused:
+    """What no format has as an attribute."""
+
+
+WRONG: list[tuple[Any, str]] = [
+    ({3: 1}, "expected names and values, not 3"),
+    ({"x": None}, "not 'x' = None; `del` removes one"),
+    (5, "expected names and values, as a mapping: "),
+    (["abc"], "expected names and values, as a mapping: "),
+    ({}, "ask for different things"),
+    ({"x": Refused()}, "ask for different things"),
+]
+
+
+@pytest.mark.parametrize("wrong_rank", [0, 1])
+@pytest.mark.parametrize(("wrong", "words"), WRONG)
+def test_ranks_hear_of_what_another_cannot_store(tmp_path: Path, wrong: Any, words: str, wrong_rank: int) -> None:
+    path = created(tmp_path, "nc")
+    before = path.read_bytes()
+
+    def work(comm: Any) -> str:
+        with swath.open(path, "t", mode="r+", comm=comm) as a:
+            with pytest.raises(swath.Error) as found:
+                a.attributes.update(wrong if comm.rank == wrong_rank else {"x": 1})
+            assert dict(a.attributes) == {"old": 1.5}
+            return str(found.value)
+
+    told = run_ranks(3, work)
+    assert set(told) == {told[0]}
+    assert words in told[0]
+    assert path.read_bytes() == before
+
+
+def test_ranks_that_delete_different_attributes_are_told(tmp_path: Path) -> None:
+    path = created(tmp_path, "nc")
+
+    def work(comm: Any) -> None:
+        with swath.open(path, "t", mode="r+", comm=comm) as a:
+            with pytest.raises(swath.errors.DisagreementError):
+                del a.attributes["old" if comm.rank else "older"]
+            with pytest.raises(KeyError, match="older"):
+                del a.attributes["older"]
+            assert dict(a.attributes) == {"old": 1.5}
+            a.attributes.update()
+
+    run_ranks(2, work)

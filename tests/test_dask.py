@@ -9,6 +9,7 @@ import contextlib
 import multiprocessing
 import os
 import pickle
+import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -233,3 +234,35 @@ def test_without_dask_or_xarray_it_is_said_what_to_install(files: list[Path], mo
     monkeypatch.setattr("importlib.import_module", missing)
     with swath.open(files[0], "v") as array, pytest.raises(swath.UnsupportedError, match="pip install 'swath"):
         array.to_xarray()
+
+
+class Slow:
+    """An array whose opening lasts until it is let go on."""
+
+    dtype, shape, ndim = np.dtype("f8"), (3,), 1
+
+    def __init__(self, opening: threading.Event, go_on: threading.Event) -> None:
+        opening.set()
+        assert go_on.wait(60)
+
+
+def test_a_process_that_is_forked_while_a_task_opens_an_array_opens_its_own(files: list[Path]) -> None:
+    with swath.open(files[0], "v") as a:
+        task = pickle.dumps(conversion.Shared(a, f"fork-{os.getpid()}"))
+        opening, go_on = threading.Event(), threading.Event()
+        thread = threading.Thread(target=conversion._shared, args=("slow", Slow, (opening, go_on)))
+        thread.start()
+        try:
+            assert opening.wait(60)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # a hang ends it
+                is_right = False
+                try:
+                    is_right = np.array_equal(pickle.loads(task)[3:5], VALUES[3:5])
+                finally:
+                    os._exit(0 if is_right else 1)
+            assert os.waitpid(child, 0)[1] == 0
+        finally:
+            go_on.set()
+            thread.join()

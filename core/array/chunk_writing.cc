@@ -71,6 +71,18 @@ int64_t bytes_of(const Packets& packets) {
   return bytes;
 }
 
+// Shared chunks that are dealt with at once: what this rank sends and gets of them, and those that it writes.
+struct Window {
+  Packets sent;
+  Packets received;
+  std::vector<SendMessage> sends;
+  std::vector<ReceiveMessage> receives;
+  std::vector<int64_t> own;
+  std::vector<std::vector<ChunkPiece>> pieces;  // of each of those: in the caller's memory and in `received`
+
+  int64_t bytes() const { return bytes_of(sent) + bytes_of(received); }
+};
+
 class TableWriting {
  public:
   TableWriting(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine, ChunkPlaces& places)
@@ -144,13 +156,12 @@ class TableWriting {
   void write_shared(std::span<const int64_t> chunks) {
     if (!is_on_any_rank(writing_, ": shared chunks", !chunks.empty())) return;
     for (int64_t end = 0; end != kAllChunks;) {
-      std::vector<SharedChunk> window;
-      end = agree_on(comm_, step(": window of shared chunks"), std::nullopt, WindowEnd{window_end(chunks)}).chunk;
-      while (!chunks.empty() && chunks.front() < end) {
-        window.push_back(shared_chunk(chunks.front()));
-        chunks = chunks.subspan(1);
-      }
-      write_window(window);
+      WindowEnd mine{kAllChunks};
+      const auto failure = failure_of([&] { mine.chunk = window_end(chunks); });
+      end = agree_on(comm_, failure ? Question{} : step(": window of shared chunks"), failure, mine).chunk;
+      const auto behind = std::ranges::lower_bound(chunks, end);
+      write_window({chunks.begin(), behind});
+      chunks = {behind, chunks.end()};
     }
   }
 
@@ -174,21 +185,28 @@ class TableWriting {
     return kAllChunks;
   }
 
-  void write_window(const std::vector<SharedChunk>& window) {
+  // What takes memory comes before an agreement, so that a rank that has none is not waited for.
+  void write_window(std::span<const int64_t> chunks) {
     const Stopwatch watch;
-    Packets sent;
-    Packets received;
-    run_collectively(comm_, step(": elements of shared chunks"), [&] { pack(window, sent, received); });
-    exchange(sent, received);
+    Window window;
+    run_collectively(comm_, step(": elements of shared chunks"), [&] { window = packed_window(chunks); });
+    comm_.exchange(window.sends, window.receives);
     counters_.exchange_seconds += watch.seconds();
-    std::vector<int64_t> chunks;
-    std::vector<std::vector<ChunkPiece>> pieces;
-    for (const SharedChunk& shared : window) {
-      if (shared.writer != comm_.rank()) continue;
-      chunks.push_back(shared.chunk);
-      pieces.push_back(pieces_of_all(shared, received));
+    write_round(window.own, [&](size_t index) { return window.pieces[index]; }, window.bytes());
+  }
+
+  Window packed_window(std::span<const int64_t> chunks) {
+    std::vector<SharedChunk> shared;
+    for (const int64_t chunk : chunks) shared.push_back(shared_chunk(chunk));
+    Window window;
+    pack(shared, window.sent, window.received);
+    for (const SharedChunk& one : shared) {
+      if (one.writer != comm_.rank()) continue;
+      window.own.push_back(one.chunk);
+      window.pieces.push_back(pieces_of_all(one, window.received));
     }
-    write_round(chunks, [&](size_t index) { return pieces[index]; }, bytes_of(sent) + bytes_of(received));
+    name_messages(window);
+    return window;
   }
 
   // The elements that go to each writer, chunk by chunk, and room for those that come to this one.
@@ -213,19 +231,16 @@ class TableWriting {
                       piece.memory);
   }
 
-  void exchange(const Packets& sent, Packets& received) {
-    std::vector<SendMessage> sends;
-    for (const auto& [rank, packet] : sent) {
-      sends.push_back({rank, packet.bytes});
+  void name_messages(Window& window) {
+    for (const auto& [rank, packet] : window.sent) {
+      window.sends.push_back({rank, packet.bytes});
       counters_.exchanged_bytes += std::ssize(packet.bytes);
       if (writing_.options.bytes_done != nullptr) *writing_.options.bytes_done += std::ssize(packet.bytes);
     }
-    std::vector<ReceiveMessage> receives;
-    for (auto& [rank, packet] : received) receives.push_back({rank, packet.bytes});
-    comm_.exchange(sends, receives);
+    for (auto& [rank, packet] : window.received) window.receives.push_back({rank, packet.bytes});
   }
 
-  // In the order in which each rank has packed them.
+  // In the order in which each rank has packed them; what others hold has yet to come.
   std::vector<ChunkPiece> pieces_of_all(const SharedChunk& shared, Packets& received) {
     std::vector<ChunkPiece> pieces = own_pieces(shared.chunk);
     const Panel panel = array_->chunk(shared.chunk);
@@ -247,15 +262,25 @@ class TableWriting {
   // Collective. `kept_bytes`: what the pieces lie in, where the operation has allocated it.
   void write_round(std::span<const int64_t> chunks, const PiecesOfChunk& pieces, int64_t kept_bytes) {
     EncodedChunks encoded;
-    run_collectively(comm_, step(": chunks encoded"),
-                     [&] { encoded = encode_chunks(*array_, chunks, pieces, writing_.options); });
+    std::vector<ChunkSize> own;
+    run_collectively(comm_, step(": chunks encoded"), [&] {
+      encoded = encode_chunks(*array_, chunks, pieces, writing_.options);
+      for (const EncodedChunk& chunk : encoded.chunks) {
+        own.push_back({chunk.chunk, std::ssize(chunk.bytes), chunk.skipped});
+      }
+    });
     encoded.counters.buffer_bytes += kept_bytes;
     counters_ += encoded.counters;
-    const std::vector<ChunkSize> sizes = sizes_of_all(encoded.chunks);
+    std::vector<ChunkSize> sizes;
+    std::vector<int64_t> offsets;
+    const std::vector<Bytes> gathered = gather_bytes(comm_, std::as_bytes(std::span(own)));
+    run_collectively(comm_, step(": sizes of chunks"), [&] {
+      sizes = sizes_in(gathered);
+      offsets.resize(sizes.size());
+    });
     if (sizes.empty()) return;
-    std::vector<int64_t> offsets(sizes.size());
     was_placed_ = true;
-    on_first_rank(": places of chunks", [&] { offsets = place(sizes); });
+    on_first_rank(": places of chunks", [&] { place(sizes, offsets); });
     comm_.broadcast(std::as_writable_bytes(std::span(offsets)), 0);
     run_collectively(comm_, step(": chunks written"), [&] { write_at(offsets, sizes, encoded.chunks); });
     auto& table = std::get<ChunkTable>(array_->places);
@@ -267,12 +292,10 @@ class TableWriting {
     }
   }
 
-  // Collective. In the order of the chunks, so that neighbours in the array get to be neighbours in the file.
-  std::vector<ChunkSize> sizes_of_all(const std::vector<EncodedChunk>& chunks) {
-    std::vector<ChunkSize> own;
-    for (const EncodedChunk& chunk : chunks) own.push_back({chunk.chunk, std::ssize(chunk.bytes), chunk.skipped});
+  // In the order of the chunks, so that neighbours in the array get to be neighbours in the file.
+  static std::vector<ChunkSize> sizes_in(const std::vector<Bytes>& gathered) {
     std::vector<ChunkSize> all;
-    for (const Bytes& of_rank : gather_bytes(comm_, std::as_bytes(std::span(own)))) {
+    for (const Bytes& of_rank : gathered) {
       const size_t begin = all.size();
       all.resize(begin + of_rank.size() / sizeof(ChunkSize));
       if (!of_rank.empty()) std::memcpy(all.data() + begin, of_rank.data(), of_rank.size());
@@ -281,18 +304,18 @@ class TableWriting {
     return all;
   }
 
-  std::vector<int64_t> place(const std::vector<ChunkSize>& sizes) {
+  void place(const std::vector<ChunkSize>& sizes, std::span<int64_t> given) {
     std::vector<NewChunk> chunks;
     for (const ChunkSize& size : sizes) {
       chunks.push_back({coordinates_of(array_->shape, array_->chunk_shape, size.chunk), size.bytes,
                         static_cast<uint32_t>(size.skipped)});
     }
-    std::vector<int64_t> offsets = places_.place(chunks);
+    const std::vector<int64_t> offsets = places_.place(chunks);
     if (offsets.size() != sizes.size() || std::ranges::any_of(offsets, [](int64_t offset) { return offset < 0; })) {
       throw Error(ErrorKind::kInternal, array_->path + ": " + std::to_string(sizes.size()) + " chunks got " +
                                             std::to_string(offsets.size()) + " places, or some before the file");
     }
-    return offsets;
+    std::ranges::copy(offsets, given.begin());
   }
 
   void write_at(std::span<const int64_t> offsets, const std::vector<ChunkSize>& sizes,

@@ -14,6 +14,7 @@
 
 #include "array/array.h"
 #include "chunks/compressors.h"
+#include "testing/allocations.h"
 #include "testing/ranks_and_memory.h"
 #include "testing/requests.h"
 
@@ -72,7 +73,8 @@ class Library final : public ChunkPlaces {
   }
   void keep() override { before_.reset(); }
   void undo() override {
-    const State& before = before_.value();
+    if (!before_) return;
+    const State& before = *before_;
     std::ofstream(path_, std::ios::binary)
         .write(reinterpret_cast<const char*>(before.bytes.data()), std::ssize(before.bytes));
     table_ = before.table;
@@ -264,6 +266,18 @@ TEST(ChunkWriting, RanksWriteTheirElementsAndNothingElse) {
   }
 }
 
+// As long as it lives, an allocation of this thread fails that is not a text or the like.
+class OutOfMemory {
+ public:
+  explicit OutOfMemory(int64_t large_left) {
+    allocations().large_bytes = 300;
+    allocations().large_left = large_left;
+  }
+  ~OutOfMemory() { allocations().large_left = -1; }
+  OutOfMemory(const OutOfMemory&) = delete;
+  OutOfMemory& operator=(const OutOfMemory&) = delete;
+};
+
 // By columns of chunks as wide as the array: each is shared by all.
 struct SharedRows {
   static constexpr int kRanks = 4;
@@ -287,6 +301,7 @@ struct SharedRows {
       const auto array = one.open(comm, comm.rank() == kRanks - 1 ? engine_of_last : "posix");
       const auto rank = static_cast<size_t>(comm.rank());
       const Operation operation = operation_of(*array, given, comm.rank(), {{"chunk_buffer_bytes", buffer_bytes}});
+      const OutOfMemory out_of_memory(comm.rank() == poor_rank ? large_left : -1);
       counters[rank] = array->execute(operation, memory[rank].local()).counters;
       table = array->chunks();
     });
@@ -297,6 +312,8 @@ struct SharedRows {
   std::vector<UserMemory> memory;
   Counters counters[kRanks];
   std::shared_ptr<const CodedArray> table;
+  int poor_rank = 0;
+  int64_t large_left = -1;  // of the allocations of that rank that grow with what is written, how many succeed
 };
 
 TEST(ChunkWriting, EncodesASharedChunkOnceOnOneOfItsRanks) {
@@ -365,6 +382,38 @@ TEST(ChunkWriting, TellsAllRanksWhatTheLibraryCannot) {
     }
     EXPECT_EQ(rows.one.file.contents(), before);
   }
+}
+
+// Wherever one rank has no memory left, all hear of it, and meet again (on_all_ranks).
+TEST(ChunkWriting, TellsAllRanksThatOneHasNoMemory) {
+  if (!SWATH_COUNTS_ALLOCATIONS) GTEST_SKIP() << "the sanitizer has its own operators";
+  int failed = 0;
+  for (int rank = 0; rank < SharedRows::kRanks; ++rank) {
+    bool all_succeed = false;
+    for (int64_t left = 0; !all_succeed; ++left) {
+      SCOPED_TRACE("rank " + std::to_string(rank) + " after " + std::to_string(left));
+      Random random(7);
+      SharedRows rows(random);
+      const Bytes before = rows.one.file.contents();
+      rows.poor_rank = rank;
+      rows.large_left = left;
+      const std::vector<Error> errors = rows.write();
+      all_succeed = errors[0].kind() == ErrorKind::kNone;
+      for (const Error& error : errors) EXPECT_STREQ(error.what(), errors[0].what());
+      if (all_succeed) {
+        write_plainly(rows.given, rows.one.values, rows.memory);
+      } else {
+        ++failed;
+        EXPECT_EQ(errors[0].os_error(), ENOMEM) << errors[0].what();
+        EXPECT_TRUE(std::string(errors[0].what()).starts_with("rank " + std::to_string(rank) + ": "))
+            << errors[0].what();
+        EXPECT_EQ(rows.one.file.contents(), before);
+      }
+      EXPECT_EQ(rows.one.stored(), rows.one.values);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(failed, 4 * SharedRows::kRanks) << "packed, received, encoded, gathered, placed";
 }
 
 // A table that nobody gives places in is the library's to write.

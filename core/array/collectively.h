@@ -1,8 +1,6 @@
 // Work that each rank does on its own, and that all agree went well.
 #pragma once
 
-#include <cerrno>
-#include <new>
 #include <optional>
 #include <string>
 
@@ -13,19 +11,6 @@
 #include "plan/operation.h"
 
 namespace swath {
-
-// What went wrong, if anything.
-template <typename Work>
-std::optional<Error> failure_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorKind::kStore, "out of memory", ENOMEM);
-  }
-  return std::nullopt;
-}
 
 // A step of an operation, for ranks that are to be at the same one.
 inline Question step_of(const Operation& operation, const std::string& step = "") {

@@ -4,9 +4,11 @@
 // every agreement: ranks that agree on different things meet, and hear of it. Only where it fails do more calls follow.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +18,19 @@
 #include "comm/reduction.h"
 
 namespace swath {
+
+// What went wrong, if anything.
+template <typename Work>
+std::optional<Error> failure_of(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorKind::kStore, "out of memory", ENOMEM);
+  }
+  return std::nullopt;
+}
 
 // What ranks compare before they do something together: a hash of it, and words only where they differ.
 struct Question {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "comm/agreement.h"
 #include "comm/messages.h"
 #include "comm/reduction.h"
 
@@ -20,6 +21,12 @@ struct Longest {
   void combine(const Longest& other) { bytes = std::max(bytes, other.bytes); }
 };
 
+// Collective. What takes memory, before ranks wait for each other: all hear of one that has too little.
+template <typename Work>
+void make_on_all(Comm& comm, const Work& work) {
+  agree(comm, failure_of(work));
+}
+
 // ---------------------------------------------------------------------------------------------------- on a node
 
 // The ranks of this rank's node.
@@ -31,6 +38,7 @@ class Node {
         ranks_(std::move(ranks)),
         windows_(comm.shared_windows(window_bytes(comm.node_count(), share_bytes_max))) {}
 
+  Comm& comm() const { return comm_; }
   bool is_first() const { return comm_.rank() == ranks_.front(); }
 
   // Collective. What every rank of the node brings, on all of them.
@@ -60,13 +68,14 @@ class Node {
     copy_bytes(mine, own.subspan(kSizeBytes));
     comm_.node_barrier();
     std::vector<Bytes> all;
-    for (const int rank : ranks_) {
-      int64_t bytes = 0;
-      std::memcpy(&bytes, windows_[rank].data(), kSizeBytes);
-      const auto share = windows_[rank].subspan(kSizeBytes, bytes);
-      all.emplace_back(share.begin(), share.end());
-    }
-    comm_.node_barrier();  // the windows may be written to again
+    make_on_all(comm_, [&] {
+      for (const int rank : ranks_) {
+        int64_t bytes = 0;
+        std::memcpy(&bytes, windows_[rank].data(), kSizeBytes);
+        const auto share = windows_[rank].subspan(kSizeBytes, bytes);
+        all.emplace_back(share.begin(), share.end());
+      }
+    });  // from here on the windows may be written to again
     return all;
   }
 
@@ -75,11 +84,13 @@ class Node {
     std::vector<Bytes> sizes(ranks_.size(), Bytes(kSizeBytes));
     give_to_all(std::as_bytes(std::span(&own_bytes, 1)), sizes);
     std::vector<Bytes> all;
-    for (const Bytes& size : sizes) {
-      int64_t bytes = 0;
-      std::memcpy(&bytes, size.data(), kSizeBytes);
-      all.emplace_back(bytes);
-    }
+    make_on_all(comm_, [&] {
+      for (const Bytes& size : sizes) {
+        int64_t bytes = 0;
+        std::memcpy(&bytes, size.data(), kSizeBytes);
+        all.emplace_back(bytes);
+      }
+    });
     give_to_all(mine, all);
     return all;
   }
@@ -138,17 +149,18 @@ class Leaders {
   // Collective, also for those that are no leader, which do nothing. `blocks` are those of all nodes, one after
   // another; a leader has its own, and all know how many bytes each has. By Bruck's algorithm: each round doubles how
   // many blocks a leader has, those of the nodes from its own on.
-  void gather(std::span<const std::span<std::byte>> blocks) {
+  // `room`: for as much twice.
+  void gather(std::span<const std::span<std::byte>> blocks, std::span<std::byte> room) {
     const int count = static_cast<int>(leaders_.size());
-    for (int had = 1; had < count; had *= 2) pass(blocks, had, std::min(had, count - had));
+    for (int had = 1; had < count; had *= 2) pass(blocks, had, std::min(had, count - had), room);
   }
 
  private:
   // Gives the first `passed` of the blocks that it has to the leader `had` before it, and gets as many.
-  void pass(std::span<const std::span<std::byte>> blocks, int had, int passed) {
+  void pass(std::span<const std::span<std::byte>> blocks, int had, int passed, std::span<std::byte> room) {
     if (comm_.rank() != leaders_[node_]) return comm_.exchange({}, {});
-    const Bytes out = packed(blocks, node_, passed);
-    Bytes in(bytes_of_blocks(blocks, node_ + had, passed));
+    const auto out = room.first(pack(blocks, node_, passed, room));
+    const auto in = room.subspan(out.size(), bytes_of_blocks(blocks, node_ + had, passed));
     const SendMessage send{leaders_[wrapped(node_ - had)], out};
     const ReceiveMessage receive{leaders_[wrapped(node_ + had)], in};
     comm_.exchange({&send, 1}, {&receive, 1});
@@ -166,13 +178,15 @@ class Leaders {
     return bytes;
   }
 
-  Bytes packed(std::span<const std::span<std::byte>> blocks, int first, int count) const {
-    Bytes all;
+  // How many bytes it has packed.
+  size_t pack(std::span<const std::span<std::byte>> blocks, int first, int count, std::span<std::byte> into) const {
+    size_t bytes = 0;
     for (int i = 0; i < count; ++i) {
       const auto& block = blocks[wrapped(first + i)];
-      all.insert(all.end(), block.begin(), block.end());
+      copy_bytes(block, into.subspan(bytes));
+      bytes += block.size();
     }
-    return all;
+    return bytes;
   }
 
   void unpack(std::span<const std::byte> all, std::span<const std::span<std::byte>> blocks, int first,
@@ -197,12 +211,6 @@ RanksOfNodes ranks_of_nodes(const Comm& comm) {
   RanksOfNodes ranks(comm.node_count());
   for (int r = 0; r < comm.size(); ++r) ranks[comm.node_of(r)].push_back(r);
   return ranks;
-}
-
-Bytes joined(const std::vector<Bytes>& shares) {
-  Bytes all;
-  for (const Bytes& share : shares) all.insert(all.end(), share.begin(), share.end());
-  return all;
 }
 
 Bytes sizes_of(const std::vector<Bytes>& shares) {
@@ -244,19 +252,28 @@ std::vector<int64_t> bytes_by_node(const std::vector<int64_t>& sizes, const Rank
   return bytes;
 }
 
-// Collective. What all nodes bring, one after another; of this one it is `own`, and all know how many bytes each
-// brings.
-Bytes gather_from_nodes(Node& node, Leaders& leaders, std::span<const std::byte> own,
+// Collective. What all nodes bring, one after another; of this one it is all of `own`, and all know how many bytes
+// each brings.
+Bytes gather_from_nodes(Node& node, Leaders& leaders, const std::vector<Bytes>& own,
                         const std::vector<int64_t>& bytes_of_nodes) {
-  Bytes all(std::accumulate(bytes_of_nodes.begin(), bytes_of_nodes.end(), int64_t{0}));
+  Bytes all;
+  Bytes room;
   std::vector<std::span<std::byte>> blocks;
-  int64_t begin = 0;
-  for (const int64_t bytes : bytes_of_nodes) {
-    blocks.push_back(std::span(all).subspan(begin, bytes));
-    begin += bytes;
-  }
-  copy_bytes(own, blocks[leaders.own_node()]);
-  leaders.gather(blocks);
+  make_on_all(node.comm(), [&] {
+    all.resize(std::accumulate(bytes_of_nodes.begin(), bytes_of_nodes.end(), int64_t{0}));
+    if (node.is_first()) room.resize(2 * all.size());
+    int64_t begin = 0;
+    for (const int64_t bytes : bytes_of_nodes) {
+      blocks.push_back(std::span(all).subspan(begin, bytes));
+      begin += bytes;
+    }
+    auto room_of_own = blocks[leaders.own_node()];
+    for (const Bytes& piece : own) {
+      copy_bytes(piece, room_of_own);
+      room_of_own = room_of_own.subspan(piece.size());
+    }
+  });
+  leaders.gather(blocks, room);
   node.spread(all);
   return all;
 }
@@ -275,9 +292,11 @@ std::vector<Bytes> gather_bytes(Comm& comm, std::span<const std::byte> mine) {
   std::vector<int64_t> bytes_of_sizes;
   for (const std::vector<int>& ranks : nodes) bytes_of_sizes.push_back(std::ssize(ranks) * kSizeBytes);
   const std::vector<int64_t> sizes =
-      numbers_in(gather_from_nodes(node, leaders, sizes_of(shares_of_node), bytes_of_sizes));
-  const Bytes all = gather_from_nodes(node, leaders, joined(shares_of_node), bytes_by_node(sizes, nodes));
-  return shares_by_rank(all, sizes, nodes);
+      numbers_in(gather_from_nodes(node, leaders, {sizes_of(shares_of_node)}, bytes_of_sizes));
+  const Bytes all = gather_from_nodes(node, leaders, shares_of_node, bytes_by_node(sizes, nodes));
+  std::vector<Bytes> shares;
+  make_on_all(comm, [&] { shares = shares_by_rank(all, sizes, nodes); });
+  return shares;
 }
 
 }  // namespace swath

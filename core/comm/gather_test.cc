@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "comm/agreement.h"
 #include "comm/reductions_for_tests.h"
 #include "comm/simulated.h"
 
@@ -55,17 +56,21 @@ std::vector<int64_t> bytes_of_nodes(const std::vector<Bytes>& shares, int ranks_
   return bytes;
 }
 
-// Of what is gathered, besides the reduction of the longest share (8 bytes a message): the size of each share of the
-// other nodes, and the share, once.
+// Of what is gathered, besides the reduction of the longest share (8 bytes a message) and four agreements that there is
+// memory: the size of each share of the other nodes, and the share, once.
 TEST(GatherBytes, WhatANodeBringsComesOnceToEachOther) {
   constexpr int64_t kSizeBytes = 8;
+  constexpr int kAgreements = 4;
   for (const bool shared_memory : {true, false}) {
     for (const int nodes : {2, 3, 4, 8, 16, 33, 64}) {
       for (const int ranks_of_node : {1, 2}) {
         std::vector<Bytes> shares = random_shares(nodes * ranks_of_node, nodes);
         shares[0].resize(5);
         Simulation simulation(nodes * ranks_of_node, nodes, 0, shared_memory);
-        run_ranks(simulation, [&](Comm& comm) { gather_bytes(comm, {}); });  // the reduction alone
+        run_ranks(simulation, [&](Comm& comm) {
+          gather_bytes(comm, {});  // the reduction alone
+          for (int i = 0; i < kAgreements; ++i) agree(comm, std::nullopt);
+        });
         const Traffic before = simulation.traffic();
         Simulation again(nodes * ranks_of_node, nodes, 0, shared_memory);
         run_ranks(again, [&](Comm& comm) { gather_and_check(comm, shares); });
@@ -77,8 +82,8 @@ TEST(GatherBytes, WhatANodeBringsComesOnceToEachOther) {
                     all - brought[node] + kSizeBytes * (nodes - 1) * ranks_of_node);
           EXPECT_LE(after.nodes[node].messages_sent - before.nodes[node].messages_sent, 2 * log2_ceil(nodes));
         }
-        EXPECT_EQ(before.calls, (std::map<Call::Kind, int64_t>{{Call::Kind::kAllreduce, 1}}));
-        EXPECT_EQ(after.calls.at(Call::Kind::kAllreduce), 1);
+        EXPECT_EQ(before.calls, (std::map<Call::Kind, int64_t>{{Call::Kind::kAllreduce, 1 + kAgreements}}));
+        EXPECT_EQ(after.calls.at(Call::Kind::kAllreduce), 1 + kAgreements);
         EXPECT_FALSE(after.calls.contains(Call::Kind::kAllgather));
       }
     }

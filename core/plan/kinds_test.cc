@@ -1,13 +1,11 @@
 #include "plan/kinds.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <new>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -17,38 +15,8 @@
 #include "plan/make_plan.h"
 #include "plan/steps.h"
 #include "store/request.h"
+#include "testing/allocations.h"
 #include "testing/requests.h"
-
-// Every allocation of the test program is seen here, so that a test can say how much memory planning takes. A sanitizer
-// has its own operators, and matches what is freed with what was allocated: there ours stay away and nothing is
-// counted.
-#if defined(__SANITIZE_ADDRESS__)
-#define SWATH_COUNTS_ALLOCATIONS 0
-#else
-#define SWATH_COUNTS_ALLOCATIONS 1
-#endif
-
-namespace {
-thread_local int64_t live_bytes = 0;
-thread_local int64_t peak_bytes = 0;
-thread_local int64_t allocations = 0;
-}  // namespace
-
-#if SWATH_COUNTS_ALLOCATIONS
-void* operator new(size_t bytes) {
-  void* memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  live_bytes += static_cast<int64_t>(malloc_usable_size(memory));
-  peak_bytes = std::max(peak_bytes, live_bytes);
-  ++allocations;
-  return memory;
-}
-void operator delete(void* memory) noexcept {
-  if (memory != nullptr) live_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
-#endif
 
 namespace swath {
 namespace {
@@ -257,16 +225,16 @@ Planning planning_of(const Shape& shape, std::vector<DimensionRule> rules, const
   request.decomposition = Decomposition::distributed(Distribution(std::move(rules), grid), select_all(shape), ranks);
   Planning planning;
   for (int repetition = 0; repetition < 3; ++repetition) {
-    const int64_t live_before = live_bytes;
-    const int64_t allocations_before = allocations;
-    peak_bytes = live_bytes;
+    testing::Allocations& seen = testing::allocations();
+    const testing::Allocations before = seen;
+    seen.peak_bytes = seen.live_bytes;
     const auto begin = std::chrono::steady_clock::now();
     const Plan plan = make_plan(request);
     const std::string text = explain(plan, "an array");
     const auto end = std::chrono::steady_clock::now();
     planning.seconds = std::min(planning.seconds, std::chrono::duration<double>(end - begin).count());
-    planning.peak_bytes = peak_bytes - live_before;
-    planning.allocations = allocations - allocations_before;
+    planning.peak_bytes = seen.peak_bytes - before.live_bytes;
+    planning.allocations = seen.count - before.count;
     EXPECT_FALSE(text.empty());
     EXPECT_EQ(plan.runs.bytes, 8 * element_count(shape));
   }

@@ -28,7 +28,7 @@ inline Bytes counting_bytes(size_t count, int first = 1) {
 class EngineTestFile {
  public:
   EngineTestFile() {
-    std::string pattern = testing::TempDir() + "swath_engine_XXXXXX";
+    std::string pattern = ::testing::TempDir() + "swath_engine_XXXXXX";
     folder_ = ::mkdtemp(pattern.data());
   }
   ~EngineTestFile() { std::filesystem::remove_all(folder_); }
@@ -66,7 +66,7 @@ Error error_of(Action action) {
 }
 
 // Tests over engines by their names: each a faulty one, whose rules may break nothing.
-class FaultyEngineTest : public testing::TestWithParam<std::string> {
+class FaultyEngineTest : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Engine> open(const std::string& rules = "", OpenMode mode = OpenMode::kReadWrite) {
     const std::string separator = rules.empty() ? "" : ",";

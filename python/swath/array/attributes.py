@@ -36,22 +36,32 @@ class StoredAttributes(MutableMapping[str, Any]):
 
     def __delitem__(self, name: str) -> None:
         if name not in self._values:
+            # Not before the other ranks are at the same: those that delete another one would wait for this one.
+            self._file.agree_to_change(self._holder, lambda: {name: None})
             raise KeyError(name)
         self._file.set_attributes(self._holder, {name: None})
         del self._values[name]
 
     def update(self, *others: Any, **more: Any) -> None:
         """Store several at once, as `dict.update` takes them."""
-        new = dict(*others, **more)
+        new = self._file.agree_to_change(self._holder, lambda: self._checked(others, more))
+        if new:
+            self._values.update(self._file.set_attributes(self._holder, new))
+
+    def _checked(self, others: tuple[Any, ...], more: dict[str, Any]) -> dict[str, Any]:
+        where = f"attributes of {self._file.final_path}"
+        try:
+            new = dict(*others, **more)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"{where}: expected names and values, as a mapping: {error}") from None
         unnamed = [name for name in new if not isinstance(name, str) or not name]
         missing = [name for name, value in new.items() if value is None]
         if unnamed or missing:
             raise ArgumentError(
-                f"attributes of {self._file.final_path}: expected names and values, not {(unnamed or missing)[0]!r}"
+                f"{where}: expected names and values, not {(unnamed or missing)[0]!r}"
                 + (" = None; `del` removes one" if missing else "")
             )
-        if new:
-            self._values.update(self._file.set_attributes(self._holder, new))
+        return new
 
     def __repr__(self) -> str:
         return repr(self._values)

@@ -205,7 +205,7 @@ class OpenedFile:
 
         None removes one. Collective.
         """
-        words = compared.words("set attributes of", f"{self.identity}:{holder}", {"attributes": attributes})
+        words = self._words_of_attributes(holder, attributes)
 
         def change(changes: Changes) -> None:
             formats.set_attributes(self.format, changes, holder, typed(attributes))
@@ -214,6 +214,20 @@ class OpenedFile:
         if self.contents is not None:
             self.contents = self.contents.with_attributes(holder, typed(attributes))
         return typed(attributes)
+
+    def agree_to_change(self, holder: str, given: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the attributes that every rank's `given` returns; what it raises is raised on all. Collective."""
+        attributes: dict[str, Any] = {}
+        error: Exception | None = None
+        try:
+            attributes = given()
+        except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+            error = raised
+        self.ranks.agree("" if error else self._words_of_attributes(holder, attributes), error)
+        return attributes
+
+    def _words_of_attributes(self, holder: str, attributes: Mapping[str, Any]) -> str:
+        return compared.words("set attributes of", f"{self.identity}:{holder}", {"attributes": attributes})
 
     def _change(self, words: str, change: Callable[[Changes], Description | None]) -> Description | None:
         """Change what the file holds, on rank 0; every rank's arrays are then where it says."""

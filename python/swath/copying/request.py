@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath import formats
+from swath.copying.converted import attributes_as
 from swath.copying.sides import Side
 from swath.copying.store import available_bytes
 from swath.errors import ArgumentError, UnsupportedError
@@ -229,8 +230,9 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
     wanted = source.dtype if options.dtype is None else checked_dtype(options.dtype)
     _check_casting(source.dtype, wanted, options.casting)
     named = kind not in NAMELESS
-    attributes, left_out = attributes_for(kind, source.attributes if named else {})
-    fill, marks_fill = fill_for(kind, source, wanted) if named else (None, True)
+    held = _with_attributes_as(source, wanted) if named else dataclasses.replace(source, attributes={})
+    attributes, left_out = attributes_for(kind, held.attributes)
+    fill, marks_fill = fill_for(kind, held, wanted) if named else (None, True)
     chunks, shards, order = options.chunks, options.shards, options.order
     if chunks is None and shards is None and formats.is_folder(kind):
         chunks = chunks_of(source, turned)
@@ -260,6 +262,13 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
         converts=not same_but_for_byte_order(source.dtype, wanted),
     )
     return CopyRequest(source.path, source.format, part.target_path, kind, (part,), None, left_out)
+
+
+def _with_attributes_as(source: Description, wanted: np.dtype[Any]) -> Description:
+    if same_but_for_byte_order(source.dtype, wanted):
+        return source
+    attributes = attributes_as(source.attributes, source.dtype, wanted, source.name)
+    return dataclasses.replace(source, attributes=attributes)
 
 
 def memory_bytes(memory: int | str | None) -> int:

@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy.typing as npt
 
-from swath import formats
-from swath.array.open_array import Array
 from swath.copying import explain
 from swath.copying.execute import State, bytes_before, execute, working_ranks
 from swath.copying.journal import Journal
 from swath.copying.plan import CopyPlan, FilePlan
 from swath.copying.prepare import CopyOptions, Job, plan_parts, prepare_job
 from swath.copying.request import CopyRequest, TargetOptions, make_request, memory_bytes
+from swath.copying.sources import description_of, refuse_open_target
 from swath.copying.whole_file import contents_to_copy, make_whole_request
 from swath.errors import ArgumentError
-from swath.formats import Description
 from swath.formats.description import Order
 from swath.ranks import compared, mpi
 from swath.ranks.ranks import in_turn, ranks_of
@@ -226,15 +224,8 @@ def _options(how: dict[str, Any]) -> TargetOptions:
 
 def _request_for(source: Any, target: Any, variable: str | None, options: TargetOptions) -> CopyRequest:
     """Return what is to be made: all of a file, or one array."""
+    refuse_open_target(target)
     contents = contents_to_copy(source, target, variable, options)
     if contents is not None:
         return make_whole_request(source, target, contents, options)
-    return make_request(description_of(source, variable), target, options)
-
-
-def description_of(source: Any, variable: str | None) -> Description:
-    """Return the description of an open array, or of the array in a file. Raises as `swath.open` does."""
-    if isinstance(source, Array):
-        source.refuse_closed("copy")
-        return source._description
-    return formats.describe(source, variable)
+    return make_request(description_of(source, variable, "copy"), target, options)

@@ -11,6 +11,7 @@ from swath import formats
 from swath.array.open_array import Array
 from swath.copying.compare import Comparison, HowToCompare, compare_arrays
 from swath.copying.request import check_copied, memory_bytes, text_of_characters
+from swath.copying.sources import description_of, refuse_no_source
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import Contents, Description
 from swath.formats.contents import Attributes, Variable
@@ -103,12 +104,13 @@ def verify(
 def _contents(source: Any) -> Contents | None:
     if isinstance(source, Array):
         return None
+    refuse_no_source(source, "verify")
     found = formats.contents_of_many(source)
     return None if found is None or "" in found.variables else found
 
 
 def _description(source: Any, variable: str | None) -> Description:
-    found = source._description if isinstance(source, Array) else formats.describe(source, variable)
+    found = description_of(source, variable, "verify")
     check_copied(found)
     return found
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from swath import formats
+from swath.array.open_array import Array
 from swath.copying.request import FILL, CopyRequest, Part, TargetOptions, check_copied, chunks_of, fill_for
+from swath.copying.sources import refuse_no_source
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import (
     ChunkedLayout,
@@ -45,11 +47,10 @@ def contents_to_copy(source: Any, target: Any, variable: str | None, options: Ta
     """Return what the source holds where all of it is to be copied; None where one array is meant."""
     if variable is not None or any(getattr(options, name) is not None for name in OF_ONE_ARRAY):
         return None
-    try:
-        path = checked_path(source)
-    except ArgumentError:  # an open array
+    if isinstance(source, Array):
         return None
-    contents = formats.contents_of_many(path)
+    refuse_no_source(source, "copy")
+    contents = formats.contents_of_many(source)
     if contents is None or "" in contents.variables:
         return None
     return contents if formats.holds_many(format_of_target(contents, target, options)) else None

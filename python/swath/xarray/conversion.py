@@ -15,6 +15,7 @@ import xarray as xr
 from xarray import conventions
 from xarray.core import indexing
 
+from swath import _core
 from swath.array.decoded import Decoded
 from swath.array.open_array import Array
 from swath.xarray.lazy import LazyArray
@@ -66,18 +67,29 @@ class Shared:
         return _shared, (self._token, opener, arguments)
 
 
-_open: OrderedDict[str, Shared] = OrderedDict()
-_lock = threading.Lock()
+class _Opened:
+    """The arrays that a process has opened for tasks: the same one for each token, by any of its threads."""
+
+    def __init__(self) -> None:
+        self._arrays: OrderedDict[str, Shared] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, token: str, opener: Callable[..., Any], arguments: tuple[Any, ...]) -> Shared:
+        with self._lock:
+            if token not in self._arrays:
+                self._arrays[token] = Shared(opener(*arguments), token)
+            self._arrays.move_to_end(token)
+            if len(self._arrays) > OPEN_MAX:
+                self._arrays.popitem(last=False)  # closed when no task uses it any more
+            return self._arrays[token]
+
+
+_opened: dict[int, _Opened] = {}
+"""By process: a forked child has its own, since a thread of its parent may have been opening an array."""
 
 
 def _shared(token: str, opener: Callable[..., Any], arguments: tuple[Any, ...]) -> Shared:
-    with _lock:
-        if token not in _open:
-            _open[token] = Shared(opener(*arguments), token)
-        _open.move_to_end(token)
-        if len(_open) > OPEN_MAX:
-            _open.popitem(last=False)  # closed when no task uses it any more
-        return _open[token]
+    return _opened.setdefault(_core.fork_generation(), _Opened()).get(token, opener, arguments)
 
 
 # ---- xarray ----------------------------------------------------------------------------------------------------------
@@ -89,7 +101,7 @@ def to_xarray(array: Array | Decoded) -> xr.DataArray:
     stored = array.stored if isinstance(array, Decoded) else array
     name = stored.variable or ""
     if stored.format in ("raw", "npy"):
-        lazy = LazyArray(_Opened({name: stored}), name, stored.shape, stored.dtype)
+        lazy = LazyArray(_AlreadyOpen({name: stored}), name, stored.shape, stored.dtype)
         names = [f"dim_{axis}" for axis in range(stored.ndim)]
         return xr.DataArray(xr.Variable(names, indexing.LazilyIndexedArray(lazy)), name=UNNAMED)
     group, _, short = name.rpartition("/")
@@ -98,7 +110,7 @@ def to_xarray(array: Array | Decoded) -> xr.DataArray:
     return data_set[short or UNNAMED]
 
 
-class _Opened:
+class _AlreadyOpen:
     """Arrays that are open, in place of what opens a file."""
 
     def __init__(self, arrays: dict[str, Array]) -> None:

@@ -1,0 +1,70 @@
+"""What copies and comparisons are given: a path, or an open array; what else is open is refused with the way out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from swath import formats
+from swath.array.decoded import Decoded
+from swath.array.file import File, FileGroup
+from swath.array.open_array import Array
+from swath.errors import ArgumentError
+from swath.formats import Description
+from swath.formats.description import ChunkTable, CodedLayout
+
+
+def description_of(source: Any, variable: str | None, doing: str) -> Description:
+    """Return the description of an open array, or of the array in a file.
+
+    Raises:
+        ArgumentError: `source` is neither; a variable is named of an open array that is another one.
+        Error: as `swath.open` does.
+    """
+    refuse_no_source(source, doing)
+    if not isinstance(source, Array):
+        return formats.describe(source, variable)
+    source.refuse_closed(doing)
+    if variable is not None and variable.strip("/") != source.variable:
+        raise ArgumentError(
+            f"{doing} {source!r}, variable={variable!r}: an open array is one variable already; give the path of its "
+            "file to name another"
+        )
+    return current_description(source)
+
+
+def current_description(array: Array) -> Description:
+    """Return where the elements of an open array are now: chunks have got other places since it was opened."""
+    found = array._description
+    if isinstance(found.layout, CodedLayout) and isinstance(found.layout.places, ChunkTable):
+        return formats.describe(found.path, found.variable, format=found.format)
+    return found
+
+
+def refuse_no_source(source: Any, doing: str) -> None:
+    """Raise ArgumentError for what is open and no array as it is stored, and for an array in memory."""
+    if isinstance(source, (File, FileGroup)):
+        raise ArgumentError(
+            f"{doing} {source!r}: an open file is no source; give its path when it is complete, or one of its arrays, "
+            "file[name]"
+        )
+    if isinstance(source, Decoded):
+        raise ArgumentError(
+            f"{doing} {source!r}: elements are taken as they are stored; give the array itself, `.stored`"
+        )
+    if isinstance(source, np.ndarray):
+        raise ArgumentError(
+            f"{doing} an array in memory, {source.dtype} {source.shape}: expected a path or an open array; "
+            "`with swath.create(path, values.shape, values.dtype) as a: a[...] = values` stores one"
+        )
+
+
+def refuse_open_target(target: Any) -> None:
+    """Raise ArgumentError for a target that is open: a copy makes a new file."""
+    if isinstance(target, (Array, Decoded, File, FileGroup, np.ndarray)):
+        what = "an array in memory" if isinstance(target, np.ndarray) else repr(target)
+        raise ArgumentError(
+            f"copy to {what}: a copy makes a new file, and expects its path; `target[...] = source[...]` copies into "
+            "an array that is there"
+        )
