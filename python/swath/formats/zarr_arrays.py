@@ -14,6 +14,7 @@ import numpy as np
 
 from swath.errors import ArgumentError, FormatError, UnsupportedError
 from swath.formats import zarr_codecs, zarr_library
+from swath.formats.default_chunks import default_chunks, half
 from swath.formats.description import ChunkFiles, CodedLayout, Description, LibraryLayout, NewArray, Shards
 from swath.formats.json_fields import Field
 from swath.formats.zarr_attributes import FILL, attributes_to_json, element, fill_attribute, typed_attributes
@@ -26,9 +27,6 @@ CHUNK_BYTES = 4 << 20
 _SEPARATORS = (".", "/")
 _SHARED_CHUNK_BYTES_MIN = 1 << 10
 """Of a chunk of a shard where `create` is not told: less, and the index of the shard is no small part of it."""
-_GROWING_CHUNK_BYTES = 1 << 16
-"""Of a chunk of several records where `create` is not told: written again whenever one of them is appended."""
-_GROWING_CHUNK_ROWS_MAX = 1024
 
 
 def describe(node: Node, variable: str | None, unlimited: frozenset[str] = frozenset()) -> Description:
@@ -247,19 +245,14 @@ def _default_chunks(shape: tuple[int, ...], itemsize: int, *, whole_parts: bool)
 
     Of small records, along a dimension that has none yet, several are one chunk.
     """
-    lengths = [max(n, 1) for n in shape]
-    while math.prod(lengths) * itemsize > CHUNK_BYTES and max(lengths) > 1:
-        longest = lengths.index(max(lengths))
-        lengths[longest] = _largest_part(lengths[longest]) if whole_parts else -(-lengths[longest] // 2)
-    nbytes = math.prod(lengths) * itemsize
-    if 0 in shape:
-        lengths[shape.index(0)] = max(min(_GROWING_CHUNK_BYTES // nbytes, _GROWING_CHUNK_ROWS_MAX), 1)
+    chunks = default_chunks(shape, itemsize, CHUNK_BYTES, _largest_part if whole_parts else half)
+    nbytes = math.prod(chunks) * itemsize
     if whole_parts and nbytes < min(_SHARED_CHUNK_BYTES_MIN, math.prod(shape) * itemsize):
         raise ArgumentError(
             f"shards {shape}: no chunks of a good size divide them, the best have {nbytes} bytes; give chunks=, or "
             "shards whose lengths have small divisors"
         )
-    return tuple(lengths)
+    return chunks
 
 
 def _largest_part(length: int) -> int:
