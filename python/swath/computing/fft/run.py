@@ -18,7 +18,7 @@ from swath.computing.fft.plan import FftPlan
 from swath.copying.execute import OneFile
 from swath.copying.journal import remove
 from swath.copying.pipeline import Progress
-from swath.copying.run import description_of
+from swath.copying.sources import description_of
 from swath.errors import ArgumentError, Error, from_wire, to_wire
 from swath.formats import Description
 from swath.ranks import compared
@@ -206,7 +206,7 @@ def _asked(name: str, source: Any, target: Any, given: dict[str, Any]) -> tuple[
     options = Options(**rest)
     if options.threads is not None and (not isinstance(options.threads, int) or options.threads < 1):
         raise ArgumentError(f"{name}: threads {options.threads!r}: expected at least 1")
-    return Asked(name, description_of(source, variable), target, *transform), options
+    return Asked(name, description_of(source, variable, name), target, *transform), options
 
 
 def _transform(name: str, source: Any, target: Any, given: dict[str, Any], comm: Any) -> Transformed:
