@@ -20,17 +20,20 @@ using namespace nb::literals;
 
 namespace {
 
-// Set by one thread, obeyed by others.
+// Set by one thread, obeyed by others. These keep the flag alone: a thread may end when the interpreter is gone, and
+// then nothing of Python may be let go of.
 class Stop {
  public:
-  void set() { is_set_ = true; }
-  bool is_set() const { return is_set_; }
+  using Flag = std::atomic<bool>;
+
+  void set() { *is_set_ = true; }
+  std::shared_ptr<const Flag> flag() const { return is_set_; }
 
  private:
-  std::atomic<bool> is_set_ = false;
+  std::shared_ptr<Flag> is_set_ = std::make_shared<Flag>(false);
 };
 
-thread_local std::shared_ptr<Stop> obeyed;
+thread_local std::shared_ptr<const Stop::Flag> obeyed;
 
 // What a signal handler has raised on this thread while the core was at work, until it is raised where that ends.
 thread_local std::optional<nb::python_error> raised;
@@ -40,7 +43,7 @@ bool runs_signal_handlers() { return ::getpid() == ::syscall(SYS_gettid); }
 
 bool is_to_stop() {
   if (raised) return true;
-  if (obeyed != nullptr && obeyed->is_set()) return true;
+  if (obeyed != nullptr && *obeyed) return true;
   if (!runs_signal_handlers()) return false;
   const nb::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() == 0) return false;
@@ -88,6 +91,6 @@ void bind_interrupt(nb::module_& m) {
       .def(nb::init<>())
       .def("set", &Stop::set, "From now on what they do raises StoppedError.");
   m.def(
-      "obey", [](std::shared_ptr<Stop> stop) { obeyed = std::move(stop); }, "stop"_a.none(),
+      "obey", [](const Stop* stop) { obeyed = stop == nullptr ? nullptr : stop->flag(); }, "stop"_a.none(),
       "This thread stops when that says so; None: only for signals again.");
 }

@@ -23,8 +23,8 @@ class Background:
     def submit(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
         """Return the future of some work."""
         if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, "swath-balanced")
-        return self._executor.submit(_obeying, self._stop, work, *arguments)
+            self._executor = ThreadPoolExecutor(1, "swath-balanced", _core.obey, (self._stop,))
+        return self._executor.submit(work, *arguments)
 
     def end(self, *, at_once: bool = False) -> None:
         """End the thread after all work, or `at_once`: then what has not begun is left out, what it is at stopped."""
@@ -36,15 +36,3 @@ class Background:
         if at_once:
             self._stop.set()
         executor.shutdown(wait=True, cancel_futures=at_once)
-
-
-def _obeying(stop: _core.Stop, work: Callable[..., T], *arguments: Any) -> T:
-    """Do some work that `stop` ends.
-
-    A thread that held on to it would let go of it when it has ended, perhaps after the interpreter: it would abort.
-    """
-    _core.obey(stop)
-    try:
-        return work(*arguments)
-    finally:
-        _core.obey(None)
