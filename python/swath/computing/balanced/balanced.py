@@ -59,6 +59,8 @@ class _Found:
 class Balanced:
     """Batches that can be computed again, iterated over any number of times.
 
+    Used so::
+
         with swath.Balanced(produce, sizes, path="integrals.tmp") as b:
             for _ in range(10):
                 for batch, values in b:
@@ -92,7 +94,6 @@ class Balanced:
         streams: see `swath.open`.
 
     Attributes:
-        batches: of this rank, ascending.
         iterations: what each iteration did on this rank: `BalancedIteration`.
 
     Raises:
