@@ -21,7 +21,7 @@ from swath.advice.candidates import Candidate
 from swath.advice.pricing import Conditions, Pricer
 from swath.simulated import run_ranks
 
-GOLDEN = Path(__file__).parent / "golden" / "advice.txt"
+GOLDEN = Path(__file__).parent / "golden" / "advice" / "rows-and-columns.txt"
 
 
 # ---- What a program does ---------------------------------------------------------------------------------------------
