@@ -237,5 +237,6 @@ CASES: dict[str, Callable[[Path], None]] = {
 }
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background of a shell
     CASES[sys.argv[1]](Path(sys.argv[2]))
     print("all right", flush=True)

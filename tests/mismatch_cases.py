@@ -89,6 +89,7 @@ OPEN_RAW = {"path": "a.raw", "shape": SHAPE, "dtype": "<i4"}
 CREATE_ZARR = {"path": "new.zarr", "shape": SHAPE, "dtype": "<i4"}
 COPY = {"source": "a.npy", "target": "new.npy"}
 COPY_H5 = {"source": "two.h5", "target": "new.zarr", "variable": "u"}
+ADVICE = [swath.advise_layout([access], SHAPE, "<i4", formats=["hdf5"]) for access in ("[:, j]", "[i, :]")]
 TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
     (
         call_open,
@@ -137,6 +138,7 @@ TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
         {"path": "old.npy", "shape": SHAPE, "dtype": "<f8", "fill": 0.0, "overwrite": True},
         {"fill": (-0.0, 1e-9, float("nan"), None), "dtype": ("f4", ">f8"), "order": ("F",), "atomic": (False,)},
     ),
+    (call_create, {"path": "new.h5", "shape": SHAPE, "dtype": "<i4"}, {"layout": tuple(ADVICE)}),
     (
         call_copy,
         COPY,
