@@ -21,7 +21,10 @@ Allocations& allocations() {
 void* operator new(size_t bytes) {
   auto& seen = swath::testing::allocations();
   const bool is_large = static_cast<int64_t>(bytes) >= seen.large_bytes;
-  if (is_large && seen.large_left >= 0 && seen.large_left-- == 0) throw std::bad_alloc();
+  if (is_large && seen.large_left >= 0) {
+    --seen.large_left;
+    if (seen.large_left < 0) throw std::bad_alloc();
+  }
   void* memory = std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   seen.live_bytes += static_cast<int64_t>(malloc_usable_size(memory));
