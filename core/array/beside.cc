@@ -98,20 +98,6 @@ void Beside::State::run() {
   is_running = false;
 }
 
-void Beside::State::wait_a_while(std::unique_lock<std::mutex>& guard) {
-  if (!is_interruptible()) {
-    changed.wait(guard);
-    return;
-  }
-  changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
-  guard.unlock();  // the answer may need who waits for this
-  struct LockAgain {
-    std::unique_lock<std::mutex>& guard;
-    ~LockAgain() { guard.lock(); }
-  } const lock_again{guard};
-  check_interrupt();
-}
-
 std::shared_ptr<Beside::Started> Beside::State::first_deferred() {
   const std::lock_guard guard(mutex);
   if (deferred.empty()) return nullptr;
@@ -143,7 +129,7 @@ void Beside::wait(const std::shared_ptr<Started>& one) {
   State& state = state_.get();
   state.carry_out_deferred(one.get());
   std::unique_lock guard(state.mutex);
-  while (!one->is_done()) state.wait_a_while(guard);
+  while (!one->is_done()) wait_interruptibly(state.changed, guard);
 }
 
 void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
@@ -171,7 +157,7 @@ void Beside::finish() {
   State& state = state_.get();
   state.carry_out_deferred(nullptr);
   std::unique_lock guard(state.mutex);
-  while (!state.queue.empty()) state.wait_a_while(guard);
+  while (!state.queue.empty()) wait_interruptibly(state.changed, guard);
 }
 
 void Beside::finish_deferred() { state_.get().carry_out_deferred(nullptr); }

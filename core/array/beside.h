@@ -82,8 +82,6 @@ class Beside {
 
   struct State {
     void run();
-    // Until something is done; wakes early, too. Throws Error{kInterrupted} where this thread is told to stop.
-    void wait_a_while(std::unique_lock<std::mutex>& guard);
     // Carries out what is deferred, up to that one; null: all.
     void carry_out_deferred(const Started* last);
     std::shared_ptr<Started> first_deferred();
