@@ -148,6 +148,8 @@ class Array {
   Future start_comparing(int loop, const std::string& doing, std::shared_ptr<RankNumbers> numbers, bool is_waited_for);
   // Collective where such operations are. Returns when all that was started is done.
   void finish_started() { beside_.finish(); }
+  // Whether anything is under way now.
+  bool is_under_way() { return beside_.is_under_way(); }
   // Returns when nothing is under way any more; nothing is started from now on. The destructor does so, too.
   void end_started() { beside_.end(); }
 

@@ -198,6 +198,12 @@ void Beside::finish() {
 
 void Beside::finish_deferred() { state_.get().carry_out_deferred(nullptr); }
 
+bool Beside::is_under_way() {
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  return !state.queue.empty();
+}
+
 void Beside::end() {
   State& state = state_.get();
   if (state.thread.joinable()) state.thread.join();

@@ -78,6 +78,7 @@ class Beside {
   void finish();
   // The same of those that nobody else carries out.
   void finish_deferred();
+  bool is_under_way();
   // Carries out what is queued, and drops what is deferred. Nothing is started any more.
   void end();
 

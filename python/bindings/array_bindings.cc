@@ -18,6 +18,7 @@
 #include "array/array.h"
 #include "array/chunk_writing.h"
 #include "base/error.h"
+#include "base/per_process.h"
 #include "bindings.h"
 #include "plan/operation.h"
 #include "store/engine.h"
@@ -198,6 +199,7 @@ class Started {
   Started& operator=(const Started&) = delete;
 
   bool is_done() const { return future_.is_done(); }
+  bool is_alone() const { return alone_; }
   Execution wait() {
     const Interruptible interruptible(alone_);
     return future_.wait();
@@ -225,28 +227,39 @@ class LastCalls {
   // Calls it with the lock, unless the program ends.
   template <typename Work>
   void call(const Work& work) {
-    ++calling_;
-    if (!has_ended_) {
+    State& state = state_.get();
+    ++state.calling;
+    if (!state.has_ended) {
       const nb::gil_scoped_acquire acquire;
       work();
     }
-    --calling_;
+    --state.calling;
   }
   // No thread is in a call any more, and none will be.
   void end() {
     const nb::gil_scoped_release release;
-    has_ended_ = true;
-    while (calling_ > 0) std::this_thread::yield();
+    State& state = state_.get();
+    state.has_ended = true;
+    while (state.calling > 0) std::this_thread::yield();
   }
 
  private:
-  std::atomic<int> calling_ = 0;
-  std::atomic<bool> has_ended_ = false;
-} last_calls;
+  struct State {
+    std::atomic<int> calling = 0;
+    std::atomic<bool> has_ended = false;
+  };
+  swath::PerProcess<State> state_;
+};
+
+// Never destroyed: threads may outlive the interpreter.
+LastCalls& last_calls() {
+  static auto* const calls = new LastCalls;
+  return *calls;
+}
 
 // What an operation holds, whichever thread lets go of it.
 std::shared_ptr<nb::list> held(const nb::list& arrays) {
-  return {new nb::list(arrays), [](nb::list* list) { last_calls.call([list] { delete list; }); }};
+  return {new nb::list(arrays), [](nb::list* list) { last_calls().call([list] { delete list; }); }};
 }
 
 // An Array that Python lets go of: threads that end with it may need the interpreter's lock.
@@ -432,6 +445,7 @@ void bind_open_array(nb::module_& m) {
       .def_ro("was_read_before_agreement", &Execution::was_read_before_agreement);
   nb::class_<Started>(m, "Started", "An operation that may go on beside the program.")
       .def_prop_ro("is_done", &Started::is_done)
+      .def_prop_ro("is_alone", &Started::is_alone, "Whether no other rank takes part.")
       .def("wait", &Started::wait, "Collective where the operation is. Raises what `execute` would have raised.")
       .def("let_go", &Started::let_go, "It is not wanted: of one rank alone it stops. Waits for its end.")
       .def("abandon", &Started::abandon,
@@ -440,7 +454,7 @@ void bind_open_array(nb::module_& m) {
                    "When it was carried out, in seconds of `time.monotonic`: began, ended. Once it is done.");
   nb::class_<Comparing>(m, "Comparing", "Numbers that ranks compare beside the program.")
       .def("wait", &Comparing::wait, "Of each number the largest of all ranks.");
-  m.def("end_calls", [] { last_calls.end(); }, "The program ends: threads take the interpreter's lock no more.");
+  m.def("end_calls", [] { last_calls().end(); }, "The program ends: threads take the interpreter's lock no more.");
   nb::class_<Array>(m, "OpenArray", "Whoever reads or writes an open array comes through `execute`.")
       .def("execute", &execute, "operation"_a, "arrays"_a, "watched"_a.none() = nb::none(),
            "library"_a.none() = nb::none(), "relocate"_a.none() = nb::none(),
@@ -449,13 +463,18 @@ void bind_open_array(nb::module_& m) {
            "The same beside the program, see `may_go_beside`. `loop`: that it is a step of, see `begin_loop`.")
       .def("start_refused", &start_refused, "operation"_a.none(), "error"_a, "loop"_a = 0,
            "Collective, beside ranks that start: this one cannot. `error`: as `swath.errors.to_core` gives it.")
+      .def(
+          "outlive_interpreter",
+          [](const nb::object& self) {
+            if (nb::cast<Array&>(self).is_under_way()) self.inc_ref();
+          },
+          "Where something is under way that other ranks take part in: nobody waits for it when the interpreter ends.")
       .def_prop_ro("goes_beside_ranks", &Array::goes_beside_ranks)
       .def("begin_loop", &Array::begin_loop, nb::call_guard<nb::gil_scoped_release>(),
            "Collective. The number of a loop that all ranks go through together.")
       .def("leave_loop", &Array::leave_loop, "loop"_a, "text"_a, nb::call_guard<nb::gil_scoped_release>(),
            "Local. This rank goes on no longer with it; ranks that do are told `text`, as an error.")
-      .def("start_comparing", &start_comparing, "loop"_a, "doing"_a, "numbers"_a,
-           "is_waited_for"_a = false,
+      .def("start_comparing", &start_comparing, "loop"_a, "doing"_a, "numbers"_a, "is_waited_for"_a = false,
            "Collective, beside the program, in a loop: of up to 12 numbers the largest of all ranks.")
       .def(
           "may_go_beside",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import sys
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,6 +57,7 @@ class Future:
         self._started: _core.Started | None = started
         self._parts = parts
         self._is_waited_for = False
+        _futures.add(self)
         self._value: Any = None
         self._error: BaseException | None = None
         self._counters: Counters | None = None
@@ -138,6 +142,17 @@ class Future:
         if started is not None:
             started.abandon()
 
+    def _end_with_the_program(self) -> None:
+        """Let nothing of this rank alone be under way when the interpreter ends: stop a read, finish a write."""
+        if self._started is None or self._started.is_done:
+            return
+        if not self._started.is_alone:
+            return
+        if self._reads:
+            self._let_go()
+        else:
+            self.result()
+
     def __del__(self) -> None:
         if self.__dict__.get("_started") is None or self._reads or sys.is_finalizing():
             return
@@ -147,6 +162,26 @@ class Future:
     def __repr__(self) -> str:
         state = "done" if self.done() else "under way"
         return f"<swath.Future {self._request.direction} of {self._array.path}: {state}>"
+
+
+_futures: weakref.WeakSet[Future] = weakref.WeakSet()
+_of_ranks: weakref.WeakValueDictionary[int, OperationsBeside] = weakref.WeakValueDictionary()
+"""Arrays that ranks share, and have done something with beside the program."""
+
+
+def note_of_ranks(array: OperationsBeside) -> None:
+    """Take note of an array that ranks use beside the program."""
+    _of_ranks[id(array)] = array
+
+
+@atexit.register
+def _end_with_the_program() -> None:
+    for future in list(_futures):
+        with contextlib.suppress(Exception):  # nobody can be told any more
+            future._end_with_the_program()
+    for array in list(_of_ranks.values()):
+        array._core.outlive_interpreter()  # other ranks may come to it, or hear that this one has ended
+    _core.end_calls()
 
 
 class OperationsBeside:
@@ -258,6 +293,7 @@ class OperationsBeside:
             parts = parts_of(operation)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             return Future(self, request, self._core.start_refused(operation, to_core(error), place.loop), [])
+        note_of_ranks(self)
         started = self._core.start(operation, parts, place.loop, place.is_waited_for)
         future = Future(self, request, started, parts)
         future._is_waited_for = place.is_waited_for

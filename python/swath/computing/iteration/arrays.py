@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swath import _core
-from swath.array.beside import Place
+from swath.array.beside import Place, note_of_ranks
 from swath.array.counters import Counters
 from swath.array.request import Request
 from swath.computing.iteration.depth import depth_of_memory
@@ -49,6 +49,7 @@ class SharedLoop:
         self._made_in = _core.fork_generation()
         self.number: int = array._core.begin_loop()
         array._has_shared_loops = True
+        note_of_ranks(array)
 
     def compare(self, numbers: Sequence[float], *, is_waited_for: bool) -> Any:
         """Begin to compare numbers, at this step on all ranks."""
