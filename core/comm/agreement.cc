@@ -214,8 +214,7 @@ void agree_on(Comm& comm, const Question& question, const std::optional<Error>& 
     if (mine) throw Error(*mine);
     return;
   }
-  const Findings found =
-      reduce_findings(comm, findings_of(comm.rank(), question, mine, hints.size()), hints, combine);
+  const Findings found = reduce_findings(comm, findings_of(comm.rank(), question, mine, hints.size()), hints, combine);
   if (found.left != kNoRank) throw_error_of(comm, found.left, mine);
   if (found.failed_without_words != kNoRank) throw_error_of(comm, found.failed_without_words, mine);
   if (!found.all_ask_the_same()) throw_difference(comm, question, hints.size());
