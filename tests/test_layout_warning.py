@@ -70,3 +70,60 @@ def test_what_is_read_in_no_time_is_not_looked_at(slow: Path, monkeypatch: pytes
     with swath.open(slow) as a:
         a[:, 7]
     assert looked == []
+
+
+@pytest.fixture
+def coded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An array in compressed chunks of 64 by 64."""
+    monkeypatch.setattr("swath.array.layout_warning.SECONDS_MIN", 0.0)
+    with swath.create(tmp_path / "a.zarr", (256, 256), "f8", chunks=(64, 64)) as a:
+        a.write(np.zeros((256, 256)))
+    return tmp_path / "a.zarr"
+
+
+def of_chunks(path: Path, work: Any, **how: Any) -> list[str]:
+    """Warnings of work that ranks do with the array."""
+
+    def on_rank(comm: Any) -> None:
+        with swath.open(path, comm=comm) as a:
+            work(a)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run_ranks(4, on_rank, **how)
+    return [str(one.message) for one in caught if issubclass(one.category, swath.LayoutWarning)]
+
+
+def test_chunks_that_every_rank_decodes_warn_once_where_they_share_no_memory(coded: Path) -> None:
+    columns = swath.Distribution((swath.Whole(), swath.Cyclic(1)), (1, 4))
+
+    def read_twice(a: swath.Array) -> None:
+        a.read(columns)
+        a.read(columns)
+
+    (text,) = of_chunks(coded, read_twice, shared_memory=False)
+    assert "(4 x)" in text
+    assert "each chunk 4.0 times" in text
+    assert "advise_layout" in text
+    assert of_chunks(coded, read_twice) == [], "on one node each is decoded once"
+
+
+def test_chunks_that_are_decoded_for_few_of_their_elements_warn_with_the_factor(coded: Path) -> None:
+    rows = swath.Distribution((swath.Block(),), (4,))
+    (text,) = of_chunks(coded, lambda a: a.read(rows, selection=np.s_[:, 7]))
+    assert "(64 x)" in text
+    assert "each chunk 1.0 times" in text
+
+
+@pytest.mark.parametrize("selection", [np.s_[:], np.s_[:, 64:128], np.s_[:, ::2]])
+def test_chunks_that_are_mostly_wanted_warn_of_nothing(coded: Path, selection: Any) -> None:
+    blocks = swath.Distribution((swath.Block(), swath.Whole()), (4, 1))
+    assert of_chunks(coded, lambda a: a.read(blocks, selection=selection), shared_memory=False) == []
+
+
+def test_chunks_that_are_not_compressed_warn_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("swath.array.layout_warning.SECONDS_MIN", 0.0)
+    with swath.create(tmp_path / "a.zarr", (256, 256), "f8", chunks=(64, 64), codecs=[]) as a:
+        a.write(np.zeros((256, 256)))
+    rows = swath.Distribution((swath.Block(),), (4,))
+    assert of_chunks(tmp_path / "a.zarr", lambda a: a.read(rows, selection=np.s_[:, 7])) == []

@@ -141,7 +141,7 @@ std::vector<int64_t> CodedArray::chunks_in(int64_t unit) const {
 }
 
 ChunkGrid CodedArray::grid() const {
-  ChunkGrid grid{shape, chunk_shape, unit_shape(), element_bytes, {}, false, 0, {}, {}, {}};
+  ChunkGrid grid{shape, chunk_shape, unit_shape(), element_bytes, {}, false, 0, {}, {}, {}, chunk_strides};
   for (const Codec& codec : codecs.codecs()) grid.codecs.push_back(to_string(codec.kind));
   if (const auto* table = std::get_if<ChunkTable>(&places)) {
     grid.is_table = true;

@@ -30,6 +30,8 @@ struct ChunkGrid {
   // Whether a unit is stored; nothing where only a look tells.
   std::function<std::optional<bool>(int64_t unit)> unit_is_stored;
 
+  std::vector<int64_t> chunk_strides;  // bytes, inside a decoded chunk; empty: C order
+
   int64_t chunk_bytes() const { return element_count(chunk_shape) * element_bytes; }
   // The unit that a chunk is stored in, both in C order of their grids.
   int64_t unit_of(int64_t chunk) const;

@@ -27,21 +27,43 @@ int64_t elements_in(const Panel& box, const Part& part) {
   return elements;
 }
 
+// From the first byte of a decoded chunk that the part has to its last.
+//
+// Example: one column of a chunk of 4 by 8 elements of 8 bytes, in C order: 3 rows and one element, 200 bytes.
+int64_t span_of(const Panel& box, const Part& part, const std::vector<int64_t>& strides, int64_t element_bytes) {
+  int64_t span = element_bytes;
+  for (size_t d = 0; d < box.begin.size(); ++d) {
+    const IndexSet inside = part.indices[d].clip(box.begin[d], box.end[d]);
+    span += std::abs(inside.at(inside.count() - 1) - inside.at(0)) * strides[d];
+  }
+  return span;
+}
+
+std::vector<int64_t> strides_of(const ChunkGrid& grid) {
+  if (!grid.chunk_strides.empty() || grid.chunk_shape.empty()) return grid.chunk_strides;
+  std::vector<int64_t> strides(grid.chunk_shape.size(), grid.element_bytes);
+  for (size_t d = strides.size() - 1; d > 0; --d) strides[d - 1] = strides[d] * grid.chunk_shape[d];
+  return strides;
+}
+
 // A chunk that a rank holds elements of, and how many bytes of them.
 struct Held {
   int64_t unit;
   int64_t chunk;
   int64_t bytes;
-  int parts;  // that hold them
+  int64_t span;  // of all parts, each for itself
+  int parts;     // that hold them
 };
 
 std::vector<Held> held_chunks(const ChunkGrid& grid, const std::vector<Part>& parts) {
   std::vector<Held> held;
+  const std::vector<int64_t> strides = strides_of(grid);
   for (const Part& part : parts) {
     if (!part.holds) continue;
     for (const int64_t chunk : chunks_of(grid.shape, grid.chunk_shape, part)) {
-      const int64_t elements = elements_in(chunk_at(grid.shape, grid.chunk_shape, chunk), part);
-      held.push_back({grid.unit_of(chunk), chunk, elements * grid.element_bytes, 1});
+      const Panel box = chunk_at(grid.shape, grid.chunk_shape, chunk);
+      held.push_back({grid.unit_of(chunk), chunk, elements_in(box, part) * grid.element_bytes,
+                      span_of(box, part, strides, grid.element_bytes), 1});
     }
   }
   std::sort(held.begin(), held.end(),
@@ -50,6 +72,7 @@ std::vector<Held> held_chunks(const ChunkGrid& grid, const std::vector<Part>& pa
   for (size_t i = 1; i < held.size(); ++i) {
     if (held[i].chunk == held[last].chunk) {
       held[last].bytes += held[i].bytes;
+      held[last].span += held[i].span;
       ++held[last].parts;
     } else {
       held[++last] = held[i];
@@ -222,9 +245,11 @@ class Planner {
       const int64_t bytes = stored(held.chunk);
       if (bytes < 0) continue;  // the fill value
       const bool is_coded = is_chunk_coded(held.chunk);
-      // Of one that is not coded each part is read for itself, with what is between its elements.
-      if (!is_coded && (held.bytes < bytes || held.parts > 1)) plan_.stored_is_exact = false;
-      read_chunk(counts, held.chunk, is_coded ? bytes : std::min(bytes, held.bytes), is_coded);
+      // Of one that is not coded each part is read for itself, with what is between its elements; not from the page
+      // cache, which leaves out what is between them.
+      if (!is_coded && (held.bytes < held.span || held.parts > 1)) plan_.stored_is_exact = false;
+      read_chunk(counts, held.chunk, is_coded ? bytes : held.span, is_coded);
+      if (!is_coded) counts.read_requests += held.parts - 1;
       if (!grid_.is_table && grid_.index_bytes == 0) ++counts.files;
     }
   }
@@ -316,7 +341,8 @@ class Planner {
     ChunkGrid units = grid_;
     units.chunk_shape = grid_.unit_shape;
     units_together_ = chunks_held(units, together);
-    mean_stored_ = grid_.chunk_bytes();
+    const std::optional<int64_t> first = grid_.stored_bytes ? grid_.stored_bytes(0) : std::nullopt;
+    mean_stored_ = first.value_or(-1) >= 0 ? *first : grid_.chunk_bytes();
     double held = 0;
     for (const ChunkCounts& counts : plan_.each_rank) held += as_double(counts.chunks);
     is_shared_ = is_read() && request_.sharing_refusal.empty() && held > as_double(chunks_together_);
@@ -358,6 +384,10 @@ class Planner {
       const ChunkPrice one = price_of(counts);
       if (one.seconds() >= most.seconds()) most = one;
     }
+    const Profile& profile = request_.profile ? *request_.profile : default_profile();
+    if (!is_read()) {
+      most.sync = profile.sync_seconds + as_double(plan_.sum.written_bytes) * profile.sync_byte_seconds;
+    }
     return most;
   }
 
@@ -373,11 +403,11 @@ class Planner {
 
   // The device has several requests at a time: it is told of the next chunks while one is decoded.
   double device_seconds(const Profile& profile, const ChunkCounts& counts) const {
-    const Curve& each = profile.device.read;
-    const double requests = as_double(counts.read_requests);
-    const double batched = requests * (profile.device.read_jump_batched - each.points().front().y);
-    const double seconds = requests_at(each, counts.read_requests, counts.read_bytes) + batched;
-    return std::max(seconds, 0.0) * profile.device.read_slowdown.at(ranks_of_fullest_node());
+    if (counts.read_requests == 0) return 0;
+    const double later = as_double(counts.read_requests - 1) * profile.device.read_jump_batched;
+    const double jumps = profile.device.read_jump + later;
+    const double seconds = requests_at(profile.device.read, counts.read_requests, counts.read_bytes) + jumps;
+    return seconds * profile.device.read_slowdown.at(ranks_of_fullest_node());
   }
 
   ChunkPrice price_of(const ChunkCounts& counts) const {
@@ -391,7 +421,7 @@ class Planner {
     const double reads = requests_at(profile.cache.read, counts.read_requests, counts.read_bytes);
     const double device = cached < 1 ? device_seconds(profile, counts) * (1 - cached) : 0;
     const double file_seconds = is_read() ? profile.chunk_open_seconds : profile.chunk_create_seconds;
-    price.transfer = (reads + requests_at(profile.cache.write, counts.write_requests, counts.written_bytes) +
+    price.transfer = (reads * cached + requests_at(profile.cache.write, counts.write_requests, counts.written_bytes) +
                       as_double(counts.files) * file_seconds) *
                          share +
                      device;

@@ -48,6 +48,7 @@ struct ChunkPrice {
   double exchange = 0;
   double fixed = 0;
   double hidden = 0;  // transfer behind coding and copying
+  double sync = 0;    // afterwards: what a sync of all that was written waits for
 
   double seconds() const { return transfer + coding + copy + exchange + fixed - hidden; }
 };

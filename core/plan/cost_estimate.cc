@@ -293,7 +293,8 @@ double mapped_seconds(const Profile& profile, const Work& work, double turns) {
 }
 
 // Reading what it has not. Pages that several ranks want are read once; requests closer than a page make the kernel
-// read ahead, as if all between were asked for.
+// read ahead, as if all between were asked for. Whatever follows the first request, that one begins elsewhere than
+// where the last operation ended.
 double device_read_seconds(const Profile& profile, const Work& work, bool store_reads_ahead) {
   constexpr double kAheadBytes = 128 * 1024;
   const Medium& device = profile.device;
@@ -305,6 +306,7 @@ double device_read_seconds(const Profile& profile, const Work& work, bool store_
     const double jump = work.jumps ? (work.batched ? device.read_jump_batched : device.read_jump) : 0;
     pages = reads_ahead ? requests_at(device.read, std::max(work.span / kAheadBytes, 1.0), work.span, 0)
                         : requests_at(device.read, work.read_requests, work.read_bytes, jump);
+    if (reads_ahead || !work.jumps) pages += device.read_jump;
     if (reads_ahead || work.overlap > 1) copies = cached_read_seconds(profile, work, 1);
   }
   // Pages that are written in part are read first, one after the other.

@@ -11,9 +11,11 @@
 
 #include "base/counters.h"
 #include "bindings.h"
+#include "chunks/chunks.h"
 #include "plan/chunk_plan.h"
 #include "plan/explain.h"
 #include "plan/make_plan.h"
+#include "plan/new_chunks.h"
 #include "plan/operation.h"
 
 namespace nb = nanobind;
@@ -74,7 +76,40 @@ nb::dict chunk_price_dict(const swath::ChunkPrice& price) {
   dict["exchange"] = price.exchange;
   dict["fixed"] = price.fixed;
   dict["hidden"] = price.hidden;
+  dict["sync"] = price.sync;
   return dict;
+}
+
+// Counted one by one up to so many: advice asks for hundreds of such plans.
+constexpr int64_t kNewChunksCountedMax = 1 << 16;
+
+swath::ChunkPlan plan_new_chunks(const swath::NewChunks& chunks, const std::string& direction,
+                                 const swath::Decomposition& decomposition,
+                                 std::shared_ptr<const swath::Profile> profile, double cached) {
+  swath::ChunkRequest request;
+  request.direction = direction == "read" ? swath::Direction::kRead : swath::Direction::kWrite;
+  request.grid = swath::grid_of(chunks);
+  request.decomposition = decomposition;
+  request.buffer_bytes_max = swath::ChunkOptions().buffer_bytes_max;
+  request.thread_buffer_bytes = 2 * request.grid.chunk_bytes();  // decoded, and as it is stored
+  request.profile = std::move(profile);
+  request.cached = cached;
+  return swath::make_chunk_plan(std::move(request), kNewChunksCountedMax);
+}
+
+void bind_new_chunks(nb::module_& m) {
+  nb::class_<swath::NewChunks>(m, "NewChunks", "Chunks that no file has yet, all compressed alike.")
+      .def(
+          "__init__",
+          [](swath::NewChunks* self, swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape,
+             swath::Shape unit_shape, std::pair<std::vector<std::string>, double> codecs, bool is_table) {
+            new (self) swath::NewChunks{std::move(shape), std::move(chunk_shape),  std::move(unit_shape),
+                                        element_bytes,    std::move(codecs.first), codecs.second,
+                                        is_table};
+          },
+          "shape"_a, "element_bytes"_a, "chunk_shape"_a, "unit_shape"_a, "codecs"_a, "is_table"_a,
+          "codecs: their names, and bytes of a chunk to those that are stored.")
+      .def("plan", &plan_new_chunks, "direction"_a, "decomposition"_a, "profile"_a, "cached"_a);
 }
 
 void bind_chunk_plan(nb::module_& m) {
@@ -112,6 +147,7 @@ void bind_chunk_plan(nb::module_& m) {
 
 void bind_plan(nb::module_& m) {
   bind_chunk_plan(m);
+  bind_new_chunks(m);
   nb::class_<swath::Plan>(m, "Plan")
       .def_prop_ro("method", [](const swath::Plan& plan) { return swath::to_string(plan.method); })
       .def_prop_ro("reason", [](const swath::Plan& plan) { return plan.reason; })

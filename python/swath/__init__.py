@@ -10,6 +10,7 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
 
 from swath.advice.accesses import Access, Free
 from swath.advice.advise import advise_layout
+from swath.advice.joint import JointAdvice
 from swath.advice.result import LayoutAdvice
 from swath.array.beside import Future
 from swath.array.counters import Counters
@@ -19,6 +20,7 @@ from swath.array.open_array import Array
 from swath.array.opening import create, create_file, open, open_file  # noqa: A004
 from swath.array.pickling import register as _register_for_pickling
 from swath.array.plan import Plan
+from swath.array.recording import Recorded, recorded
 from swath.array.redistribution import redistribute
 from swath.computing.balanced import Balanced, BalancedIteration, BalancedPlan
 from swath.computing.fft import (
@@ -88,12 +90,14 @@ __all__ = [
     "Free",
     "Future",
     "InternalError",
+    "JointAdvice",
     "LayoutAdvice",
     "LayoutWarning",
     "LockWarning",
     "NotFoundError",
     "OutOfMemoryError",
     "Plan",
+    "Recorded",
     "SelectionError",
     "StoreError",
     "Transformed",
@@ -114,6 +118,7 @@ __all__ = [
     "irfftn",
     "open",
     "open_file",
+    "recorded",
     "redistribute",
     "rfft2",
     "rfftn",

@@ -96,6 +96,18 @@ class Decomposition:
     def ranks(self) -> int: ...
     def check_written_once(self) -> None: ...
 
+class NewChunks:
+    def __init__(
+        self,
+        shape: Sequence[int],
+        element_bytes: int,
+        chunk_shape: Sequence[int],
+        unit_shape: Sequence[int],
+        codecs: tuple[list[str], float],
+        is_table: bool,
+    ) -> None: ...
+    def plan(self, direction: str, decomposition: Decomposition, profile: Profile, cached: float) -> ChunkPlan: ...
+
 class ChunkPlan:
     @property
     def reason(self) -> str: ...

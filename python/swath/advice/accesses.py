@@ -16,7 +16,7 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,11 +34,10 @@ from swath.space import (
     selected_shape,
 )
 
-PLACES = (0.13, 0.61)
-"""Where a free index is looked at, as parts of all its values: a price is the mean over these places."""
-PLACES_OF_WINDOWS = (0.08, 0.23, 0.39, 0.52, 0.71, 0.94)
+PLACES_OF_INDICES = 2
+"""A free index is looked at at so many of its values: a price is the mean over these places."""
+PLACES_OF_WINDOWS = 16
 """The same of a free window, which may lie across the edge of a chunk or not."""
-PLACES_MAX = 9
 GRAMMAR = (
     'expected "[...]" with an item for each dimension: ":", a slice "a:b:c", an index, a letter for any index "i", for '
     'any window "i:i+64", or a rule block, block(k), cyclic, cyclic(k), *; before it "write", behind it how often: '
@@ -106,6 +105,8 @@ class Operations:
         distribution: of each selection; None: of one process.
         ranks: that take part.
         lengths: how many indices it takes at once along each dimension, by one rank.
+        weights: of the places; (): all count alike.
+        given: whose elements are whose at each of the places, where no distribution says so (boxes).
     """
 
     text: str
@@ -115,10 +116,20 @@ class Operations:
     distribution: Distribution | None
     ranks: int
     lengths: tuple[int, ...]
+    weights: tuple[float, ...] = ()
+    given: tuple[_core.Decomposition, ...] = ()
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """Return which part of all times it is made at each of the places; together 1."""
+        weights = self.weights or (1.0,) * len(self.decompositions)
+        return tuple(weight / math.fsum(weights) for weight in weights)
 
     @functools.cached_property
     def decompositions(self) -> tuple[_core.Decomposition, ...]:
         """Return whose elements are whose, at each of the places."""
+        if self.given:
+            return self.given
         if self.distribution is None:
             return tuple(map(_core.Decomposition.alone, self.selections))
         of_core = self.distribution._core
@@ -201,38 +212,46 @@ def _item(text: str, part: str) -> tuple[Any, Rule, str]:
 
 
 def checked(
-    given: Any, ranks: int, shape: tuple[int, ...], array: str = "", places: Sequence[float] = ()
+    given: Any, ranks: int, shape: tuple[int, ...], array: str = "", places: Sequence[Sequence[float]] = ()
 ) -> list[Operations]:
     """Return the accesses of the array called `array`, of `shape`. Raise ArgumentError for what is none."""
-    several: Iterable[Any]
-    if isinstance(given, Mapping):
-        several = list(given.items())
-    elif isinstance(given, (str, Access, _core.Operation, bytes)):
-        several = [given]
-    elif isinstance(given, Sequence):
-        several = given
-    else:
-        raise ArgumentError(f"accesses: expected texts, swath.Access or a list of them, not {given!r}")
     found = []
-    for one in several:
-        what, times = one if isinstance(one, tuple) and len(one) == 2 else (one, 1.0)
-        if isinstance(what, bytes):
-            what = _core.Operation.parse(what)
-        if isinstance(what, _core.Operation):
-            raise ArgumentError("accesses: a recorded operation is of one layout: give its selection and distribution")
-        if isinstance(what, str):
-            access, is_all = parse(what, ranks)
-        elif isinstance(what, Access):
-            access, is_all = what, False
-        else:
-            raise ArgumentError(f'accesses: expected a text such as "[:, j]:10" or a swath.Access, not {what!r}')
+    for what, times in as_list(given):
+        access, is_all = _access(what, ranks)
         if access.array == array:
             found.append(operations(replace(access, times=access.times * times), shape, is_all=is_all, places=places))
     return found
 
 
+def as_list(given: Any) -> list[tuple[Any, float]]:
+    """Return accesses, however they are given, each with how often it is made. Raise ArgumentError."""
+    several: Iterable[Any]
+    if isinstance(given, Mapping):
+        several = list(given.items())
+    elif isinstance(given, (str, Access)):
+        several = [given]
+    elif isinstance(given, Sequence) and not isinstance(given, bytes):
+        several = given
+    else:
+        raise ArgumentError(f"accesses: expected texts, swath.Access or a list of them, not {given!r}")
+    return [one if isinstance(one, tuple) and len(one) == 2 else (one, 1.0) for one in several]
+
+
+def array_of(given: Any, ranks: int) -> str:
+    """Return which array an access is of; "" where it does not say."""
+    return _access(given, ranks)[0].array
+
+
+def _access(given: Any, ranks: int) -> tuple[Access, bool]:
+    if isinstance(given, str):
+        return parse(given, ranks)
+    if isinstance(given, Access):
+        return given, False
+    raise ArgumentError(f'accesses: expected a text such as "[:, j]:10" or a swath.Access, not {given!r}')
+
+
 def operations(
-    access: Access, shape: tuple[int, ...], *, is_all: bool = False, places: Sequence[float] = ()
+    access: Access, shape: tuple[int, ...], *, is_all: bool = False, places: Sequence[Sequence[float]] = ()
 ) -> Operations:
     """Return `access` of an array of `shape`. Raise ArgumentError where it cannot be.
 
@@ -240,25 +259,12 @@ def operations(
         access: of the array.
         shape: in elements.
         is_all: whether it is made until every free index has had its turn.
-        places: where free indices are looked at, as parts of all their values; by default where they are priced.
+        places: where free indices are looked at, a part of all values of each dimension; by default where they are
+            priced.
     """
     items = _completed(access, shape)
-    values = [
-        [None]
-        if not isinstance(item, Free)
-        else sorted(
-            {
-                int(part * max(n - (item.count or 1), 0))
-                for part in places or (PLACES if item.count is None else PLACES_OF_WINDOWS)
-            }
-        )
-        for item, n in zip(items, shape, strict=True)
-    ]
-    together = list(itertools.product(*values))
-    if len(together) > PLACES_MAX:  # along the diagonal, and no more
-        longest = max(map(len, values))
-        together = [tuple(each[min(place, len(each) - 1)] for each in values) for place in range(longest)]
-    chosen = [_at(items, starts, shape) for starts in together]
+    starts = list(dict.fromkeys(_starts(items, shape, places, side_by_side=is_all)))
+    chosen = [_at(items, one, shape) for one in starts]
     ranks = 1
     if access.distribution is not None:
         ranks = max(access.distribution.ranks) + 1 if access.distribution.ranks else access.distribution.size
@@ -273,8 +279,36 @@ def operations(
         tuple(chosen),
         access.distribution,
         ranks,
-        _lengths(access, first),
+        lengths_at_once(access, first),
     )
+
+
+def _starts(
+    items: Sequence[Any], shape: tuple[int, ...], places: Sequence[Sequence[float]], *, side_by_side: bool
+) -> Iterator[tuple[int | None, ...]]:
+    """Yield where free indices and windows are looked at together; None for other items.
+
+    Windows that all have their turn lie side by side, the others anywhere.
+    """
+    free = [d for d, item in enumerate(items) if isinstance(item, Free)]
+    has_windows = any(items[d].count is not None for d in free)
+    count = PLACES_OF_WINDOWS if has_windows else PLACES_OF_INDICES if free else 1
+    for place in places or (_evenly(number, count, len(items)) for number in range(count)):
+        starts: list[int | None] = [None] * len(items)
+        for d in free:
+            length = items[d].count or 1
+            start = int(place[d] * (shape[d] - length + 1))
+            starts[d] = start // length * length if side_by_side else start
+        yield tuple(starts)
+
+
+def _evenly(number: int, count: int, dimensions: int) -> list[float]:
+    """Return a point of `count` that lie evenly in [0, 1) along each dimension, and in all of them together.
+
+    Equal steps along the first; along the others multiples of irrational numbers (Kronecker's sequence).
+    """
+    steps = (math.sqrt(prime) % 1 for prime in itertools.cycle((2, 3, 5, 7, 11)))
+    return [(number + 0.5) / count, *((0.5 + number * next(steps)) % 1 for _ in range(dimensions - 1))]
 
 
 def _completed(access: Access, shape: tuple[int, ...]) -> list[Any]:
@@ -309,7 +343,7 @@ def _turns(items: list[Any], shape: tuple[int, ...]) -> int:
     return math.prod(-(-n // (item.count or 1)) for item, n in zip(items, shape, strict=True) if isinstance(item, Free))
 
 
-def _lengths(access: Access, selection: Selection) -> tuple[int, ...]:
+def lengths_at_once(access: Access, selection: Selection) -> tuple[int, ...]:
     """Return how many indices one rank takes at once along each dimension of the array."""
     counts = [count for _, _, count, _ in selection]
     if access.distribution is None:

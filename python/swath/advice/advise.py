@@ -1,94 +1,191 @@
-"""`swath.advise_layout`: from accesses, a shape and a store to the layouts that suit them."""
+"""`swath.advise_layout`: from accesses, shapes and a store to the layouts that suit them."""
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
 
 import numpy.typing as npt
 
-from swath import _core
 from swath.advice import accesses as made
-from swath.advice import candidates
-from swath.advice.pricing import Conditions, Pricer
+from swath.advice import candidates, compression, coupling, from_recorded
+from swath.advice.accesses import Operations
+from swath.advice.joint import JointAdvice
+from swath.advice.pricing import Conditions
+from swath.advice.question import Form, Question, checked_formats, profile_of
 from swath.advice.result import LayoutAdvice, Payback, ranked
-from swath.advice.search import Search
-from swath.array import layouts
+from swath.advice.together import Computation, advise_together, payback_together
 from swath.array.open_array import Array
+from swath.array.recording import Recorded
 from swath.copying import explain_copy
 from swath.copying.request import memory_bytes
 from swath.errors import ArgumentError
 from swath.formats.description import checked_dtype, checked_shape
 from swath.ranks.compared import effective_engine
-from swath.store import profile
+
+CHUNK_BYTES = ("64KiB", "64MiB")
 
 
+@overload
+def advise_layout(accesses: Any, shape: int | Sequence[int], dtype: npt.DTypeLike, **options: Any) -> LayoutAdvice: ...
+@overload
 def advise_layout(
     accesses: Any,
-    shape: int | Sequence[int],
-    dtype: npt.DTypeLike,
+    shape: Mapping[str, int | Sequence[int]],
+    dtype: npt.DTypeLike | Mapping[str, npt.DTypeLike],
+    **options: Any,
+) -> JointAdvice: ...
+@overload
+def advise_layout(
+    accesses: Any, shape: Any = None, dtype: Any = None, **options: Any
+) -> LayoutAdvice | JointAdvice: ...
+def advise_layout(  # type: ignore[misc]  # options are checked here, not by the overloads
+    accesses: Any,
+    shape: Any = None,
+    dtype: Any = None,
     *,
     store: Any = None,
     ranks: int = 1,
     cached: float = 0.0,
     formats: str | Sequence[str] = candidates.FORMATS,
-    chunk_bytes: tuple[int | str, int | str] = ("64KiB", "64MiB"),
+    chunk_bytes: tuple[int | str, int | str] = CHUNK_BYTES,
+    codecs: Any = None,
+    sample: Any = None,
+    memory: int | str = "256MiB",
     engine: str | None = None,
-) -> LayoutAdvice:
-    """Find the layout that makes accesses of an array cheapest. Local; no file is opened or made.
+) -> LayoutAdvice | JointAdvice:
+    """Find the layout that makes accesses of an array cheapest; of several arrays, together. Local.
 
-    Layouts are priced by the planner, which prices every operation of Swath so, with the profile of the store: orders
-    of the dimensions (all of up to 5), and chunk shapes made of powers of two, parts of the whole and what accesses
-    take at once. The idea: Sarawagi and Stonebraker, Efficient Organization of Large Multidimensional Arrays (1994);
-    file layouts from accesses: Kandaswamy et al., An Experimental Evaluation of I/O Optimizations on Different
-    Applications (2002), section 3.3.
+    No file is opened or made. Layouts are priced by the planner, which prices every operation of Swath so, with the
+    profile of the store: orders of the dimensions (all of up to 5), and chunk shapes made of powers of two, parts of
+    the whole and what accesses take at once; chunks in one file, in files, in shards, compressed or not. The idea:
+    Sarawagi and Stonebraker, Efficient Organization of Large Multidimensional Arrays (1994); file layouts from
+    accesses: Kandaswamy et al., An Experimental Evaluation of I/O Optimizations on Different Applications (2002),
+    section 3.3.
 
     Args:
         accesses: one or several, each a text such as "[:, j]:10" (ten reads of any column; see docs/layout.md) or a
-            `swath.Access`; or a mapping, or pairs, of these to how often each is made.
-        shape: in elements.
-        dtype: of an element.
+            `swath.Access`; or a mapping, or pairs, of these to how often each is made; or what `swath.recorded` has
+            seen. Of several arrays "B [:, j]:10", and statements that couple them: "C[i, j] = A[i, k] * B[k, j]".
+        shape: in elements; of several arrays a mapping of their names to shapes. What was recorded has its own.
+        dtype: of an element; of several arrays one, or a mapping too.
         store: where the file is to be: a path there, whose profile (`swath calibrate`) prices; by default stated
             defaults.
         ranks: that divide the array in texts with block or cyclic.
         cached: the part of what is read that is in the page cache, 0 to 1.
-        formats: one or several of "raw", "npy", "netcdf-classic" and "hdf5": layouts that none of them can store are
-            left out.
-        chunk_bytes: the least and most bytes of a chunk.
+        formats: one or several of "raw", "npy", "netcdf-classic", "hdf5" and "zarr": layouts that none of them can
+            store are left out.
+        chunk_bytes: the least and most bytes of a chunk (of its elements, not compressed).
+        codecs: that may compress chunks: names ("zstd", "shuffle+zlib") to ratios, bytes of elements to stored bytes;
+            or names alone, whose ratios are measured on the `sample`.
+        sample: elements as the array will have them: an ndarray, or an open array, some of which is read.
+        memory: bytes, or "64MiB": what tiles of all arrays of a statement may take together.
         engine: what will move the bytes, see `swath.open`; a modelled disk has a profile of its own
             (`swath calibrate --engine`).
 
+    Returns:
+        A `LayoutAdvice`; of several arrays a `JointAdvice`, which has one for each by its name.
+
     Raises:
-        ArgumentError: an access, shape, dtype or format that cannot be.
+        ArgumentError: an access, shape, dtype, format or codec that cannot be; no tiles within `memory`.
     """
-    lengths, element = checked_shape(shape), checked_dtype(dtype)
-    kinds = _formats(formats)
-    if not lengths or 0 in lengths:
-        raise ArgumentError(f"advise_layout: shape {lengths}: an array of no elements, or one, has no layout to choose")
     if not isinstance(ranks, int) or ranks < 1:
         raise ArgumentError(f"advise_layout: ranks {ranks!r}: expected at least 1")
     if not isinstance(cached, (int, float)) or not 0 <= cached <= 1:
         raise ArgumentError(f"advise_layout: cached {cached!r}: expected a part, 0 to 1")
-    asked = made.checked(accesses, ranks, lengths)
+    kinds, moving = checked_formats(formats), effective_engine(engine)
+    conditions = Conditions(profile_of(store, moving), float(cached), moving)
+    question = Question(conditions, kinds, chunk_bytes, compression.ratios(codecs, sample))
+    computation = _computation(accesses, shape, dtype, ranks)
+    if isinstance(computation, Computation):
+        return advise_together(question, computation, memory_bytes(memory))
+    form, asked = computation
     if not asked:
         raise ArgumentError("advise_layout: no accesses: say what the program reads and writes")
-    conditions = Conditions(_profile(store, effective_engine(engine)), float(cached), effective_engine(engine))
-    pricer = Pricer(lengths, element.itemsize, asked, conditions)
-    search = Search(pricer)
-    search.look(candidates.orders(len(lengths), kinds), keep=True)
-    if set(kinds) & set(candidates.CHUNKED_FORMATS):
-        search.look_at_chunks(_elements(chunk_bytes, element.itemsize, math.prod(lengths)))
-    if not search.best:
-        raise ArgumentError(f"advise_layout: no layout that {', '.join(kinds)} can store has chunks of {chunk_bytes}")
+    return _advise(question, form, asked)
+
+
+def payback_of_several(
+    advice: JointAdvice, accesses: Any, present: Mapping[str, tuple[Array, str]], *, ranks: int = 1
+) -> Payback:
+    """Return what copies of some of the arrays into the layouts that suit them together cost and gain. Local.
+
+    Args:
+        advice: for the computation.
+        accesses: as they were given to `advise_layout`.
+        present: for names of the advice an array that is open, by this process alone, and the file to copy it to.
+        ranks: as given to `advise_layout`.
+    """
+    array, _ = next(iter(present.values()))
+    engine = effective_engine(array._file.options.engine)
+    conditions = Conditions(profile_of(array.path, engine), next(iter(advice.arrays.values())).cached, engine)
+    question = Question(conditions, candidates.FORMATS, CHUNK_BYTES, {})
+    forms = {name: Form(one.shape, one.dtype) for name, one in advice.arrays.items()}
+    return payback_together(advice, question, _several(accesses, forms, ranks), present)
+
+
+def _computation(accesses: Any, shape: Any, dtype: Any, ranks: int) -> Computation | tuple[Form, list[Operations]]:
+    """Return what is asked of one array, or of several. Raise ArgumentError."""
+    if isinstance(accesses, Recorded):
+        if shape is not None or dtype is not None:
+            raise ArgumentError("advise_layout: what was recorded says shape and dtype; leave them out")
+        return _recorded(accesses)
+    if isinstance(shape, Mapping):
+        forms = {name: _form(one, dtype[name] if isinstance(dtype, Mapping) else dtype) for name, one in shape.items()}
+        return _several(accesses, forms, ranks)
+    if shape is None or isinstance(dtype, Mapping):
+        raise ArgumentError("advise_layout: say the array's shape and dtype; of several arrays shapes by their names")
+    form = _form(shape, dtype)
+    return form, made.checked(accesses, ranks, form.shape)
+
+
+def _recorded(recorded: Recorded) -> Computation | tuple[Form, list[Operations]]:
+    found = [one for one in recorded.arrays if one.operations]
+    if not found:
+        raise ArgumentError("advise_layout: nothing was recorded; what it sees it knows when its block has ended")
+    forms = [_form(one.shape, one.dtype) for one in found]
+    asked = [from_recorded.accesses_of(one) for one in found]
+    if len(found) == 1:
+        return forms[0], asked[0]
+    names = [one.name if sum(one.name == each.name for each in found) == 1 else one.path for one in found]
+    return Computation(dict(zip(names, forms, strict=True)), (), dict(zip(names, asked, strict=True)))
+
+
+def _several(accesses: Any, forms: dict[str, Form], ranks: int) -> Computation:
+    """Return statements, and accesses by the arrays that they are of. Raise ArgumentError for what is of none."""
+    several = made.as_list(accesses)
+    texts = [one for one, _ in several]
+    coupled = [isinstance(one, str) and "=" in one for one in texts]
+    statements = []
+    for (text, times), is_coupling in zip(several, coupled, strict=True):
+        if is_coupling:
+            statements.append(coupling.parse_statement(f"{text}:{times:g}" if times != 1 else text))
+    others = [one for one, is_coupling in zip(several, coupled, strict=True) if not is_coupling]
+    asked = {name: made.checked(others, ranks, form.shape, name) for name, form in forms.items()}
+    named = {made.array_of(one, ranks) for one, _ in others}
+    if unknown := sorted(named - set(forms)):
+        raise ArgumentError(
+            f'advise_layout: an access of "{unknown[0]}": expected one of {", ".join(forms)} before its "["'
+        )
+    return Computation(forms, tuple(statements), asked)
+
+
+def _form(shape: Any, dtype: Any) -> Form:
+    lengths, element = checked_shape(shape), checked_dtype(dtype)
+    if not lengths or 0 in lengths:
+        raise ArgumentError(f"advise_layout: shape {lengths}: an array of no elements, or one, has no layout to choose")
+    return Form(lengths, element)
+
+
+def _advise(question: Question, form: Form, asked: Sequence[Operations]) -> LayoutAdvice:
+    search = question.search(question.pricer(form, asked))
     return LayoutAdvice(
-        lengths,
-        element,
+        form.shape,
+        form.dtype,
         tuple((one.text, one.times) for one in asked),
-        tuple(ranked(one.candidate, kinds, one.seconds, one.total) for one in search.best),
-        float(cached),
-        conditions.profile.source,
+        tuple(ranked(one.candidate, question.formats, one.seconds, one.total) for one in search.best),
+        question.conditions.cached,
+        question.conditions.profile.source,
         search.priced,
     )
 
@@ -104,51 +201,17 @@ def payback(advice: LayoutAdvice, accesses: Any, array: Array, target: Any, *, r
         ranks: as given to `advise_layout`.
 
     Raises:
-        ArgumentError: an array whose bytes no plan reaches (coded chunks), or of another shape.
+        ArgumentError: an array that only a format's library reads, or of another shape.
     """
-    form = layouts.plain_layout(array._description)
-    if form is None or array.shape != advice.shape:
-        raise ArgumentError(
-            f"{array.path}: expected an array of shape {advice.shape} that is not compressed, not {array.layout} of "
-            f"{array.shape}"
-        )
-    asked = made.checked(accesses, ranks, advice.shape)
+    if array.shape != advice.shape:
+        raise ArgumentError(f"{array.path}: expected an array of shape {advice.shape}, not {array.shape}")
+    asked = (
+        _recorded(accesses) if isinstance(accesses, Recorded) else (None, made.checked(accesses, ranks, array.shape))
+    )
+    assert isinstance(asked, tuple)
     engine = effective_engine(array._file.options.engine)
-    conditions = Conditions(_profile(array.path, engine), advice.cached, engine)
-    pricer = Pricer(advice.shape, array.dtype.itemsize, asked, conditions)
-    seconds = pricer.seconds(form)
-    assert seconds is not None
+    conditions = Conditions(profile_of(array.path, engine), advice.cached, engine)
+    question = Question(conditions, advice.best.formats, (1, 1), {})
+    pricer = question.pricer(Form(array.shape, array.dtype), asked[1])
     copied = explain_copy(array, target, **advice.best.creation)
-    return Payback(copied.plan.seconds, pricer.total(seconds), advice.best.total)
-
-
-def _formats(formats: str | Sequence[str]) -> tuple[str, ...]:
-    kinds = (formats,) if isinstance(formats, str) else tuple(formats)
-    unknown = [kind for kind in kinds if kind not in candidates.FORMATS]
-    if unknown or not kinds:
-        raise ArgumentError(
-            f"advise_layout: formats {formats!r}: expected some of {', '.join(map(repr, candidates.FORMATS))}"
-        )
-    return kinds
-
-
-def _profile(store: Any, engine: str) -> _core.Profile:
-    """Return the profile of a store: of the path of a file there, or one that is given."""
-    if isinstance(store, _core.Profile):
-        return store
-    if isinstance(store, profile.StoredProfile):
-        return store.core
-    if store is not None and not isinstance(store, (str, bytes, os.PathLike)):
-        raise ArgumentError(f"advise_layout: store {store!r}: expected a path")
-    if store is None and not engine.startswith(profile.MODELLED):
-        return _core.default_profile()
-    found = profile.for_path("." if store is None else os.fsdecode(store), engine)
-    return _core.default_profile() if found is None else found.core
-
-
-def _elements(chunk_bytes: tuple[int | str, int | str], itemsize: int, elements: int) -> tuple[int, int]:
-    """Return the least and most elements of a chunk: the array alone may be less."""
-    least, most = (memory_bytes(one) for one in chunk_bytes)
-    if least > most:
-        raise ArgumentError(f"advise_layout: chunk_bytes {chunk_bytes!r}: expected the least, then the most")
-    return min(max(least // itemsize, 1), elements), max(most // itemsize, 1)
+    return Payback(copied.plan.seconds, pricer.total(pricer.seconds_now(array)), advice.best.total)

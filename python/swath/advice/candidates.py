@@ -1,10 +1,10 @@
-"""Layouts that an array may be given: orders of its dimensions, and chunk shapes. Pure."""
+"""Layouts that an array may be given: orders of its dimensions, and chunks, however they are stored. Pure."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 Extents = tuple[int, ...]
@@ -14,8 +14,51 @@ ALL_ORDERS_DIMENSIONS_MAX = 5
 C_ONLY = ("netcdf-classic", "hdf5")
 """Formats that store contiguous arrays in C order alone."""
 STRIDED_FORMATS = ("raw", "npy", *C_ONLY)
-CHUNKED_FORMATS = ("hdf5",)
-FORMATS = STRIDED_FORMATS
+CHUNKED_FORMATS = ("hdf5", "zarr")
+FORMATS = (*STRIDED_FORMATS, "zarr")
+SHARD_BYTES_MAX = 256 << 20
+HDF5_CODECS = ("zlib", "gzip", "deflate", "shuffle", "fletcher32", "zstd", "blosc", "lz4")
+ZARR_CODECS = ("zstd", "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c")
+Codecs = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How chunks are stored.
+
+    Attributes:
+        format: "hdf5": all in one file; "zarr": a file each, or a file a shard.
+        codecs: that compress them, by their names in the order of encoding.
+        ratio: bytes of a chunk to those that are stored of it.
+        is_sharded: whether chunks lie together in shards.
+    """
+
+    format: str = "hdf5"
+    codecs: Codecs = ()
+    ratio: float = 1.0
+    is_sharded: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether a byte of the one file has each element: what every method of the planner reaches."""
+        return self.format == "hdf5" and not self.codecs
+
+
+PLAIN = Storage()
+
+
+def storages(formats: Iterable[str], codecs: Mapping[Codecs, float]) -> list[Storage]:
+    """Return how chunks may be stored by the formats: not compressed, and by each of the codecs with its ratio."""
+    found = []
+    for kind, known in (("hdf5", HDF5_CODECS), ("zarr", ZARR_CODECS)):
+        if kind not in formats:
+            continue
+        fitting = {names: ratio for names, ratio in codecs.items() if all(name in known for name in names)}
+        for names, ratio in {(): 1.0, **fitting}.items():
+            found.append(Storage(kind, names, ratio))
+            if kind == "zarr":
+                found.append(Storage(kind, names, ratio, is_sharded=True))
+    return found
 
 
 @dataclass(frozen=True)
@@ -25,16 +68,25 @@ class Candidate:
     Attributes:
         order: the dimensions from slowest to fastest; of chunks, in which the elements of each lie: C.
         chunks: elements of a chunk along each dimension; None: contiguous.
+        storage: of the chunks.
+        shards: elements of a shard along each dimension; None: there are none.
     """
 
     order: Extents
     chunks: Extents | None = None
+    storage: Storage = PLAIN
+    shards: Extents | None = None
 
     @property
     def name(self) -> str:
-        """For people: "C order", "order (2, 0, 1)", "chunks of 64 by 512"."""
+        """For people: "C order", "order (2, 0, 1)", "chunks of 64 by 512", "..., zstd, in shards of 512 by 512"."""
         if self.chunks is not None:
-            return f"chunks of {' by '.join(map(str, self.chunks))}"
+            name = ", ".join(
+                [f"chunks of {_by(self.chunks)}", *([f"{'+'.join(c)}"] if (c := self.storage.codecs) else [])]
+            )
+            if self.shards is not None:
+                return f"{name}, in shards of {_by(self.shards)}"
+            return f"{name}, a file each" if self.storage.format == "zarr" else name
         ascending = tuple(range(len(self.order)))
         if self.order == ascending:
             return "C order"
@@ -46,7 +98,7 @@ class Candidate:
 
     def _fits(self, format: str) -> bool:  # noqa: A002
         if self.chunks is not None:
-            return format in CHUNKED_FORMATS
+            return format == self.storage.format
         ascending = tuple(range(len(self.order)))
         if format == "npy":
             return self.order in (ascending, ascending[::-1])
@@ -115,3 +167,22 @@ def coarse(choices: Sequence[Sequence[int]], limits: tuple[int, int], most: int)
             if len(found) <= most or max(map(len, fewer)) <= 2:
                 return found
         step *= 2
+
+
+def shards_of(shape: Extents, chunks: Extents, chunk_bytes: int) -> Extents | None:
+    """Return the shape of a shard: as many chunks as fit in `SHARD_BYTES_MAX`; None where it would be one chunk."""
+    counts = [-(-n // c) for n, c in zip(shape, chunks, strict=True)]
+    taken = [1] * len(shape)
+    while True:
+        longest = max(range(len(shape)), key=lambda d: counts[d] / taken[d])
+        more = min(2 * taken[longest], counts[longest])
+        if more == taken[longest] or math.prod(taken) // taken[longest] * more * chunk_bytes > SHARD_BYTES_MAX:
+            break
+        taken[longest] = more
+    if math.prod(taken) == 1:
+        return None
+    return tuple(c * t for c, t in zip(chunks, taken, strict=True))
+
+
+def _by(extents: Extents) -> str:
+    return " by ".join(map(str, extents))

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from swath import _core
 from swath.advice.accesses import Operations
 from swath.advice.candidates import Candidate, Extents
+from swath.array.open_array import Array
+from swath.errors import ArgumentError
 from swath.formats.description import strides_of
+
+Price = Callable[[str, _core.Decomposition], float]
+"""Seconds of a read or write, and of what the sync after it waits for."""
 
 
 @dataclass(frozen=True)
@@ -48,36 +53,61 @@ class Pricer:
         self.shape = shape
         self.itemsize = itemsize
         self.accesses = tuple(accesses)
+        self.conditions = conditions
         self.cached = conditions.cached
         self._learning = _core.Learning(conditions.profile, True)
         # An engine tells what it can do of a file that is open; nothing is read of it.
         with tempfile.NamedTemporaryFile() as file:
             self._file = _core.open_file(file.name, "r", _core.FileOptions(conditions.engine))
 
-    def layout(self, candidate: Candidate) -> _core.Layout:
-        """Return the core's layout; its first element is at byte 0."""
-        if candidate.chunks is None:
-            strides = strides_of(self.shape, self.itemsize, candidate.order)
-            return _core.Layout.strided(self.shape, self.itemsize, 0, strides)
-        return _core.Layout.tiled(self.shape, self.itemsize, candidate.chunks, 0)
+    def of_accesses(self, accesses: Sequence[Operations]) -> Pricer:
+        """Return one of the same array and conditions for other accesses."""
+        other = Pricer.__new__(Pricer)
+        other.__dict__.update(self.__dict__)
+        other.accesses = tuple(accesses)
+        return other
 
-    def seconds(self, layout: _core.Layout, most: float = math.inf) -> tuple[float, ...] | None:
+    def seconds(self, candidate: Candidate, most: float = math.inf) -> tuple[float, ...] | None:
         """Return the seconds of each access, made once; of a write with what a sync then waits for.
 
         None where all accesses as often as they are made take more than `most`.
         """
-        form = _core.ArrayForm("advice", self.shape, self.itemsize, layout)
-        given = {"name": "advice", "learning": self._learning, "is_new": True}
-        array = _core.Array(_core.solo_comm(), self._file, form, b"", given)
+        return self._seconds(self._price_of(candidate), most)
+
+    def seconds_by_layout(self, layout: _core.Layout) -> tuple[float, ...]:
+        """Return the same by a layout that a file has."""
+        seconds = self._seconds(self._price_by_layout(layout))
+        assert seconds is not None
+        return seconds
+
+    def seconds_now(self, array: Array) -> tuple[float, ...]:
+        """Return the same by what an open array has. Raise ArgumentError where nobody plans its bytes."""
+        form, core = array._form, array._core
+        if not core.has_plans and not core.goes_by_chunks("read"):
+            raise ArgumentError(f"{array.path}: {array.layout}: a format's own library reads it, which has no prices")
+
+        def price(direction: str, decomposition: _core.Decomposition) -> float:
+            operation = _core.Operation(form, direction, decomposition)
+            plan = (
+                core.explain(operation, self.cached) if core.has_plans else core.explain_chunks(operation, self.cached)
+            )
+            return float(plan.price["seconds"] + plan.price["sync"])
+
+        seconds = self._seconds(price)
+        assert seconds is not None
+        return seconds
+
+    def total(self, seconds: Sequence[float]) -> float:
+        """Return the seconds of all accesses, each as often as it is made."""
+        return sum(one * access.times for one, access in zip(seconds, self.accesses, strict=True))
+
+    def _seconds(self, price: Price, most: float = math.inf) -> tuple[float, ...] | None:
         seconds: list[float] = []
         left = most
         for access in self.accesses:
-            share = len(access.decompositions)
             mean = 0.0
-            for decomposition in access.decompositions:
-                operation = _core.Operation(form, access.direction, decomposition)
-                price = array.explain(operation, self.cached).price
-                one = (price["seconds"] + price["sync"]) / share
+            for part, decomposition in zip(access.parts, access.decompositions, strict=True):
+                one = price(access.direction, decomposition) * part
                 mean += one
                 left -= one * access.times
                 if left < 0:
@@ -85,6 +115,35 @@ class Pricer:
             seconds.append(mean)
         return tuple(seconds)
 
-    def total(self, seconds: Sequence[float]) -> float:
-        """Return the seconds of all accesses, each as often as it is made."""
-        return sum(one * access.times for one, access in zip(seconds, self.accesses, strict=True))
+    def _price_of(self, candidate: Candidate) -> Price:
+        if candidate.chunks is None:
+            strides = strides_of(self.shape, self.itemsize, candidate.order)
+            return self._price_by_layout(_core.Layout.strided(self.shape, self.itemsize, 0, strides))
+        if candidate.storage.is_plain:
+            return self._price_by_layout(_core.Layout.tiled(self.shape, self.itemsize, candidate.chunks, 0))
+        return self._price_by_chunks(candidate)
+
+    def _price_by_layout(self, layout: _core.Layout) -> Price:
+        form = _core.ArrayForm("advice", self.shape, self.itemsize, layout)
+        given = {"name": "advice", "learning": self._learning, "is_new": True}
+        array = _core.Array(_core.solo_comm(), self._file, form, b"", given)
+
+        def price(direction: str, decomposition: _core.Decomposition) -> float:
+            found = array.explain(_core.Operation(form, direction, decomposition), self.cached).price
+            return float(found["seconds"] + found["sync"])
+
+        return price
+
+    def _price_by_chunks(self, candidate: Candidate) -> Price:
+        assert candidate.chunks is not None
+        storage = candidate.storage
+        shards = candidate.shards or candidate.chunks
+        codecs = (list(storage.codecs), storage.ratio)
+        is_table = storage.format == "hdf5"
+        chunks = _core.NewChunks(self.shape, self.itemsize, candidate.chunks, shards, codecs, is_table)
+
+        def price(direction: str, decomposition: _core.Decomposition) -> float:
+            found = chunks.plan(direction, decomposition, self.conditions.profile, self.cached).price
+            return float(found["seconds"] + found["sync"])
+
+        return price

@@ -25,6 +25,8 @@ class RankedLayout:
         formats: that can store it, of those that were asked for.
         seconds: of each access, made once.
         total: seconds of all accesses, each as often as it is made.
+        shards: of Zarr: elements of a shard along each dimension; None: there are none.
+        codecs: that compress the chunks; None: the format has none to choose.
     """
 
     name: str
@@ -33,11 +35,18 @@ class RankedLayout:
     formats: tuple[str, ...]
     seconds: tuple[float, ...]
     total: float
+    shards: tuple[int, ...] | None = None
+    codecs: tuple[str, ...] | None = None
 
     @property
     def creation(self) -> dict[str, Any]:
         """Return the arguments by which `swath.create` and `swath.copy` make it."""
-        return {"order": self.order} if self.chunks is None else {"chunks": self.chunks}
+        if self.chunks is None:
+            return {"order": self.order}
+        given: dict[str, Any] = {"chunks": self.chunks}
+        if self.shards is not None:
+            given["shards"] = self.shards
+        return given if self.codecs is None else {**given, "codecs": list(self.codecs)}
 
 
 @dataclass(frozen=True)
@@ -62,8 +71,8 @@ class Payback:
 
     def __str__(self) -> str:
         head = (
-            f"now {_seconds(self.seconds_now)}, then {_seconds(self.seconds_then)}; "
-            f"the copy takes {_seconds(self.copy_seconds)}: "
+            f"now {in_seconds(self.seconds_now)}, then {in_seconds(self.seconds_then)}; "
+            f"the copy takes {in_seconds(self.copy_seconds)}: "
         )
         if self.uses is None:
             return head + "it does not pay"
@@ -133,6 +142,8 @@ class LayoutAdvice:
                     "layout": one.name,
                     "order": list(one.order),
                     "chunks": None if one.chunks is None else list(one.chunks),
+                    "shards": None if one.shards is None else list(one.shards),
+                    "codecs": None if one.codecs is None else list(one.codecs),
                     "formats": list(one.formats),
                     "seconds": list(one.seconds),
                     "total": one.total,
@@ -158,7 +169,7 @@ class LayoutAdvice:
         rows = [heads]
         for one in self._shown():
             ratio = "" if one is self.best else f"{one.total / max(self.best.total, 1e-12):.1f} x"
-            cells = (*map(_seconds, one.seconds), _seconds(one.total), ratio, ", ".join(one.formats))
+            cells = (*map(in_seconds, one.seconds), in_seconds(one.total), ratio, ", ".join(one.formats))
             rows.append((one.name, *cells))
         widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
         lines.append("")
@@ -168,18 +179,31 @@ class LayoutAdvice:
         return "\n".join(lines) + "\n"
 
     def _shown(self) -> list[RankedLayout]:
-        """Return the best, and C order wherever it stands."""
+        """Return the best, and wherever they stand C order, and the best of each other way to store chunks."""
         shown = list(self.ranked[:ROWS])
-        return shown + [one for one in self.ranked[ROWS:] if one.name == "C order"]
+        seen = {_kind(one) for one in shown}
+        for one in self.ranked[ROWS:]:
+            if one.name == "C order" or (one.chunks is not None and _kind(one) not in seen):
+                shown.append(one)
+                seen.add(_kind(one))
+        return shown
 
 
 def ranked(candidate: Candidate, formats: Sequence[str], seconds: tuple[float, ...], total: float) -> RankedLayout:
     """Return a candidate with its price."""
     fitting = candidate.formats(formats)
-    return RankedLayout(candidate.name, candidate.order, candidate.chunks, fitting, seconds, total)
+    codecs = None if candidate.chunks is None or candidate.storage.is_plain else candidate.storage.codecs
+    return RankedLayout(
+        candidate.name, candidate.order, candidate.chunks, fitting, seconds, total, candidate.shards, codecs
+    )
 
 
-def _seconds(seconds: float) -> str:
+def _kind(layout: RankedLayout) -> tuple[Any, ...]:
+    """Return how it stores chunks."""
+    return layout.formats, layout.shards is None, layout.codecs
+
+
+def in_seconds(seconds: float) -> str:
     """Return three digits: 45.1 us, 1.2 ms, 31 s."""
     for unit, scale in (("us", 1e-6), ("ms", 1e-3)):
         if seconds < 999.5 * scale:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from swath.advice import candidates
-from swath.advice.candidates import Candidate, Extents
+from swath.advice.candidates import PLAIN, Candidate, Extents, Storage
 from swath.advice.pricing import Pricer
 
 KEPT = 12
 """So many of the best are ranked; what is dearer is not priced to the end."""
+KEPT_OF_STORAGE = 3
+"""The same of each other way to store chunks: compressed ones, files, shards."""
 COARSE_MAX = 160
 CHUNKS_MAX = 1 << 18
 """An array of more chunks has a table that is itself worth a look."""
@@ -38,12 +40,18 @@ class Search:
     def __init__(self, pricer: Pricer) -> None:
         self._pricer = pricer
         self._seen: set[Candidate] = set()
-        self.best: list[Priced] = []
+        self._best: dict[Storage, list[Priced]] = {}
 
     @property
     def priced(self) -> int:
         """Return how many layouts were looked at."""
         return len(self._seen)
+
+    @property
+    def best(self) -> list[Priced]:
+        """Return the layouts that are kept, the cheapest first; of equal ones what is simpler."""
+        found = [one for of_storage in self._best.values() for one in of_storage]
+        return sorted(found, key=lambda one: (one.total, one.candidate.chunks is not None))
 
     def look(self, some: Iterable[Candidate], *, keep: bool = False) -> None:
         """Price those that were not priced yet; `keep`: whatever they cost."""
@@ -51,32 +59,44 @@ class Search:
             if candidate in self._seen:
                 continue
             self._seen.add(candidate)
-            most = math.inf if keep or len(self.best) < KEPT else self.best[KEPT - 1].total
-            seconds = self._pricer.seconds(self._pricer.layout(candidate), most)
+            best = self._best.setdefault(candidate.storage, [])
+            kept = KEPT if candidate.storage == PLAIN else KEPT_OF_STORAGE
+            most = math.inf if keep or len(best) < kept else best[kept - 1].total
+            seconds = self._pricer.seconds(candidate, most)
             if seconds is not None:
-                self.best.append(Priced(candidate, seconds, self._pricer.total(seconds)))
-        self.best.sort(key=lambda one: (one.total, one.candidate.chunks is not None))
+                best.append(Priced(candidate, seconds, self._pricer.total(seconds)))
+                best.sort(key=lambda one: (one.total, one.candidate.chunks is not None))
 
-    def look_at_chunks(self, limits: tuple[int, int]) -> None:
+    def look_at_chunks(self, limits: tuple[int, int], storage: Storage = PLAIN) -> None:
         """Look at chunk shapes of so many elements: some everywhere, then around the best of them."""
         shape = self._pricer.shape
         choices = candidates.lengths(shape, (access.lengths for access in self._pricer.accesses))
-        order = tuple(range(len(shape)))
 
         def wanted(some: Iterable[Extents]) -> list[Candidate]:
             fit = (one for one in some if limits[0] <= math.prod(one) <= limits[1])
-            return [Candidate(order, one) for one in fit if _chunk_count(shape, one) <= CHUNKS_MAX]
+            made = (self._candidate(one, storage) for one in fit if _chunk_count(shape, one) <= CHUNKS_MAX)
+            return [one for one in made if one is not None]
 
         # Those that accesses take at once are likely to be good, and let much of the rest be left early.
         self.look(wanted(access.lengths for access in self._pricer.accesses))
         self.look(wanted(candidates.coarse(choices, limits, COARSE_MAX)))
         for _ in range(STEPS_MAX):
-            chunked = [one.candidate.chunks for one in self.best if one.candidate.chunks is not None][:BEGINNINGS]
+            of_storage = [one.candidate.chunks for one in self._best.get(storage, [])]
+            chunked = [chunks for chunks in of_storage if chunks is not None][:BEGINNINGS]
             before = self.priced
             for chunks in chunked:
                 self.look(wanted(candidates.neighbours(chunks, choices)))
             if self.priced == before:
                 return
+
+    def _candidate(self, chunks: Extents, storage: Storage) -> Candidate | None:
+        """Return the layout of such chunks; None where a shard would be a chunk."""
+        shape = self._pricer.shape
+        order = tuple(range(len(shape)))
+        if not storage.is_sharded:
+            return Candidate(order, chunks, storage)
+        shards = candidates.shards_of(shape, chunks, math.prod(chunks) * self._pricer.itemsize)
+        return None if shards is None else Candidate(order, chunks, storage, shards)
 
 
 def _chunk_count(shape: Sequence[int], chunks: Sequence[int]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ VARIABLE = "SWATH_LAYOUT_WARNING"
 SECONDS_MIN = 0.5
 """An operation that takes less is looked at no further."""
 FACTOR_MIN = 4.0
+ADVICE = (
+    "swath.advise_layout finds a layout that suits, swath.copy makes it; "
+    f'{VARIABLE}=0, or warnings.simplefilter("ignore", swath.LayoutWarning), turns this warning off'
+)
 
 
 def is_wanted() -> bool:
@@ -23,8 +28,36 @@ def is_wanted() -> bool:
     return os.environ.get(VARIABLE) != "0"
 
 
-def warn_of(array: Array, plan: _core.Plan) -> bool:
-    """Warn (LayoutWarning) where the plan is predicted to take long for its bytes; whether it did. Local."""
+def warn_of(array: Array, done: _core.Execution) -> bool:
+    """Warn (LayoutWarning) where the layout made an operation that took long many times longer; whether it did. Local.
+
+    Of bytes that a plan reaches the plan says so; of coded chunks what was decoded beside what was asked for.
+    """
+    if done.plan is not None:
+        return _warn_of_plan(array, done.plan)
+    return done.of_chunks is not None and _warn_of_chunks(array, done.of_chunks, int(done.counters.decoded_bytes))
+
+
+def _warn_of_chunks(array: Array, operation: _core.Operation, decoded_bytes: int) -> bool:
+    """Warn where many bytes were decoded for each that was asked for: chunks in part, or by several ranks."""
+    shapes = operation.local_shapes(array._ranks.rank)
+    asked = sum(math.prod(shape) for shape in shapes) * array.dtype.itemsize
+    if decoded_bytes < FACTOR_MIN * max(asked, 1):
+        return False
+    if array._ranks.rank == 0:
+        plan = array._core.explain_chunks(operation, 0.0)
+        factor = plan.total["decoded_bytes"] / max(plan.bytes, 1)
+        warn_caller(
+            f"{operation.direction} {array.path}: {plan.decomposition} decodes {factor:.0f} bytes for each that is "
+            f"asked for ({factor:.0f} x), each chunk {plan.times_decoded:.1f} times, by the chunks that the file has "
+            f"({array.layout}): one is decoded whole, by every rank that shares no memory with one that has. "
+            f"{ADVICE}",
+            LayoutWarning,
+        )
+    return True
+
+
+def _warn_of_plan(array: Array, plan: _core.Plan) -> bool:
     seconds = plan.seconds
     if seconds < SECONDS_MIN:
         return False
@@ -35,8 +68,7 @@ def warn_of(array: Array, plan: _core.Plan) -> bool:
         warn_caller(
             f"{plan.direction} {array.path}: {plan.decomposition} is predicted to take {seconds:.1f} s by the layout "
             f"that the file has ({array.layout}), and {conforming:.2g} s where each rank's share is contiguous "
-            f"({seconds / conforming:.0f} x). swath.advise_layout finds a layout that suits, swath.copy makes it; "
-            f'{VARIABLE}=0, or warnings.simplefilter("ignore", swath.LayoutWarning), turns this warning off',
+            f"({seconds / conforming:.0f} x). {ADVICE}",
             LayoutWarning,
         )
     return True

@@ -23,6 +23,7 @@ from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
 from swath.array.plan import Plan
+from swath.array.recording import Recorder
 from swath.array.request import Request, checked_tuning
 from swath.errors import ArgumentError, Error, to_core
 from swath.formats import Description
@@ -68,6 +69,7 @@ class Array(NumpyProtocol, Iterating):
         self._told: Told | Totals | None = None  # of another than that: one beside the program, or a loop's sums
         self._shared: Request | None = None  # the last one that ranks shared
         self._watches_layout = layout_warning.is_wanted()
+        self._recorder: Recorder | None = None
         self.mode = file.mode
         self.path: str = file.final_path
         self.variable = description.variable
@@ -388,6 +390,12 @@ class Array(NumpyProtocol, Iterating):
     def _repr_html_(self) -> str:
         return of_array(self, self._shared)
 
+    def _record_into(self, recorder: Recorder | None) -> None:
+        """Have operations recorded from now on, or no more. Raise ArgumentError where they are already."""
+        if recorder is not None and self._recorder is not None:
+            raise ArgumentError(f"recorded: {self.path} is recorded already: one block at a time")
+        self._recorder = recorder
+
     def _close(self, error: BaseException | None) -> None:
         if self._has_file:
             self._file.close(error)
@@ -505,9 +513,11 @@ class Array(NumpyProtocol, Iterating):
         self._done, self._told = done, told
         if request.distribution is not None:
             self._shared = request
+        if self._recorder is not None:
+            self._recorder.add(request)
         # What was done before anybody could have waited for it needs no second look.
         if self._watches_layout and done.counters.total_seconds >= layout_warning.SECONDS_MIN:
-            self._watches_layout = done.plan is None or not layout_warning.warn_of(self, done.plan)
+            self._watches_layout = not layout_warning.warn_of(self, done)
 
     def _told_last(self) -> Told:
         """Return what the last operation told, which the program waited for."""

@@ -300,7 +300,8 @@ def create(
             Zarr "zstd" (the default), "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c"; [] for none. Of HDF5 "zlib"
             (or "gzip", "deflate"), "shuffle", "fletcher32", and where hdf5plugin is "zstd", "blosc", "lz4"; by default
             none.
-        layout: what `swath.advise_layout` has found for this shape, in place of order and chunks.
+        layout: what `swath.advise_layout` has found for this shape, in place of order, chunks, shards, and codecs where
+            it says which.
         format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or "zarr:v2".
         overwrite: whether an existing file may be replaced.
         atomic: False writes under the final name at once.
@@ -357,14 +358,18 @@ def _with_layout(
     if layout is None:
         return given
     if not callable(getattr(layout, "creation", None)):
-        raise ArgumentError(f"layout: expected what swath.advise_layout returns, not {layout!r}")
+        raise ArgumentError(
+            f'layout: expected what swath.advise_layout returns for one array (of several: advice["A"]), not {layout!r}'
+        )
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    advised = layout.creation(lengths, dtype, format)
     twice = [name for name in ("chunks", "shards") if given[name] is not None]
+    twice += [name for name in ("codecs",) if given[name] is not None and name in advised]
     if given["order"] != "C":
         twice.insert(0, "order")
     if twice:
         raise ArgumentError(f"layout= says what {' and '.join(twice)} would say, too: leave out one of them")
-    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
-    return {**given, **layout.creation(lengths, dtype, format)}
+    return {**given, **advised}
 
 
 class NewFile(NamedTuple):

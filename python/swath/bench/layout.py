@@ -1,18 +1,21 @@
 """Layouts that are advised, beside those that are measured best: figure 7 of application-io-2002, for any accesses.
 
-For each mix of accesses the planner's best layouts, h5py's guess and C order are made as files, and the accesses
+For each mix of accesses the planner's best layouts, C order and what others guess are made as files, and the accesses
 carried out on modelled disks, at places that the planner did not look at, in the time of a simulation: seconds of the
 disk, none of the processor. A disk is calibrated first, and advice knows of it no more than its profile.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import itertools
 import math
 import os
 import random
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,8 @@ from swath.advice.accesses import Operations
 from swath.advice.candidates import Candidate
 from swath.advice.pricing import Conditions, Pricer
 from swath.advice.result import RankedLayout, ranked
+from swath.bench.peers.environments import Environments
+from swath.bench.peers.running import Program, by_cell
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.simulated import run_ranks
@@ -35,8 +40,16 @@ from swath.store.calibration.modelled import calibrate_modelled
 VALUE_BYTES = 8
 RANKS = 4
 BEST = 10
+PLACES = 24
+"""Each access is measured at so many, at random: how many chunks a window meets is luck at each of them."""
 DISKS = ("p690-scsi", "p690-raid5")
 WANTED = 1.15
+CHUNK_BYTES = 1 << 20
+"""That peers are asked for, which take a size and no accesses."""
+PEERS = ("dynamic-chunks",)
+SILENT_SECONDS = 120.0
+
+_disks = itertools.count(1)
 
 MIXES: tuple[tuple[int, tuple[str, ...]], ...] = (
     (2, ("[:, j]:10", "[i, :]:10")),
@@ -71,12 +84,14 @@ class Options:
         disks: modelled ones, by their presets.
         mixes: how many of the twenty are measured.
         seed: of the places that are measured.
+        peers: names of `PEERS`, whose chunk shapes are measured too.
     """
 
     bytes: int = 64 << 20
     disks: tuple[str, ...] = DISKS
     mixes: int = len(MIXES)
     seed: int = 1
+    peers: tuple[str, ...] = ()
 
     in_one_process = True
     """It starts no processes, and needs no MPI."""
@@ -84,6 +99,9 @@ class Options:
     def __post_init__(self) -> None:
         if not 1 <= self.mixes <= len(MIXES):
             raise ArgumentError(f"--mixes {self.mixes}: expected 1 to {len(MIXES)}")
+        unknown = [name for name in self.peers if name not in PEERS]
+        if unknown:
+            raise ArgumentError(f"--peers {unknown[0]}: expected of {', '.join(PEERS)}")
 
     def shape(self, ndim: int) -> tuple[int, ...]:
         """Return the shape of the array of so many dimensions."""
@@ -103,23 +121,88 @@ def needs(options: Options) -> dict[str, int]:
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """Mix after mix on each disk; `keep` is given what there is after each."""
-    result: dict[str, Any] = {"cells": []}
-    for disk in options.disks:
-        engine = f"model:{disk}"
-        conditions = Conditions(calibrate_modelled(engine, folder).core, engine=engine)
-        for number, (ndim, texts) in enumerate(MIXES[: options.mixes]):
-            print(
-                f"layout: {disk}, mix {number + 1} of {options.mixes}: {', '.join(texts)}", file=sys.stderr, flush=True
-            )
-            result["cells"].append(_cell(options, folder, conditions, (disk, number, ndim, texts)))
-            keep(result)
+    result: dict[str, Any] = {"cells": [], "refused": {}}
+    shapes = {options.shape(ndim) for ndim, _ in MIXES}
+    chunks: dict[str, dict[tuple[int, ...], tuple[int, ...]]] = {}
+    for peer in options.peers:
+        found = chunks_of_peer(peer, sorted(shapes), folder)
+        if isinstance(found, str):
+            result["refused"][peer] = found
+        else:
+            chunks[peer] = found
+    chunks["h5py"] = {shape: h5py_guess(shape) for shape in shapes}
+    with tempfile.TemporaryDirectory(prefix="profiles-", dir=folder) as cache, _cache_folder(cache):
+        for disk in options.disks:
+            engine = f"model:{disk}"
+            profile = calibrate_modelled(engine, folder)
+            profile.save()
+            conditions = Conditions(profile.core, engine=engine)
+            for number, (ndim, texts) in enumerate(MIXES[: options.mixes]):
+                said = f"layout: {disk}, mix {number + 1} of {options.mixes}: {', '.join(texts)}"
+                print(said, file=sys.stderr, flush=True)
+                others = {name: of_shape[options.shape(ndim)] for name, of_shape in chunks.items()}
+                result["cells"].append(
+                    {"disk": disk, **_cell(options, folder, conditions, Mix(number, ndim, texts, others))}
+                )
+                keep(result)
     return result
 
 
-def _cell(
-    options: Options, folder: str, conditions: Conditions, mix: tuple[str, int, int, tuple[str, ...]]
-) -> dict[str, Any]:
-    disk, number, ndim, texts = mix
+def peer_names() -> tuple[str, ...]:
+    """Return what `--peers` without names stands for."""
+    return PEERS
+
+
+def chunks_of_peer(
+    peer: str, shapes: Sequence[tuple[int, ...]], folder: str
+) -> dict[tuple[int, ...], tuple[int, ...]] | str:
+    """Return the chunks that a peer gives arrays of these shapes, or why it gives none."""
+    made = Environments().get(peer)
+    if isinstance(made, str):
+        return made
+    program = Program(made, "dynamic_chunks", "chunks", SILENT_SECONDS)
+    with tempfile.TemporaryDirectory(prefix="peer-", dir=folder) as own:
+        lines, failed = program.run({"shapes": shapes, "dtype": "f8", "chunk_bytes": CHUNK_BYTES}, own)
+    if failed:
+        return failed
+    return {shapes[index]: tuple(line["chunks"]) for index, line in by_cell(lines).items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Mix:
+    """Accesses that are measured.
+
+    Attributes:
+        number: of the mix.
+        ndim: dimensions of the array.
+        texts: the accesses.
+        others: chunks that others than Swath give the array.
+    """
+
+    number: int
+    ndim: int
+    texts: tuple[str, ...]
+    others: dict[str, tuple[int, ...]]
+
+
+@contextlib.contextmanager
+def _cache_folder(path: str) -> Iterator[None]:
+    """Have the user's cache folder there: files are opened by the profiles that are measured here, and by no other."""
+    before = {name: os.environ.get(name) for name in ("XDG_CACHE_HOME", "SWATH_PROFILE")}
+    os.environ["XDG_CACHE_HOME"] = path
+    os.environ.pop("SWATH_PROFILE", None)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _cell(options: Options, folder: str, conditions: Conditions, mix: Mix) -> dict[str, Any]:
+    number, ndim, texts = mix.number, mix.ndim, mix.texts
     shape = options.shape(ndim)
     small = 64 << 10 if options.bytes >= 16 << 20 else 4 << 10
     advice = swath.advise_layout(
@@ -130,16 +213,18 @@ def _cell(
         engine=conditions.engine,
         store=conditions.profile,
         chunk_bytes=(small, "64MiB"),
+        formats=candidates.STRIDED_FORMATS,
     )
     chosen = {one.name: one for one in advice.ranked[:BEST]}
     pricer = Pricer(shape, VALUE_BYTES, made.checked(texts, RANKS, shape), conditions)
-    others = {"C order": Candidate(tuple(range(ndim))), "h5py": Candidate(tuple(range(ndim)), h5py_guess(shape))}
+    order = tuple(range(ndim))
+    others = {"C order": Candidate(order), **{name: Candidate(order, chunks) for name, chunks in mix.others.items()}}
     for candidate in others.values():
         if candidate.name not in chosen:
-            seconds = pricer.seconds(pricer.layout(candidate)) or ()
+            seconds = pricer.seconds(candidate) or ()
             chosen[candidate.name] = ranked(candidate, candidates.FORMATS, seconds, pricer.total(seconds))
     places = random.Random(options.seed * 1000 + number)
-    asked = made.checked(texts, RANKS, shape, places=[places.random() for _ in range(3)])
+    asked = made.checked(texts, RANKS, shape, places=[[places.random() for _ in shape] for _ in range(PLACES)])
     measured = []
     for layout in chosen.values():
         each = measured_seconds(layout, shape, asked, os.path.join(folder, "array"), conditions.engine)
@@ -152,7 +237,7 @@ def _cell(
             }
         )
     names = {"advised": advice.best.name, **{which: one.name for which, one in others.items()}}
-    return {"disk": disk, "mix": list(texts), "shape": list(shape), **names, "measured": measured}
+    return {"mix": list(texts), "shape": list(shape), **names, "measured": measured}
 
 
 def h5py_guess(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -168,6 +253,8 @@ def measured_seconds(
 ) -> list[float]:
     """Return the seconds of each access, made once, of a file that has the layout."""
     path += ".bin" if layout.chunks is None else ".h5"
+    # A disk knows a file by its inode, which may have been that of the file before: each file has a disk of its own.
+    engine = f"{engine}@{next(_disks)}"
     how = {"shape": shape, "dtype": "f8", "order": layout.order} if layout.chunks is None else {}
     with swath.create(path, shape, "f8", overwrite=True, atomic=False, **layout.creation) as array:
         if layout.chunks is not None:
@@ -215,8 +302,8 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
         seconds = {one["layout"]: one["seconds"] for one in cell["measured"]}
         best = min(seconds, key=lambda name: seconds[name])
         row = {"disk": cell["disk"], "mix": cell["mix"], "best": best, "seconds": seconds[best]}
-        for which in ("advised", "C order", "h5py"):
-            row[which] = seconds[cell[which]] / seconds[best]
+        for which in ("advised", "C order", "h5py", *PEERS):
+            row[which] = seconds[cell[which]] / seconds[best] if which in cell else None
         row["layout"] = cell["advised"]
         rows.append(row)
     ratios = [row["advised"] for row in rows]
@@ -228,12 +315,15 @@ def show(console: Console, result: dict[str, Any]) -> None:
     summarised = result["summary"]
     size = output.in_bytes(result["options"]["bytes"])
     console.print(Text(f"Layouts of arrays of {size}, on modelled disks; × the best that was measured", style="bold"))
-    numbers = ("best, s", "advised", "h5py", "C order")
+    named = [which for which in ("advised", "h5py", *PEERS, "C order") if summarised["rows"][0][which] is not None]
+    numbers = ("best, s", *named)
     table = output.table("disk", "accesses", "advised layout", *numbers, right=numbers)
     for row in summarised["rows"]:
-        ratios = (f"{row[which]:.2f}" for which in ("advised", "h5py", "C order"))
+        ratios = (f"{row[which]:.2f}" for which in named)
         table.add_row(row["disk"], Text(", ".join(row["mix"])), row["layout"], f"{row['seconds']:.2f}", *ratios)
     console.print(table)
+    for peer, why in result["refused"].items():
+        console.print(Text(f"{peer}: {why}"))
     console.print(
         Text(
             f"advised within {WANTED} x of the best in {summarised['within']} of {summarised['of']}; at most "

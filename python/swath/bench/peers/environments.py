@@ -78,6 +78,7 @@ ENVIRONMENTS: dict[str, Environment] = {
         Environment("dask", ("dask[array]>=2025.1", "zarr>=3.0.8", "numpy>=1.26"), ("dask", "zarr", "numpy")),
         Environment("rechunker", ("rechunker>=0.5.4",), ("rechunker", "zarr", "dask", "numpy")),
         Environment("cubed", ("cubed>=0.20",), ("cubed", "zarr", "numpy")),
+        Environment("dynamic-chunks", ("dynamic-chunks>=0.0.3",), ("dynamic-chunks", "xarray", "numpy")),
         SWATH,
     )
 }

@@ -1,0 +1,100 @@
+"""Recorded operations as accesses that are priced. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swath import _core
+from swath.advice import accesses as made
+from swath.advice.accesses import Access
+from swath.array.recording import Form, OfRank, RecordedArray, Start
+from swath.array.recording import Operations as Recording
+from swath.space import Selection
+
+LETTERS = "ijklmn"
+
+
+def accesses_of(array: RecordedArray) -> list[made.Operations]:
+    """Return what was done with the array, priced at some of the places where it was."""
+    return [_of_boxes(array, one) if one.boxes else _of_selection(one) for one in array.operations]
+
+
+def _of_selection(recording: Recording) -> made.Operations:
+    places = _spread(sorted(recording.places.items()))
+    selections = tuple(_selection(start, recording.form) for start, _ in places)
+    distribution = recording.distribution
+    ranks = 1
+    given: tuple[_core.Decomposition, ...] = ()
+    if distribution is not None:
+        ranks = max(distribution.ranks) + 1 if distribution.ranks else distribution.size
+    if distribution is not None and recording.rank is not None:
+        of_core, rank = distribution._core, recording.rank
+        given = tuple(_core.Decomposition.share_of(of_core, one, rank) for one in selections)
+    lengths = made.lengths_at_once(Access(distribution=distribution), selections[0])
+    return made.Operations(
+        _text(recording, [start for start, _ in sorted(recording.places.items())]),
+        recording.direction,
+        float(recording.times),
+        selections,
+        distribution,
+        ranks,
+        lengths,
+        tuple(float(times) for _, times in places),
+        given,
+    )
+
+
+def _of_boxes(array: RecordedArray, recording: Recording) -> made.Operations:
+    every = [box for of_rank in recording.boxes for box in of_rank]
+    longest = [max((high[d] - low[d] for low, high in every), default=0) for d in range(len(array.shape))]
+    whole = tuple((0, 1, n, False) for n in array.shape)
+    text = f"{len(every)} boxes over {len(recording.boxes)} ranks"
+    return made.Operations(
+        ("write " if recording.direction == "write" else "") + text,
+        recording.direction,
+        float(recording.times),
+        (whole,),
+        None,
+        len(recording.boxes),
+        tuple(max(n, 1) for n in longest),
+        (),
+        (_decomposition(recording.boxes, array.shape),),
+    )
+
+
+def _decomposition(boxes: Sequence[OfRank], shape: Sequence[int]) -> _core.Decomposition:
+    return _core.Decomposition.boxes([list(of_rank) for of_rank in boxes], shape)
+
+
+def _spread(places: list[tuple[Start, int]]) -> list[tuple[Start, int]]:
+    """Return a few of the places, from the first to the last."""
+    most = made.PLACES_OF_WINDOWS
+    if len(places) <= most:
+        return places
+    return [places[n * (len(places) - 1) // (most - 1)] for n in range(most)]
+
+
+def _selection(start: Start, form: Form) -> Selection:
+    return tuple((at, step, count, dropped) for at, (step, count, dropped) in zip(start, form, strict=True))
+
+
+def _text(recording: Recording, starts: Sequence[Start]) -> str:
+    """Return it as an access is written: a letter for what was at several places."""
+    items = []
+    for d, (step, count, dropped) in enumerate(recording.form):
+        letter = LETTERS[d] if d < len(LETTERS) else f"i{d}"
+        first, moves = starts[0][d], len({start[d] for start in starts}) > 1
+        by = "" if step == 1 else f":{step}"
+        if dropped:
+            items.append(letter if moves else str(first))
+        elif moves:
+            items.append(f"{letter}:{letter}+{count * abs(step)}{by}")
+        else:
+            stop = first + count * step
+            items.append(f"{first}:{stop if stop >= 0 else ''}{by}")
+    text = f"[{', '.join(items)}]"
+    if recording.distribution is not None:
+        text += " by " + ", ".join(repr(rule).lower() for rule in recording.distribution.rules)
+    if recording.rank is not None:
+        text += f", rank {recording.rank}'s"
+    return ("write " if recording.direction == "write" else "") + text
