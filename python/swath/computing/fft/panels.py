@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from swath import _core
 from swath.array.open_array import Array
-from swath.computing.fft.passes import Box, PanelPass
+from swath.computing.fft.passes import PanelPass
+from swath.computing.fft.tiles import Box, Tiles
 from swath.computing.fft.transform import FROM_REAL, TO_REAL, Transform
-from swath.copying.pipeline import Progress, method_for, tuning_of
+from swath.copying.pipeline import PIECE_BYTES_MIN, Progress, tuning_of
 from swath.copying.sides import Side
 from swath.errors import UnsupportedError
 
@@ -55,34 +56,68 @@ class Opened:
     """Source or target of a pass, opened by this process alone, in the dimensions of the planning.
 
     Args:
-        array: the array.
+        arrays: the array; of tiles one for each of their regions.
         side: as it was planned.
         dimensions: dimension d of the planning is dimension `dimensions[d]` of the array.
         chunk_buffer_bytes: of threads that code chunks.
     """
 
-    def __init__(self, array: Array, side: Side, dimensions: Sequence[int], chunk_buffer_bytes: int) -> None:
-        self.array = array
+    def __init__(
+        self, arrays: Sequence[Array], side: Side, dimensions: Sequence[int], chunk_buffer_bytes: int
+    ) -> None:
+        self._arrays = arrays
         self._side = side
         self._inverse = tuple(int(d) for d in np.argsort(dimensions)) if dimensions else ()
         self._tuning = tuning_of(side, chunk_buffer_bytes)
 
     def read(self, box: Box, out: Elements) -> None:
         """Read a box into memory of its shape, in the machine's byte order."""
-        turned = out.transpose(self._inverse)
-        method = method_for(self._side, out.shape)
-        self.array.read(selection=self._turned(box), out=turned, method=method, tuning=self._tuning)
+        for array, inside, part in self._parts(box):
+            memory = out[part]
+            turned = memory.transpose(self._inverse)
+            method = _method(self._side, memory)
+            array.read(selection=self._turned(inside), out=turned, method=method, tuning=self._tuning)
 
     def write(self, box: Box, values: Elements) -> None:
         """Write a box. The values may be left in the other byte order."""
-        if values.dtype != self.array.dtype:
-            values = values.byteswap(inplace=True).view(self.array.dtype)
-        turned = values.transpose(self._inverse)
-        method = method_for(self._side, values.shape)
-        self.array.write(turned, selection=self._turned(box), method=method, tuning=self._tuning)
+        dtype = self._arrays[0].dtype
+        if values.dtype != dtype:
+            values = values.byteswap(inplace=True).view(dtype)
+        for array, inside, part in self._parts(box):
+            memory = values[part]
+            turned = memory.transpose(self._inverse)
+            method = _method(self._side, memory)
+            array.write(turned, selection=self._turned(inside), method=method, tuning=self._tuning)
+
+    def sync(self) -> None:
+        """Wait for what was written to be on the medium."""
+        self._arrays[0].sync()
+
+    def _parts(self, box: Box) -> Iterator[tuple[Array, Box, Any]]:
+        """Yield arrays with what a box has of each: in the array, and in the box."""
+        if not isinstance(self._side, Tiles):
+            yield self._arrays[0], box, ...
+            return
+        for array, region in zip(self._arrays, self._side.regions, strict=True):
+            found = region.part_of(box)
+            if found is not None:
+                yield array, *found
 
     def _turned(self, box: Box) -> Box:
         return tuple(box[d] for d in self._inverse)
+
+
+def _method(side: Side, memory: Elements) -> str:
+    """How a box is moved: `list` as memory is, or `direct` through a small buffer where its pieces are very short."""
+    if side.through_library or side.worker_bytes:
+        return "list"
+    long = [d for d in side.order if memory.shape[d] > 1]
+    if not long:
+        return "list"
+    row = long[-1]
+    piece = memory.shape[row] if side.chunk is None else min(memory.shape[row], side.chunk[row])
+    is_whole = memory.strides[row] == memory.itemsize and piece * memory.itemsize >= PIECE_BYTES_MIN
+    return "list" if is_whole else "direct"
 
 
 class Panels:
@@ -101,8 +136,7 @@ class Panels:
         self._progress = progress
         self._stop = _core.Stop()
         self.times = PassTimes()
-        order = plan.source.order
-        self._order = order if plan.source.chunk is None else tuple(range(len(order)))
+        self._order = plan.order
         self._threads = [
             ThreadPoolExecutor(1, f"swath-fft-{name}", _core.obey, (self._stop,)) for name in ("read", "write")
         ]

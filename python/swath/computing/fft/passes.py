@@ -10,12 +10,11 @@ import functools
 import math
 from typing import Any
 
+from swath.computing.fft.tiles import Box, Tiles
 from swath.computing.fft.transform import TO_REAL, Extents, Transform
 from swath.copying.costs import Costs, at
 from swath.copying.one_pass import CHUNK_BYTES, LIBRARY_BYTES, METHOD_BYTES, WORKERS
 from swath.copying.sides import Side, pieces
-
-Box = tuple[slice, ...]
 
 FAR = 1 << 24
 TRANSFORM_BYTE_SECONDS = 2e-9
@@ -26,6 +25,15 @@ LINE_COPIES = 2
 """Of each of these lines: as it was gathered, and between two steps."""
 PLAN_LINES, PLAN_LINES_PRIME = 2, 12
 """Lines of factors that scipy.fft keeps of a length; of one with large prime factors it makes a convolution."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _LineBytes:
+    """Of one line of a panel: in the memory that it is read into, as it is written, and in all while it is transformed."""
+
+    read: int
+    written: int
+    transform: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +48,7 @@ class PanelPass:
         extents: of a panel, as it is read.
         overlaps: whether the next panel is read, and the one before written, while one is transformed.
         threads: of the transform.
+        order: of a panel in memory: the dimensions from slowest to fastest.
     """
 
     transform: Transform
@@ -49,7 +58,8 @@ class PanelPass:
     target: Side
     extents: Extents
     overlaps: bool
-    threads: int = 1
+    threads: int
+    order: tuple[int, ...]
 
     @property
     def done_after(self) -> frozenset[int]:
@@ -106,57 +116,89 @@ class PanelPass:
         last_is_real = self.transform.kind == TO_REAL and self.transform.real_axis in self.axes
         return not (first_is_real or last_is_real)
 
+    def with_extents(self, extents: Extents) -> PanelPass:
+        """Return the same pass by other panels."""
+        return dataclasses.replace(self, extents=extents)
+
+    @property
+    def lines(self) -> int:
+        """Lines of a panel: elements along all dimensions that are not transformed."""
+        return math.prod(e for d, e in enumerate(self.extents) if d not in self.axes)
+
     @property
     def read_bytes(self) -> int:
         """Bytes of the memory that a panel is read into."""
-        if not self.is_converted:
-            return math.prod(self.extents_at_work) * self.source.itemsize
-        return math.prod(self.extents) * self.source.itemsize
+        return self.lines * self._line.read
 
     @property
     def written_bytes(self) -> int:
         """Bytes of a panel as it is written."""
-        return math.prod(self.extents_written) * self.target.itemsize
-
-    @property
-    def transform_bytes(self) -> int:
-        """Bytes of a panel while it is transformed, and of what the transform needs beside it."""
-        if not self.axes:
-            return self.read_bytes
-        work = math.prod(self.extents_at_work) * self.transform.dtype_at_work(self.done).itemsize
-        before = self.read_bytes if self.is_converted else 0
-        after = 0 if self.is_in_place else self.written_bytes
-        return before + work + after + self._lines_bytes()
-
-    def _lines_bytes(self) -> int:
-        """Return bytes of the lines that are transformed at once, and of what scipy.fft keeps of their lengths."""
-        itemsize = self.transform.complex_dtype.itemsize
-        most = 0
-        for axis in self.axes:
-            n = self.transform.length(axis)
-            lines = math.prod(e for d, e in enumerate(self.extents_at_work) if d != axis)
-            kept = PLAN_LINES_PRIME if largest_prime_factor(n) > 11 else PLAN_LINES
-            most = max(most, n * itemsize * (min(lines, LANES * self.threads) * LINE_COPIES + kept))
-        return most
+        return self.lines * self._line.written
 
     @functools.cached_property
     def memory_bytes(self) -> int:
         """Bytes of all that is in memory at once."""
-        needed = self.transform_bytes
-        if self.overlaps and self.panels > 1:
-            needed += self.read_bytes + self.written_bytes
-        for side, panel in ((self.source, self.read_bytes), (self.target, self.written_bytes)):
-            needed += self._moving_bytes(side, panel) + side.table_entries * CHUNK_BYTES
+        return self.memory_of(self.lines, overlaps=self.overlaps and self.panels > 1)
+
+    def lines_within(self, buffers: int, most: int) -> int:
+        """Return how many lines panels may have to fit in so many bytes, up to `most`; 0 where not one fits."""
+        if self.memory_of(most, overlaps=False) <= buffers and most == self._all_lines:
+            return most
+        low, high = 0, most
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.memory_of(middle, overlaps=self.overlaps) <= buffers else (low, middle - 1)
+        return low
+
+    def memory_of(self, lines: int, *, overlaps: bool) -> int:
+        """Return the bytes of panels of so many lines, and of all that moves and transforms them."""
+        line = self._line
+        read, written = lines * line.read, lines * line.written
+        needed = lines * line.transform + self._beside(lines)
+        if overlaps:
+            needed += read + written
+        for side, panel in ((self.source, read), (self.target, written)):
+            needed += self._moving_bytes(side, panel, read) + side.table_entries * CHUNK_BYTES
         return needed
 
-    def _moving_bytes(self, side: Side, panel: int) -> int:
+    @property
+    def _all_lines(self) -> int:
+        return math.prod(n for d, n in enumerate(self.source.shape) if d not in self.axes)
+
+    @functools.cached_property
+    def _line(self) -> _LineBytes:
+        """Bytes of one line."""
+        transform, done, axes = self.transform, self.done, self.axes
+        at_work = math.prod(transform.length_before(axis) for axis in axes)
+        read = math.prod(self.source.shape[axis] for axis in axes) if self.is_converted else at_work
+        read *= self.source.itemsize
+        written = math.prod(self.target.shape[axis] for axis in axes) * self.target.itemsize
+        work = read
+        if axes:
+            work = at_work * transform.dtype_at_work(done).itemsize
+            work += (read if self.is_converted else 0) + (0 if self.is_in_place else written)
+        return _LineBytes(read, written, work)
+
+    def _beside(self, lines: int) -> int:
+        """Return bytes of the lines that are transformed at once, and of what scipy.fft keeps of their lengths."""
+        itemsize = self.transform.complex_dtype.itemsize
+        at_work = math.prod(self.transform.length_before(axis) for axis in self.axes)
+        most = 0
+        for axis in self.axes:
+            n = self.transform.length(axis)
+            beside = lines * at_work // self.transform.length_before(axis)
+            kept = PLAN_LINES_PRIME if largest_prime_factor(n) > 11 else PLAN_LINES
+            most = max(most, n * itemsize * (min(beside, LANES * self.threads) * LINE_COPIES + kept))
+        return most
+
+    def _moving_bytes(self, side: Side, panel: int, read: int) -> int:
         if side.worker_bytes:
-            return self.chunk_buffer_bytes(side)
+            return chunk_buffer_bytes(side, read)
         return min(2 * min(LIBRARY_BYTES, panel) if side.through_library else METHOD_BYTES, max(panel, 1))
 
     def chunk_buffer_bytes(self, side: Side) -> int:
         """Return the buffer bytes of all threads that move the chunks of a side."""
-        return max(side.worker_bytes, min(WORKERS * side.worker_bytes, self.read_bytes // 2))
+        return chunk_buffer_bytes(side, self.read_bytes)
 
     @functools.cached_property
     def read_requests(self) -> int:
@@ -195,12 +237,14 @@ class PanelPass:
 
 
 def requests(side: Side, extents: Extents) -> int:
-    """Return the contiguous runs of an array that is moved in boxes of these extents."""
+    """Return the contiguous runs of an array that is moved in boxes of these extents; of tiles, their number."""
+    if isinstance(side, Tiles):
+        return side.requests(extents)
     return sum(count * _requests_of_one(side, box) for count, box in pieces(side.shape, extents))
 
 
 def _requests_of_one(side: Side, box: Extents) -> int:
-    """Return the runs of one box; of tiles that it has a part of, those of each part."""
+    """Return the runs of one box; of chunks that it has a part of, those of each part."""
     chunk = side.chunk
     if chunk is None or all(e % c == 0 for e, c in zip(box, chunk, strict=True)):
         return -(-math.prod(box) * side.itemsize // side.run_bytes(box))
@@ -234,6 +278,12 @@ def write_seconds(side: Side, extents: Extents, costs: Costs) -> float:
     return max(copied, count * (at(costs.write, side.nbytes / max(count, 1)) + costs.write_jump))
 
 
+def chunk_buffer_bytes(side: Side, read_bytes: int) -> int:
+    """Return the buffer bytes of all threads that move the chunks of a side, beside panels of so many bytes."""
+    return max(side.worker_bytes, min(WORKERS * side.worker_bytes, read_bytes // 2))
+
+
+@functools.lru_cache(1000)
 def largest_prime_factor(n: int) -> int:
     """Return it; 1 of 1."""
     largest, factor = 1, 2
