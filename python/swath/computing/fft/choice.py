@@ -87,24 +87,34 @@ class Chooser:
     """Chooses panels; what it found of a pass is kept for other sequences that have the same."""
 
     def __init__(self, what: Planned) -> None:
-        self._what = what
+        self.what = what
         self._found: dict[Any, Candidates | None] = {}
         self._ends: dict[Any, Numbers] = {}
+        self._bounds: dict[Groups, float] = {}
+        self._lines: dict[Any, int] = {}
 
     def bound(self, groups: Groups) -> float:
-        """Return seconds that no panels of this sequence can be faster than; infinity where a pass has none."""
-        found = self._candidates(groups)
-        if found is None:
+        """Return seconds that no panels of this sequence can be faster than; infinity where there are none that fit."""
+        if groups not in self._bounds:
+            self._bounds[groups] = self._bound(groups)
+        return self._bounds[groups]
+
+    def fits(self, groups: Groups) -> bool:
+        """Return whether a line of each pass fits in memory."""
+        return all(self._line_bytes(axes, done) <= self.what.buffers for axes, done in with_done(groups))
+
+    def _bound(self, groups: Groups) -> float:
+        ways = list(with_done(groups))
+        first = self._of_pass(*ways[0], is_first=True, is_last=len(ways) == 1)
+        last = self._of_pass(*ways[-1], is_first=len(ways) == 1, is_last=True)
+        if first is None or last is None:
             return math.inf
-        between = sum(
-            self._flat(self._what.plain(frozenset(itertools.chain(*groups[: number + 1]))).nbytes)
-            for number in range(len(groups) - 1)
-        )
-        return float(self._reading(found[0]).min() + self._writing(found[-1]).min()) + between
+        between = sum(self._flat(self.what.plain(done).nbytes) for _, done in ways[1:])
+        return float(self._reading(first).min() + self._writing(last).min()) + between
 
     def best(self, groups: Groups) -> Way | None:
         """Return the best panels of each pass, and the seconds; None where some pass has none that fit."""
-        what, found = self._what, self._candidates(groups)
+        what, found = self.what, self._candidates(groups)
         if found is None:
             return None
         seconds, chosen = self._reading(found[0]), []
@@ -127,31 +137,35 @@ class Chooser:
 
     def _candidates(self, groups: Groups) -> list[Candidates] | None:
         """Return the candidates of each pass; None where some pass has none."""
-        done: frozenset[int] = frozenset()
         found = []
-        for number, axes in enumerate(groups):
-            key = (axes, done, number == 0, number == len(groups) - 1)
-            if key not in self._found:
-                self._found[key] = self._of_pass(*key)
-            one = self._found[key]
+        for number, (axes, done) in enumerate(with_done(groups)):
+            one = self._of_pass(axes, done, is_first=number == 0, is_last=number == len(groups) - 1)
             if one is None:
                 return None
             found.append(one)
-            done |= set(axes)
         return found
 
     def _of_pass(
-        self, axes: tuple[int, ...], done: frozenset[int], is_first: bool, is_last: bool
+        self, axes: tuple[int, ...], done: frozenset[int], *, is_first: bool, is_last: bool
     ) -> Candidates | None:
+        key = (axes, done, is_first, is_last)
+        if key not in self._found:
+            self._found[key] = self._made(axes, done, is_first=is_first, is_last=is_last)
+        return self._found[key]
+
+    def _line_bytes(self, axes: tuple[int, ...], done: frozenset[int]) -> int:
+        if (axes, done) not in self._lines:
+            self._lines[axes, done] = smallest(self.what, axes, done).memory_bytes
+        return self._lines[axes, done]
+
+    def _made(self, axes: tuple[int, ...], done: frozenset[int], *, is_first: bool, is_last: bool) -> Candidates | None:
         """Return the panels of a pass that reads and writes at once where there are such, else of one that does not."""
-        what = self._what
+        what = self.what
         source = what.source if is_first else what.plain(done)
         target = what.target if is_last else what.plain(done | set(axes))
         order = self._order(axes, is_first=is_first, is_last=is_last)
         for overlaps in (True, False):
-            pattern = PanelPass(
-                what.transform, axes, done, source, target, source.shape, overlaps, what.threads, order
-            )
+            pattern = PanelPass(what.transform, axes, done, source, target, source.shape, overlaps, what.threads, order)
             extents = list(panels(pattern, what.buffers, what.ranks))
             if extents:
                 read = np.array(extents, np.int64).reshape(len(extents), len(source.shape))
@@ -165,7 +179,7 @@ class Chooser:
 
         Tiles are read into any order about as fast, but written best in that of memory.
         """
-        what = self._what
+        what = self.what
         if is_first and what.source.chunk is None:
             return what.source.order
         if is_last and not is_first and what.target.chunk is None:
@@ -174,26 +188,26 @@ class Chooser:
         return (*rest, *sorted(axes))
 
     def _reading(self, one: Candidates) -> Numbers:
-        return self._of_end(one, "read", read_seconds, self._what.source, one.read)
+        return self._of_end(one, "read", read_seconds, self.what.source, one.read)
 
     def _writing(self, one: Candidates) -> Numbers:
-        return self._of_end(one, "write", write_seconds, self._what.target, one.written)
+        return self._of_end(one, "write", write_seconds, self.what.target, one.written)
 
     def _of_end(self, one: Candidates, name: str, price: Any, side: Side, extents: Numbers) -> Numbers:
         key = (name, id(one))
         if key not in self._ends:
-            self._ends[key] = np.array([price(side, tuple(map(int, e)), self._what.costs) for e in extents])
+            self._ends[key] = np.array([price(side, tuple(map(int, e)), self.what.costs) for e in extents])
         return self._ends[key]
 
     def _flat(self, nbytes: int) -> float:
         """Return the least seconds that writing and reading so many bytes can take."""
-        costs = self._what.costs
+        costs = self.what.costs
         written = costs.cache_write if nbytes <= costs.merge_bytes else costs.write
         return nbytes * (_least(costs.read) + _least(written))
 
     def _between_seconds(self, before: Candidates, behind: Candidates) -> Numbers:
         """Return the seconds of writing and reading what lies between each panel of one pass and each of the next."""
-        what, costs = self._what, self._what.costs
+        what, costs = self.what, self.what.costs
         plain = what.plain(before.pattern.done_after)
         if what.between != TILES:
             side = self._ordered(plain)
@@ -215,20 +229,36 @@ class Chooser:
             writing += plain.nbytes * at(costs.write, FAR) / FAR
         else:
             writing = np.maximum(writing, writes * (_seconds(costs.write, plain.nbytes / writes) + costs.write_jump))
-        return np.where(suits, reading + writing, math.inf)
+        seconds: Numbers = np.where(suits, reading + writing, math.inf)
+        return seconds
 
     def _between(self, before: PanelPass, behind: PanelPass) -> Side:
         """Return the file between two passes: tiles that both move as one piece."""
-        plain = self._what.plain(before.done_after)
-        if self._what.between != TILES:
+        plain = self.what.plain(before.done_after)
+        if self.what.between != TILES:
             return self._ordered(plain)
         tile = tuple(max(min(a, b), 1) for a, b in zip(before.extents_written, behind.extents, strict=True))
         return Tiles.of_array(plain.shape, plain.itemsize, tile, before.order)
 
     def _ordered(self, plain: Side) -> Side:
         dimensions = range(len(plain.shape))
-        is_fortran = self._what.between == BETWEEN_F
+        is_fortran = self.what.between == BETWEEN_F
         return Side.ordered(plain.shape, plain.itemsize, reversed(dimensions) if is_fortran else dimensions)
+
+
+def with_done(groups: Groups) -> Iterator[tuple[tuple[int, ...], frozenset[int]]]:
+    """Yield the axes of each pass, and those that are transformed before it."""
+    done: frozenset[int] = frozenset()
+    for one in groups:
+        yield one, done
+        done |= set(one)
+
+
+def smallest(what: Planned, axes: tuple[int, ...], done: frozenset[int]) -> PanelPass:
+    """Return a pass whose panels are single lines, one after the other."""
+    source, target = what.plain(done), what.plain(done | set(axes))
+    extents = tuple(n if d in axes else min(n, 1) for d, n in enumerate(source.shape))
+    return PanelPass(what.transform, axes, done, source, target, extents, False, what.threads, source.order)
 
 
 def _least(curve: Curve) -> float:

@@ -116,7 +116,12 @@ class Job:
 
         if isinstance(side, Tiles):
             return tuple(described(turned(r.shape), TiledLayout(r.offset, turned(r.tile))) for r in side.regions)
-        return (described(turned(side.shape), StridedLayout(0, strides_of(turned(side.shape), side.itemsize, range(len(side.shape))))),)
+        return (
+            described(
+                turned(side.shape),
+                StridedLayout(0, strides_of(turned(side.shape), side.itemsize, range(len(side.shape)))),
+            ),
+        )
 
     def make_between(self, number: int) -> tuple[Description, ...]:
         """Make the file behind a pass, with room on the disk. On rank 0."""

@@ -62,9 +62,7 @@ class Opened:
         chunk_buffer_bytes: of threads that code chunks.
     """
 
-    def __init__(
-        self, arrays: Sequence[Array], side: Side, dimensions: Sequence[int], chunk_buffer_bytes: int
-    ) -> None:
+    def __init__(self, arrays: Sequence[Array], side: Side, dimensions: Sequence[int], chunk_buffer_bytes: int) -> None:
         self._arrays = arrays
         self._side = side
         self._inverse = tuple(int(d) for d in np.argsort(dimensions)) if dimensions else ()

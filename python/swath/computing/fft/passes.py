@@ -29,7 +29,7 @@ PLAN_LINES, PLAN_LINES_PRIME = 2, 12
 
 @dataclasses.dataclass(frozen=True)
 class _LineBytes:
-    """Of one line of a panel: in the memory that it is read into, as it is written, and in all while it is transformed."""
+    """Bytes of one line of a panel: in the memory that it is read into, as it is written, all while it is transformed."""
 
     read: int
     written: int
@@ -147,7 +147,9 @@ class PanelPass:
         low, high = 0, most
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.memory_of(middle, overlaps=self.overlaps) <= buffers else (low, middle - 1)
+            low, high = (
+                (middle, high) if self.memory_of(middle, overlaps=self.overlaps) <= buffers else (low, middle - 1)
+            )
         return low
 
     def memory_of(self, lines: int, *, overlaps: bool) -> int:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from swath.computing.fft.choice import Chooser, Groups, Planned, Way
+from swath.computing.fft.choice import Chooser, Groups, Planned, Way, smallest
 from swath.computing.fft.passes import PanelPass
 from swath.computing.fft.tiles import Tiles
 from swath.computing.fft.transform import FROM_REAL, TO_REAL, Transform
@@ -29,8 +29,10 @@ ANOTHER_PASS_PAYS = 0.9
 """A pass that transforms nothing needs room for another file, and must make it this much faster."""
 NEAR_THE_FLOOR = 1.3
 """A plan this near to moving everything in long requests gets no further pass."""
-SEQUENCES_MAX = 4
-"""So many of the best ways to deal out the axes are tried with further passes."""
+SEQUENCES_MAX = 30
+"""So many ways to deal out the axes are priced: those that could be fastest."""
+SEQUENCES_AGAIN = 4
+"""So many of the best are tried with passes that transform nothing."""
 AXES_IN_ANY_ORDER = 5
 """Of more axes not every order is looked at."""
 
@@ -115,21 +117,21 @@ def make_plan(what: Planned) -> tuple[PanelPass, ...]:
 
     Raises ArgumentError where not even single lines fit, which says how much memory would do.
     """
-    fewest = next((g for g in range(1, len(what.transform.axes) + 2) if any(_sequences(what, g))), None)
+    chooser = Chooser(what)
+    fewest = next((g for g in range(1, len(what.transform.axes) + 2) if any(_sequences(chooser, g))), None)
     if fewest is None:
         raise _too_small(what)
-    chooser = Chooser(what)
-    sequences = sorted(_sequences(what, fewest), key=chooser.bound)
+    sequences = sorted(_sequences(chooser, fewest), key=chooser.bound)[:SEQUENCES_MAX]
     best = _best(chooser, sequences, None)
     if best is None or best[0] > NEAR_THE_FLOOR * fewest * _floor(what.source, what.target, what.costs):
-        further = list(_sequences(what, fewest + 1))
+        further = list(_sequences(chooser, fewest + 1))
         further += [
             more
-            for groups in sequences[:SEQUENCES_MAX]
+            for groups in sequences[:SEQUENCES_AGAIN]
             if () not in groups
             for more in (((), *groups), (*groups, ()), ((), *groups, ()))
         ]
-        best = _best(chooser, sorted(further, key=chooser.bound), best, ANOTHER_PASS_PAYS)
+        best = _best(chooser, sorted(further, key=chooser.bound)[:SEQUENCES_MAX], best, ANOTHER_PASS_PAYS)
     if best is None:
         raise _too_small(what)
     return best[1]
@@ -152,9 +154,9 @@ def _floor(source: Side, target: Side, costs: Costs) -> float:
     return (source.nbytes * at(costs.read, far) + target.nbytes * at(costs.write, far)) / far
 
 
-def _sequences(what: Planned, count: int) -> Iterator[Groups]:
+def _sequences(chooser: Chooser, count: int) -> Iterator[Groups]:
     """Yield the ways to deal the axes out to so many passes, each of which has lines that fit in memory."""
-    transform = what.transform
+    transform = chooser.what.transform
     if not transform.axes:
         if count == 1:
             yield ((),)
@@ -168,7 +170,7 @@ def _sequences(what: Planned, count: int) -> Iterator[Groups]:
         for cuts in itertools.combinations(range(1, len(axes)), count - 1):
             ends = (0, *cuts, len(axes))
             groups = tuple(_ordered(transform, order[a:b]) for a, b in itertools.pairwise(ends))
-            if groups not in seen and _is_right(transform, groups) and _fits(what, groups):
+            if groups not in seen and _is_right(transform, groups) and chooser.fits(groups):
                 seen.add(groups)
                 yield groups
 
@@ -186,29 +188,11 @@ def _is_right(transform: Transform, groups: Groups) -> bool:
     return transform.kind != TO_REAL or transform.real_axis in groups[-1]
 
 
-def _fits(what: Planned, groups: Groups) -> bool:
-    return all(_smallest(what, one, done).memory_bytes <= what.buffers for one, done in _with_done(groups))
-
-
-def _with_done(groups: Groups) -> Iterator[tuple[tuple[int, ...], frozenset[int]]]:
-    done: frozenset[int] = frozenset()
-    for one in groups:
-        yield one, done
-        done |= set(one)
-
-
-def _smallest(what: Planned, axes: tuple[int, ...], done: frozenset[int]) -> PanelPass:
-    """Return a pass whose panels are single lines, one after the other."""
-    source, target = what.plain(done), what.plain(done | set(axes))
-    extents = tuple(n if d in axes else min(n, 1) for d, n in enumerate(source.shape))
-    return PanelPass(what.transform, axes, done, source, target, extents, False, what.threads, tuple(range(len(extents))))
-
-
 def _too_small(what: Planned) -> ArgumentError:
     transform = what.transform
-    lines = [_smallest(what, (axis,), frozenset(transform.axes) - {axis}) for axis in transform.axes]
+    lines = [smallest(what, (axis,), frozenset(transform.axes) - {axis}) for axis in transform.axes]
     if transform.kind == FROM_REAL and transform.real_axis is not None:
-        lines.append(_smallest(what, (transform.real_axis,), frozenset()))
+        lines.append(smallest(what, (transform.real_axis,), frozenset()))
     needed = max((one.memory_bytes for one in lines), default=what.target.worker_bytes)
     needed = max(needed, what.target.worker_bytes + what.source.worker_bytes)
     needed = min(needed + OVERHEAD_BYTES, 4 * needed // 3 + 8)  # with what is kept back of it

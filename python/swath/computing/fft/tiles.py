@@ -109,7 +109,8 @@ def pieces_of(extents: Numbers, tile: Numbers, side: Side) -> Numbers:
     """
     grid = -(-np.array(side.shape, np.int64) // tile)
     taken = np.minimum(-(-extents // tile), grid)
-    run, goes_on = 1.0, True
+    run: Any = 1.0
+    goes_on: Any = True
     for d in reversed(side.order):
         run = run * np.where(goes_on, taken[..., d], 1)
         goes_on = goes_on & (taken[..., d] >= grid[..., d])
