@@ -213,7 +213,8 @@ class Chooser:
             side = self._ordered(plain)
             written = [write_seconds(side, tuple(map(int, e)), costs) for e in before.written]
             read = [read_seconds(side, tuple(map(int, e)), costs) for e in behind.read]
-            return np.array(written)[:, None] + np.array(read)
+            each: Numbers = np.array(written)[:, None] + np.array(read)
+            return each
         if plain.nbytes == 0:
             return np.zeros((len(before.written), len(behind.read)))
         first, second = before.written[:, None], behind.read[None]

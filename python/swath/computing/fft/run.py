@@ -12,8 +12,9 @@ from typing import Any
 from swath.array import progress
 from swath.computing.fft.explain import ExplainedFft
 from swath.computing.fft.job import Asked, Job, Options, Own, plan_job
-from swath.computing.fft.panels import Opened, Panels, PassTimes, scipy_fft
+from swath.computing.fft.panels import Opened, Panels, PassTimes
 from swath.computing.fft.plan import FftPlan
+from swath.computing.fft.transforming import scipy_fft
 from swath.copying.execute import OneFile
 from swath.copying.journal import remove
 from swath.copying.pipeline import Progress
