@@ -1,8 +1,8 @@
 """Which panels suit a sequence of passes: what lies between two of them depends on the panels of both. Pure.
 
 Between two passes the array lies in tiles (`tiles`): a tile is what a panel of one and a panel of the other have in
-common, so that both move it as one piece. Its price is that of the planner's profile for requests of a tile's bytes,
-each after a jump. The panels of all passes are chosen together, step by step (dynamic programming over the panels of
+common, so that both move it as one piece; or longer where that makes the runs of one of them longer, by the prices of
+the store's profile. The panels of all passes are chosen together, step by step (dynamic programming over the panels of
 each pass), so that ends and tiles cost least in all.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.computing.fft.passes import FAR, PanelPass, read_seconds, write_seconds
-from swath.computing.fft.tiles import Tiles, pieces_of
+from swath.computing.fft.tiles import Tiles, runs
 from swath.computing.fft.transform import Extents, Transform
 from swath.copying.costs import Costs, Curve, at
 from swath.copying.sides import Side
@@ -30,7 +30,7 @@ Way = tuple[float, tuple[PanelPass, ...]]
 Numbers = npt.NDArray[Any]
 
 TILES, BETWEEN_C, BETWEEN_F = "tiles", "C", "F"
-CANDIDATES = 150
+CANDIDATES = 100
 """About so many panels of a pass are looked at: each of them beside each of the next pass."""
 FACTORS = (2, 4, 8, 16, 32, 64, 256)
 """From one length of a panel to the next that is looked at: the first that gives no more candidates."""
@@ -163,7 +163,7 @@ class Chooser:
         what = self.what
         source = what.source if is_first else what.plain(done)
         target = what.target if is_last else what.plain(done | set(axes))
-        order = self._order(axes, is_first=is_first, is_last=is_last)
+        order = self._order(axes, done, is_first=is_first, is_last=is_last)
         for overlaps in (True, False):
             pattern = PanelPass(what.transform, axes, done, source, target, source.shape, overlaps, what.threads, order)
             extents = list(panels(pattern, what.buffers, what.ranks))
@@ -174,7 +174,7 @@ class Chooser:
                 return Candidates(pattern, read, written)
         return None
 
-    def _order(self, axes: tuple[int, ...], *, is_first: bool, is_last: bool) -> tuple[int, ...]:
+    def _order(self, axes: tuple[int, ...], done: frozenset[int], *, is_first: bool, is_last: bool) -> tuple[int, ...]:
         """Return how panels lie in memory: as in the source or target of the whole, else with long lines to transform.
 
         Tiles are read into any order about as fast, but written best in that of memory.
@@ -184,8 +184,10 @@ class Chooser:
             return what.source.order
         if is_last and not is_first and what.target.chunk is None:
             return what.target.order
-        rest = [d for d in range(len(what.source.shape)) if d not in axes]
-        return (*rest, *sorted(axes))
+        dimensions = range(len(what.source.shape))
+        later = [d for d in dimensions if d in what.transform.axes and d not in done and d not in axes]
+        rest = [d for d in dimensions if d not in axes and d not in later]
+        return (*later, *rest, *sorted(axes))
 
     def _reading(self, one: Candidates) -> Numbers:
         return self._of_end(one, "read", read_seconds, self.what.source, one.read)
@@ -218,33 +220,59 @@ class Chooser:
         if plain.nbytes == 0:
             return np.zeros((len(before.written), len(behind.read)))
         first, second = before.written[:, None], behind.read[None]
-        tile = np.maximum(np.minimum(first, second), 1)
-        longer = np.maximum(first, second)
-        # A panel is made of whole tiles, or has all of a dimension.
-        suits = ((longer % tile == 0) | (longer >= np.array(plain.shape, np.int64))).all(axis=2)
         side = Tiles.of_array(plain.shape, plain.itemsize, plain.shape, before.pattern.order)
-        reads, writes = pieces_of(second, tile, side), pieces_of(first, tile, side)
-        reading = reads * (_seconds(costs.read, plain.nbytes / reads) + costs.read_jump)
-        writing = writes * _seconds(costs.cache_write, plain.nbytes / writes)
-        if plain.nbytes <= costs.merge_bytes:
-            writing += plain.nbytes * at(costs.write, FAR) / FAR
+        found = [self._tiled_seconds(first, second, tile, side) for tile in _tilings(first, second, side)]
+        return np.minimum(*found)
+
+    def _tiled_seconds(self, first: Numbers, second: Numbers, tile: Numbers, side: Side) -> Numbers:
+        """Return the seconds of writing panels to tiles, and of reading those of the next pass."""
+        costs, nbytes = self.what.costs, side.nbytes
+        suits = _suits(first, tile, side) & _suits(second, tile, side)
+        reads, writes = runs(second, tile, side), runs(first, tile, side)
+        reading = reads * (_seconds(costs.read, nbytes / reads) + costs.read_jump)
+        writing = writes * _seconds(costs.cache_write, nbytes / writes)
+        if nbytes <= costs.merge_bytes:
+            writing += nbytes * at(costs.write, FAR) / FAR
         else:
-            writing = np.maximum(writing, writes * (_seconds(costs.write, plain.nbytes / writes) + costs.write_jump))
+            writing = np.maximum(writing, writes * (_seconds(costs.write, nbytes / writes) + costs.write_jump))
         seconds: Numbers = np.where(suits, reading + writing, math.inf)
         return seconds
 
     def _between(self, before: PanelPass, behind: PanelPass) -> Side:
-        """Return the file between two passes: tiles that both move as one piece."""
+        """Return the file between two passes: the tiles that cost less."""
         plain = self.what.plain(before.done_after)
         if self.what.between != TILES:
             return self._ordered(plain)
-        tile = tuple(max(min(a, b), 1) for a, b in zip(before.extents_written, behind.extents, strict=True))
-        return Tiles.of_array(plain.shape, plain.itemsize, tile, before.order)
+        if 0 in plain.shape:
+            return Tiles.of_array(plain.shape, plain.itemsize, [max(n, 1) for n in plain.shape], before.order)
+        side = Tiles.of_array(plain.shape, plain.itemsize, plain.shape, before.order)
+        first, second = np.array(before.extents_written), np.array(behind.extents)
+        tilings = _tilings(first, second, side)
+        tile = min(tilings, key=lambda one: float(self._tiled_seconds(first, second, one, side)))
+        return dataclasses.replace(side, chunk=tuple(int(n) for n in tile))
 
     def _ordered(self, plain: Side) -> Side:
         dimensions = range(len(plain.shape))
         is_fortran = self.what.between == BETWEEN_F
         return Side.ordered(plain.shape, plain.itemsize, reversed(dimensions) if is_fortran else dimensions)
+
+
+def _tilings(first: Numbers, second: Numbers, side: Side) -> tuple[Numbers, Numbers]:
+    """Return two kinds of tiles for panels of the pass before and those of the pass behind, by the extents of both.
+
+    What both have in common, which both move as one piece; and all that a panel behind has of it along the dimensions
+    of which it has everything: the pass behind then reads longer runs, and the pass before writes parts of a tile.
+    """
+    common = np.maximum(np.minimum(first, second), 1)
+    return common, np.where(second >= np.array(side.shape, np.int64), second, common)
+
+
+def _suits(extents: Numbers, tile: Numbers, side: Side) -> Numbers:
+    """Return whether boxes are made of whole tiles, or lie within one, along each dimension."""
+    shape = np.array(side.shape, np.int64)
+    fits = (extents % tile == 0) | (tile % np.maximum(extents, 1) == 0) | (extents >= shape) | (tile >= shape)
+    suited: Numbers = fits.all(axis=-1)
+    return suited
 
 
 def with_done(groups: Groups) -> Iterator[tuple[tuple[int, ...], frozenset[int]]]:

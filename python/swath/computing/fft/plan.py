@@ -26,10 +26,10 @@ from swath.errors import ArgumentError
 OVERHEAD_BYTES = 4 << 20
 """Kept back of a budget for threads' stacks and plans; of small budgets at most a quarter."""
 ANOTHER_PASS_PAYS = 0.9
-"""A pass that transforms nothing needs room for another file, and must make it this much faster."""
+"""Another pass needs room for another file, and must make it this much faster."""
 NEAR_THE_FLOOR = 1.3
 """A plan this near to moving everything in long requests gets no further pass."""
-SEQUENCES_MAX = 30
+SEQUENCES_MAX = 20
 """So many ways to deal out the axes are priced: those that could be fastest."""
 SEQUENCES_AGAIN = 4
 """So many of the best are tried with passes that transform nothing."""
@@ -118,34 +118,39 @@ def make_plan(what: Planned) -> tuple[PanelPass, ...]:
     Raises ArgumentError where not even single lines fit, which says how much memory would do.
     """
     chooser = Chooser(what)
-    fewest = next((g for g in range(1, len(what.transform.axes) + 2) if any(_sequences(chooser, g))), None)
-    if fewest is None:
-        raise _too_small(what)
-    sequences = sorted(_sequences(chooser, fewest), key=chooser.bound)[:SEQUENCES_MAX]
-    best = _best(chooser, sequences, None)
-    if best is None or best[0] > NEAR_THE_FLOOR * fewest * _floor(what.source, what.target, what.costs):
-        further = list(_sequences(chooser, fewest + 1))
-        further += [
-            more
-            for groups in sequences[:SEQUENCES_AGAIN]
-            if () not in groups
-            for more in (((), *groups), (*groups, ()), ((), *groups, ()))
-        ]
-        best = _best(chooser, sorted(further, key=chooser.bound)[:SEQUENCES_MAX], best, ANOTHER_PASS_PAYS)
+    best: Way | None = None
+    floor = _floor(what.source, what.target, what.costs)
+    for count in range(1, max(len(what.transform.axes), 1) + 1):
+        if best is not None and best[0] <= count * floor:
+            break  # another pass alone would take that
+        sequences = sorted(_sequences(chooser, count), key=chooser.bound)[:SEQUENCES_MAX]
+        best = _best(chooser, sequences, best)
+        if best is None or best[0] > NEAR_THE_FLOOR * count * floor:
+            further = [
+                more
+                for groups in sequences[:SEQUENCES_AGAIN]
+                if () not in groups
+                for more in (((), *groups), (*groups, ()), ((), *groups, ()))
+            ]
+            best = _best(chooser, sorted(further, key=chooser.bound), best)
     if best is None:
         raise _too_small(what)
     return best[1]
 
 
-def _best(chooser: Chooser, sequences: Sequence[Groups], best: Way | None, pays: float = 1.0) -> Way | None:
-    """Return the fastest of sequences in the order of their bounds, if it takes less than `pays` of the best so far."""
-    most = math.inf if best is None else pays * best[0]
+def _best(chooser: Chooser, sequences: Sequence[Groups], best: Way | None) -> Way | None:
+    """Return the fastest of sequences in the order of their bounds, if it is faster than the best so far.
+
+    One of more passes needs more room on the disk, and must make it faster by a tenth.
+    """
     for groups in sequences:
+        pays = 1.0 if best is None or len(groups) <= len(best[1]) else ANOTHER_PASS_PAYS
+        most = math.inf if best is None else pays * best[0]
         if chooser.bound(groups) >= most:
             break
         found = chooser.best(groups)
         if found is not None and found[0] < most:
-            best, most = found, found[0]
+            best = found
     return best
 
 

@@ -94,25 +94,29 @@ class Tiles(Side):
         return tuple(found)
 
     def requests(self, extents: Extents) -> int:
-        """Return the contiguous runs of the array that is moved in boxes of these extents, of whole tiles."""
+        """Return the contiguous runs of the array that is moved in boxes of these extents."""
         if 0 in self.shape:
             return 0
-        count = pieces_of(np.array(extents), np.array(self.tile), self)
-        return max(int(count), 1)
+        return max(int(runs(np.array(extents), np.array(self.tile), self)), 1)
 
 
-def pieces_of(extents: Numbers, tile: Numbers, side: Side) -> Numbers:
-    """Return the contiguous runs of an array in tiles that is moved in boxes of whole tiles, by their extents.
+def runs(extents: Numbers, tile: Numbers, side: Side) -> Numbers:
+    """Return the contiguous runs of an array in tiles that is moved in boxes, by the extents of both.
 
-    Tiles of a box that follow each other in the file are one run. Edges are counted as if they were whole.
+    A box is made of whole tiles along a dimension, or lies within one. A run goes on from one dimension to the next
+    slower one, and from one tile to the next, for as long as the box has all of the faster ones. Edges are counted as
+    if they were whole.
     The last dimension of both arguments is that of the array; of the others there may be many boxes, and tiles.
     """
-    grid = -(-np.array(side.shape, np.int64) // tile)
+    shape = np.array(side.shape, np.int64)
+    inside, whole = np.minimum(extents, tile), np.minimum(tile, shape)
+    grid = -(-shape // tile)
     taken = np.minimum(-(-extents // tile), grid)
     run: Any = 1.0
     goes_on: Any = True
-    for d in reversed(side.order):
-        run = run * np.where(goes_on, taken[..., d], 1)
-        goes_on = goes_on & (taken[..., d] >= grid[..., d])
-    found: Numbers = np.ceil(grid.astype(float).prod(axis=-1) / run)
+    for of_box, of_all in ((inside, whole), (taken, grid)):
+        for d in reversed(side.order):
+            run = run * np.where(goes_on, of_box[..., d], 1)
+            goes_on = goes_on & (of_box[..., d] >= of_all[..., d])
+    found: Numbers = np.ceil(float(math.prod(side.shape)) / run)
     return found
