@@ -408,15 +408,3 @@ def test_without_scipy_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch:
     monkeypatch.setitem(sys.modules, "scipy.fft", None)
     with pytest.raises(swath.UnsupportedError, match=r"pip install 'swath\[fft\]'"):
         swath.fftn(tmp_path / "a.npy", tmp_path / "b.npy")
-
-
-def test_a_tile_between_two_passes_is_moved_as_one_piece(tmp_path: Path) -> None:
-    np.save(tmp_path / "a.npy", np.zeros((1000, 1200), "<c16"))
-    plan = swath.explain_fft(tmp_path / "a.npy", tmp_path / "b.npy", memory=3 * MIB, order="fast").plan
-    first, second = plan.passes
-    assert first.target.chunk == tuple(map(min, first.extents_written, second.extents))
-    tiles = -(-1000 // first.target.chunk[0]) * -(-1200 // first.target.chunk[1])
-    assert second.read_requests + first.write_requests <= 2 * tiles
-    assert first.read_requests == first.panels
-    assert second.write_requests == second.panels
-    assert plan.memory_bytes <= 3 * MIB

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from swath.computing.fft.choice import Chooser, Groups, Planned, Way, smallest
+from swath.computing.fft.choice import Chooser, Groups, Planned, Way
 from swath.computing.fft.passes import PanelPass
 from swath.computing.fft.tiles import Tiles
 from swath.computing.fft.transform import FROM_REAL, TO_REAL, Transform
@@ -29,6 +29,7 @@ ANOTHER_PASS_PAYS = 0.9
 """Another pass needs room for another file, and must make it this much faster."""
 NEAR_THE_FLOOR = 1.3
 """A plan this near to moving everything in long requests gets no further pass."""
+MEMORY_MIN = 1 << 10
 SEQUENCES_MAX = 20
 """So many ways to deal out the axes are priced: those that could be fastest."""
 SEQUENCES_AGAIN = 4
@@ -193,15 +194,23 @@ def _is_right(transform: Transform, groups: Groups) -> bool:
     return transform.kind != TO_REAL or transform.real_axis in groups[-1]
 
 
+def _has_plan(what: Planned) -> bool:
+    """Return whether some passes fit in memory."""
+    chooser = Chooser(what)
+    counts = range(1, max(len(what.transform.axes), 1) + 1)
+    return any(chooser.bound(groups) < math.inf for count in counts for groups in _sequences(chooser, count))
+
+
 def _too_small(what: Planned) -> ArgumentError:
+    low = high = max(what.buffers, MEMORY_MIN)
+    while not _has_plan(dataclasses.replace(what, buffers=high)):
+        low, high = high, 2 * high
+    while high - low > low // 64:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _has_plan(dataclasses.replace(what, buffers=middle)) else (middle, high)
+    needed = min(high + OVERHEAD_BYTES, 4 * high // 3 + 8)  # with what is kept back of it
     transform = what.transform
-    lines = [smallest(what, (axis,), frozenset(transform.axes) - {axis}) for axis in transform.axes]
-    if transform.kind == FROM_REAL and transform.real_axis is not None:
-        lines.append(smallest(what, (transform.real_axis,), frozenset()))
-    needed = max((one.memory_bytes for one in lines), default=what.target.worker_bytes)
-    needed = max(needed, what.target.worker_bytes + what.source.worker_bytes)
-    needed = min(needed + OVERHEAD_BYTES, 4 * needed // 3 + 8)  # with what is kept back of it
     return ArgumentError(
-        f"memory: a whole line along each axis must fit, and a chunk of source and target: give at least {needed} "
-        f"bytes (memory=) for {transform.name} of {transform.shape}"
+        f"memory: a whole line along each axis must fit, of chunks that are written whole as many as one has; give at "
+        f"least {needed} bytes (memory=) for {transform.name} of {transform.shape}"
     )
