@@ -314,13 +314,12 @@ def panels(pattern: PanelPass, buffers: int, ranks: int = 1) -> Iterator[Extents
         if pattern.with_extents(shape).memory_bytes <= buffers:
             yield shape
         return
-    most = -(-math.prod(shape[d] for d in free) // ranks)
-    lines = pattern.lines_within(buffers, most)
+    everything = math.prod(shape[d] for d in free)
+    lines = pattern.lines_within(buffers, everything)
     seen = set()
     for unit in _units(pattern):
-        if lines == 0:
-            return
-        for extents in _grown(shape, free, unit, lines):
+        share = max(-(-everything // ranks), math.prod(unit[d] for d in free))  # each rank has something to do
+        for extents in _grown(shape, free, unit, min(lines, share)):
             if extents not in seen:
                 seen.add(extents)
                 if not _cuts_chunks(pattern, extents):

@@ -32,6 +32,7 @@ from swath.errors import ArgumentError, ExistsError, StoreError
 from swath.formats import Description, StridedLayout, TiledLayout
 from swath.formats.changes import journal_path
 from swath.formats.description import strides_of
+from swath.ranks.compared import effective_engine
 from swath.ranks.ranks import Ranks
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
@@ -185,7 +186,7 @@ def _job_in_order(asked: Asked, options: Options, transform: Transform, ranks: R
     part = request.parts[0]
     dimensions = part.order or tuple(range(len(shape)))
     budget = _budget(options, ranks)
-    costs = _costs(request.target_path)
+    costs = _costs(request.target_path, options.engine)
     what = Planned(
         transform.permuted(dimensions),
         _cropped(Side.of(source), transform).permuted(dimensions),
@@ -209,11 +210,13 @@ def _budget(options: Options, ranks: Ranks) -> int:
     return budget if options.memory is not None else budget // ranks.most_on_a_node
 
 
-def _costs(target: str) -> Costs:
-    """Return the costs of the store that will hold the target."""
-    stored = profile.for_path(os.path.dirname(os.path.realpath(target)))
+def _costs(target: str, engine: str | None) -> Costs:
+    """Return the costs of the store that will hold the target; of a modelled disk its own, which has no page cache."""
+    chosen = effective_engine(engine)
+    stored = profile.for_path(os.path.dirname(os.path.realpath(target)), chosen)
     core = _core.default_profile() if stored is None else stored.core
-    return Costs.of({**core.to_dict(), "source": core.source}, available_bytes())
+    costs = Costs.of({**core.to_dict(), "source": core.source}, available_bytes())
+    return dataclasses.replace(costs, merge_bytes=0) if chosen.startswith(profile.MODELLED) else costs
 
 
 class Own:
