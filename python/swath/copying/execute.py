@@ -190,7 +190,7 @@ def _as_placed(side: Side, description: Description) -> Side:
 class OneFile:
     """A file that this process alone has open, for several of its arrays, which learns nothing.
 
-    Stages that run at once would teach wrong prices.
+    Stages that run at once would teach wrong prices. Layouts are not warned of: whoever opens it so has planned.
     """
 
     def __init__(self, stack: contextlib.ExitStack, first: Description, mode: str, engine: str | None) -> None:
@@ -200,7 +200,9 @@ class OneFile:
 
     def array(self, description: Description) -> Array:
         """Return one of its arrays."""
-        return Array(description, self.file)
+        array = Array(description, self.file)
+        array._watches_layout = False
+        return array
 
 
 class _OnePass:

@@ -7,6 +7,7 @@ from typing import Any
 
 from swath.computing.fft.job import Job
 from swath.computing.fft.plan import FftPlan
+from swath.computing.fft.tiles import Tiles
 from swath.copying.explain import in_words
 
 
@@ -47,8 +48,8 @@ class ExplainedFft:
                 ("write", one.target, one.write_requests),
             ):
                 layout = in_words(side)
-                if doing == "write" and words["tile"] is not None:
-                    layout = f"tiles of {by(words['tile'])}"
+                if isinstance(side, Tiles):
+                    layout = f"tiles of {by(words[f'{doing}_tile'])}"
                 each = in_bytes(side.nbytes // max(count, 1))
                 lines.append(f"            {doing} {in_bytes(side.nbytes)} in {count:,} requests of {each}, {layout}")
             lines.append(f"            {in_seconds(one.seconds(plan.costs))}")

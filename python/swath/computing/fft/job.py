@@ -18,8 +18,10 @@ import os
 from typing import Any
 
 from swath import _core
-from swath.computing.fft.plan import TILES, FftPlan, Planned, make_plan, overhead_bytes
-from swath.computing.fft.transform import Transform, make_transform
+from swath.computing.fft.choice import TILES, Planned
+from swath.computing.fft.plan import FftPlan, make_plan, overhead_bytes
+from swath.computing.fft.tiles import Tiles
+from swath.computing.fft.transform import Extents, Transform, make_transform
 from swath.copying.costs import Costs
 from swath.copying.journal import remove
 from swath.copying.request import CopyRequest, Part, TargetOptions, make_request, memory_bytes
@@ -30,6 +32,7 @@ from swath.errors import ArgumentError, ExistsError, StoreError
 from swath.formats import Description, StridedLayout, TiledLayout
 from swath.formats.changes import journal_path
 from swath.formats.description import strides_of
+from swath.ranks.compared import effective_engine
 from swath.ranks.ranks import Ranks
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
@@ -97,33 +100,45 @@ class Job:
         """Where the target is written until it is complete."""
         return working_path(self.request.target_path)
 
-    def between(self, number: int) -> Description:
-        """Return the file behind a pass that is not the last."""
-        one = self.plan.passes[number]
-        side = one.target
-        dtype = one.transform.dtype_after(one.done_after)
-        layout: TiledLayout | StridedLayout
-        if side.chunk is not None:
-            layout = TiledLayout(0, side.chunk)
-        else:
-            layout = StridedLayout(0, strides_of(side.shape, side.itemsize, side.order))
-        path = f"{self.base}.between{number}"
-        return Description(path, "raw", None, side.shape, dtype, layout, bytes(dtype.itemsize))
+    def between(self, number: int) -> tuple[Description, ...]:
+        """Return the arrays of the file behind a pass that is not the last: one, or one for each region of tiles.
 
-    def make_between(self, number: int) -> Description:
+        Their dimensions are those of the planning in the order of the file, slowest first.
+        """
+        one = self.plan.passes[number]
+        side, path = one.target, f"{self.base}.between{number}"
+        dtype = one.transform.dtype_after(one.done_after)
+
+        def described(shape: Extents, layout: TiledLayout | StridedLayout) -> Description:
+            return Description(path, "raw", None, shape, dtype, layout, bytes(dtype.itemsize))
+
+        def turned(extents: Extents) -> Extents:
+            return tuple(extents[d] for d in side.order)
+
+        if isinstance(side, Tiles):
+            return tuple(described(turned(r.shape), TiledLayout(r.offset, turned(r.tile))) for r in side.regions)
+        return (
+            described(
+                turned(side.shape),
+                StridedLayout(0, strides_of(turned(side.shape), side.itemsize, range(len(side.shape)))),
+            ),
+        )
+
+    def make_between(self, number: int) -> tuple[Description, ...]:
         """Make the file behind a pass, with room on the disk. On rank 0."""
         made = self.between(number)
-        descriptor = os.open(made.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        path = made[0].path
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with open(descriptor, "wb") as file:
             file.truncate(self.plan.passes[number].target.stored_bytes)
-        reserve(made.path)
+        reserve(path)
         return made
 
-    def make_target(self) -> Description:
+    def make_target(self) -> tuple[Description, ...]:
         """Make the target beside its name, with room on the disk. On rank 0."""
         self.request.create(self.base)
         reserve(self.base)
-        return self.part.describe(self.base)
+        return (self.part.describe(self.base),)
 
 
 def working_path(target: str) -> str:
@@ -171,7 +186,7 @@ def _job_in_order(asked: Asked, options: Options, transform: Transform, ranks: R
     part = request.parts[0]
     dimensions = part.order or tuple(range(len(shape)))
     budget = _budget(options, ranks)
-    costs = _costs(request.target_path)
+    costs = _costs(request.target_path, options.engine)
     what = Planned(
         transform.permuted(dimensions),
         _cropped(Side.of(source), transform).permuted(dimensions),
@@ -179,6 +194,7 @@ def _job_in_order(asked: Asked, options: Options, transform: Transform, ranks: R
         budget - overhead_bytes(budget),
         costs,
         options.threads or max(cores_of_node() // ranks.most_on_a_node, 1),
+        ranks.size,
         options.between,
     )
     return Job(asked, request, FftPlan(make_plan(what), dimensions, budget, costs))
@@ -194,11 +210,13 @@ def _budget(options: Options, ranks: Ranks) -> int:
     return budget if options.memory is not None else budget // ranks.most_on_a_node
 
 
-def _costs(target: str) -> Costs:
-    """Return the costs of the store that will hold the target."""
-    stored = profile.for_path(os.path.dirname(os.path.realpath(target)))
+def _costs(target: str, engine: str | None) -> Costs:
+    """Return the costs of the store that will hold the target; of a modelled disk its own, which has no page cache."""
+    chosen = effective_engine(engine)
+    stored = profile.for_path(os.path.dirname(os.path.realpath(target)), chosen)
     core = _core.default_profile() if stored is None else stored.core
-    return Costs.of({**core.to_dict(), "source": core.source}, available_bytes())
+    costs = Costs.of({**core.to_dict(), "source": core.source}, available_bytes())
+    return dataclasses.replace(costs, merge_bytes=0) if chosen.startswith(profile.MODELLED) else costs
 
 
 class Own:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from swath import _core
 from swath.array.open_array import Array
-from swath.computing.fft.passes import Box, PanelPass
-from swath.computing.fft.transform import FROM_REAL, TO_REAL, Transform
-from swath.copying.pipeline import Progress, method_for, tuning_of
+from swath.computing.fft.passes import PanelPass
+from swath.computing.fft.tiles import Box, Tiles
+from swath.computing.fft.transforming import Buffer, Buffers, Elements, panel_to_read, transformed
+from swath.copying.pipeline import PIECE_BYTES_MIN, Progress, tuning_of
 from swath.copying.sides import Side
-from swath.errors import UnsupportedError
-
-Elements = npt.NDArray[Any]
 
 
 @dataclasses.dataclass
@@ -42,51 +38,84 @@ class PassTimes:
     waited_seconds: float = 0.0
 
 
-def scipy_fft() -> Any:
-    """Return the module scipy.fft. Raises UnsupportedError where there is none."""
-    try:
-        import scipy.fft
-    except ImportError:
-        raise UnsupportedError("Fourier transforms need scipy: pip install 'swath[fft]'") from None
-    return scipy.fft
-
-
 class Opened:
     """Source or target of a pass, opened by this process alone, in the dimensions of the planning.
 
     Args:
-        array: the array.
+        arrays: the array; of tiles one for each of their regions.
         side: as it was planned.
         dimensions: dimension d of the planning is dimension `dimensions[d]` of the array.
         chunk_buffer_bytes: of threads that code chunks.
     """
 
-    def __init__(self, array: Array, side: Side, dimensions: Sequence[int], chunk_buffer_bytes: int) -> None:
-        self.array = array
+    def __init__(self, arrays: Sequence[Array], side: Side, dimensions: Sequence[int], chunk_buffer_bytes: int) -> None:
+        self._arrays = arrays
         self._side = side
         self._inverse = tuple(int(d) for d in np.argsort(dimensions)) if dimensions else ()
         self._tuning = tuning_of(side, chunk_buffer_bytes)
 
     def read(self, box: Box, out: Elements) -> None:
         """Read a box into memory of its shape, in the machine's byte order."""
-        turned = out.transpose(self._inverse)
-        method = method_for(self._side, out.shape)
-        self.array.read(selection=self._turned(box), out=turned, method=method, tuning=self._tuning)
+        for array, inside, part in self._parts(box):
+            memory = out[part]
+            turned = memory.transpose(self._inverse)
+            method = _method(self._side, memory)
+            array.read(selection=self._turned(inside), out=turned, method=method, tuning=self._tuning)
 
     def write(self, box: Box, values: Elements) -> None:
         """Write a box. The values may be left in the other byte order."""
-        if values.dtype != self.array.dtype:
-            values = values.byteswap(inplace=True).view(self.array.dtype)
-        turned = values.transpose(self._inverse)
-        method = method_for(self._side, values.shape)
-        self.array.write(turned, selection=self._turned(box), method=method, tuning=self._tuning)
+        dtype = self._arrays[0].dtype
+        if values.dtype != dtype:
+            values = values.byteswap(inplace=True).view(dtype)
+        for array, inside, part in self._parts(box):
+            memory = values[part]
+            turned = memory.transpose(self._inverse)
+            method = _method(self._side, memory)
+            array.write(turned, selection=self._turned(inside), method=method, tuning=self._tuning)
+
+    def sync(self) -> None:
+        """Wait for what was written to be on the medium."""
+        self._arrays[0].sync()
+
+    def _parts(self, box: Box) -> Iterator[tuple[Array, Box, Any]]:
+        """Yield arrays with what a box has of each: in the array, and in the box."""
+        if not isinstance(self._side, Tiles):
+            yield self._arrays[0], box, ...
+            return
+        for array, region in zip(self._arrays, self._side.regions, strict=True):
+            found = region.part_of(box)
+            if found is not None:
+                yield array, *found
 
     def _turned(self, box: Box) -> Box:
         return tuple(box[d] for d in self._inverse)
 
 
+def _method(side: Side, memory: Elements) -> str:
+    """How a box is moved: `list` as memory is, or `direct` through a small buffer where its pieces are very short."""
+    if side.through_library or side.worker_bytes:
+        return "list"
+    long = [d for d in side.order if memory.shape[d] > 1]
+    if not long:
+        return "list"
+    row = long[-1]
+    piece = memory.shape[row] if side.chunk is None else min(memory.shape[row], side.chunk[row])
+    is_whole = memory.strides[row] == memory.itemsize and piece * memory.itemsize >= PIECE_BYTES_MIN
+    return "list" if is_whole else "direct"
+
+
+@dataclasses.dataclass
+class _Panel:
+    """A panel on its way: its number, its elements, and the buffers that they are in."""
+
+    index: int
+    values: Elements
+    read: Buffer | None
+    written: Buffer | None = None
+
+
 class Panels:
-    """The threads of one pass. Use it in a `with` block.
+    """The threads and buffers of one pass. Use it in a `with` block.
 
     Args:
         plan: the pass.
@@ -101,8 +130,10 @@ class Panels:
         self._progress = progress
         self._stop = _core.Stop()
         self.times = PassTimes()
-        order = plan.source.order
-        self._order = order if plan.source.chunk is None else tuple(range(len(order)))
+        at_once = plan.buffers(overlaps=plan.overlaps and plan.panels > 1)
+        self._to_read = Buffers(at_once.read, plan.read_bytes)
+        self._to_write = Buffers(at_once.written, plan.written_bytes)
+        self._work = Buffers(at_once.work, plan.work_bytes)
         self._threads = [
             ThreadPoolExecutor(1, f"swath-fft-{name}", _core.obey, (self._stop,)) for name in ("read", "write")
         ]
@@ -125,98 +156,68 @@ class Panels:
             self._overlapped(indices)
         else:
             for index in indices:
-                self._write(index, self._transformed(self._read(index)))
+                panel = self._transformed(self._read(index, self._to_read.take()))
+                self._write(panel)
+                self._give(panel)
         self.times.seconds += time.perf_counter() - begin
 
     def _overlapped(self, indices: Sequence[int]) -> None:
         reader, writer = self._threads
-        ahead: Future[Elements] | None = reader.submit(self._read, indices[0]) if indices else None
-        behind: Future[None] | None = None
-        for place, index in enumerate(indices):
+        ahead: Future[_Panel] | None = None
+        if indices:
+            ahead = reader.submit(self._read, indices[0], self._to_read.take())
+        behind: Future[_Panel] | None = None
+        for place in range(len(indices)):
             assert ahead is not None
-            values = [self._waited(ahead)]
-            # The one that was read is let go of before the next is asked for: memory is what the plan states.
-            ahead = reader.submit(self._read, indices[place + 1]) if place + 1 < len(indices) else None
-            written = self._transformed(values.pop())
+            panel = self._waited(ahead)
+            ahead = None
+            if place + 1 < len(indices):
+                ahead = reader.submit(self._read, indices[place + 1], self._to_read.take())
+            panel = self._transformed(panel)
             if behind is not None:
-                self._waited(behind)
-            behind = writer.submit(self._write, index, written)
-            del written
+                self._give(self._waited(behind))
+            behind = writer.submit(self._write, panel)
         if behind is not None:
-            self._waited(behind)
+            self._give(self._waited(behind))
 
-    def _waited(self, future: Future[Any]) -> Any:
+    def _give(self, panel: _Panel) -> None:
+        """Take back the buffers of a panel that is written."""
+        self._to_read.give(panel.read)
+        self._to_write.give(panel.written)
+
+    def _waited(self, future: Future[_Panel]) -> _Panel:
         begin = time.perf_counter()
         try:
             return future.result()
         finally:
             self.times.waited_seconds += time.perf_counter() - begin
 
-    def _read(self, index: int) -> Elements:
-        """Return memory with a panel in it, as long along the axes as the transform."""
+    def _read(self, index: int, buffer: Buffer) -> _Panel:
+        begin = time.perf_counter()
+        box = self._plan.box_read(index)
+        values, part = panel_to_read(self._plan, buffer, tuple(one.stop - one.start for one in box))
+        self._source.read(box, part)
+        self.times.read_seconds += time.perf_counter() - begin
+        return _Panel(index, values, buffer)
+
+    def _transformed(self, panel: _Panel) -> _Panel:
         begin = time.perf_counter()
         plan = self._plan
-        box = plan.box_read(index)
-        extents = tuple(part.stop - part.start for part in box)
-        transform = plan.transform
-        dtype = transform.dtype_after(plan.done)
-        if plan.is_converted:
-            values = _empty(extents, dtype, self._order)
-            self._source.read(box, values)
+        if plan.is_in_place:
+            panel.values = transformed(plan, panel.values, None, None)
         else:
-            at_work = tuple(transform.length_before(d) if d in plan.axes else n for d, n in enumerate(extents))
-            values = _empty(at_work, dtype, self._order)
-            _clear_beyond(values, extents)
-            self._source.read(box, values[tuple(slice(0, n) for n in extents)])
-        self.times.read_seconds += time.perf_counter() - begin
-        return values
-
-    def _transformed(self, values: Elements) -> Elements:
-        begin = time.perf_counter()
-        result = transformed(self._plan, values, self._order)
+            work = self._work.take() if plan.works_between else None
+            panel.written = self._to_write.take()
+            panel.values = transformed(plan, panel.values, work, panel.written)
+            self._work.give(work)
+            self._to_read.give(panel.read)
+            panel.read = None
         self.times.transform_seconds += time.perf_counter() - begin
-        return result
+        return panel
 
-    def _write(self, index: int, values: Elements) -> None:
+    def _write(self, panel: _Panel) -> _Panel:
         begin = time.perf_counter()
-        self._target.write(self._plan.box_written(index), values)
-        self._progress.bytes_done += values.nbytes
+        self._target.write(self._plan.box_written(panel.index), panel.values)
+        self._progress.bytes_done += panel.values.nbytes
         self.times.write_seconds += time.perf_counter() - begin
-
-
-def transformed(plan: PanelPass, values: Elements, order: Sequence[int]) -> Elements:
-    """Return a panel with the axes of a pass transformed, in the same memory where that can be."""
-    if not plan.axes:
-        return values
-    transform = plan.transform
-    if plan.is_converted:
-        extents = tuple(transform.length_before(d) if d in plan.axes else n for d, n in enumerate(values.shape))
-        longer = _empty(extents, transform.dtype_at_work(plan.done), order)
-        _clear_beyond(longer, values.shape)
-        longer[tuple(slice(0, n) for n in values.shape)] = values
-        values = longer
-        del longer
-    for axis in plan.axes:
-        values = _function(transform, axis)(values, axis=axis, norm=transform.norm, workers=plan.threads)
-    return values
-
-
-def _function(transform: Transform, axis: int) -> Callable[..., Elements]:
-    fft = scipy_fft()
-    if axis == transform.real_axis and transform.kind == FROM_REAL:
-        return fft.rfft  # type: ignore[no-any-return]
-    if axis == transform.real_axis and transform.kind == TO_REAL:
-        return functools.partial(fft.irfft, n=transform.length(axis))
-    return functools.partial(fft.ifft if transform.is_inverse else fft.fft, overwrite_x=True)
-
-
-def _empty(extents: Sequence[int], dtype: np.dtype[Any], order: Sequence[int]) -> Elements:
-    """Return new memory whose dimensions vary in `order`, slowest first."""
-    inverse = [int(d) for d in np.argsort(order)] if len(order) else []
-    return np.empty([extents[d] for d in order], dtype).transpose(inverse)
-
-
-def _clear_beyond(values: Elements, extents: Sequence[int]) -> None:
-    """Put zeros where nothing will be read."""
-    for d, n in enumerate(extents):
-        values[(*([slice(None)] * d), slice(n, None))] = 0
+        return panel

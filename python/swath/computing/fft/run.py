@@ -6,15 +6,15 @@ import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from swath.array import progress
-from swath.array.open_array import Array
 from swath.computing.fft.explain import ExplainedFft
 from swath.computing.fft.job import Asked, Job, Options, Own, plan_job
-from swath.computing.fft.panels import Opened, Panels, PassTimes, scipy_fft
+from swath.computing.fft.panels import Opened, Panels, PassTimes
 from swath.computing.fft.plan import FftPlan
+from swath.computing.fft.transforming import scipy_fft
 from swath.copying.execute import OneFile
 from swath.copying.journal import remove
 from swath.copying.pipeline import Progress
@@ -248,7 +248,8 @@ def _complete(own: list[Own]) -> None:
 
 def _carried_out(job: Job, ranks: Ranks, engine: str | None) -> tuple[tuple[PassTimes, ...], float]:
     """Collective. All passes; return what each took on this rank, and the seconds of the sync."""
-    source, times = job.asked.source, []
+    source: tuple[Description, ...] = (job.asked.source,)
+    times = []
     watched = Progress(sum(one.target.nbytes for one in job.plan.passes) // ranks.size)
     sync_seconds = 0.0
     last = len(job.plan.passes) - 1
@@ -261,7 +262,7 @@ def _carried_out(job: Job, ranks: Ranks, engine: str | None) -> tuple[tuple[Pass
                 took, sync_seconds = one.run(source, made, watched)
                 times.append(took)
                 if number > 0 and ranks.rank == 0:
-                    remove(source.path)
+                    remove(source[0].path)
                 source = made
     except Error as error:
         wire = to_wire(error)
@@ -278,26 +279,28 @@ class _OnePass:
     number: int
     engine: str | None
 
-    def run(self, source: Description, target: Description, watched: Progress) -> tuple[PassTimes, float]:
+    def run(
+        self, source: Sequence[Description], target: Sequence[Description], watched: Progress
+    ) -> tuple[PassTimes, float]:
         """Collective. Return what the panels took on this rank, and the seconds of the sync at the end."""
         job, ranks = self.job, self.ranks
         plan = job.plan.passes[self.number]
         words = f"{job.title}: pass {self.number + 1}"
         with contextlib.ExitStack() as stack:
 
-            def work() -> tuple[PassTimes, Array]:
+            def work() -> tuple[PassTimes, Callable[[], Any]]:
                 into = self._opened(stack, target, "r+")
                 panels = Panels(plan, self._opened(stack, source, "r"), into, watched)
                 with panels:
                     panels.carry_out(self._own(plan.panels))
-                return panels.times, into.array
+                return panels.times, into.sync
 
-            times, array = ranks.run_collectively(words, work)
+            times, sync_file = ranks.run_collectively(words, work)
             begin = time.perf_counter()
             is_last = self.number == len(job.plan.passes) - 1
             # Other nodes must see what a file between holds; on this one it need never be on the medium.
             syncs = ranks.is_first_of_node and (is_last or ranks.comm.node_count > 1)
-            sync: Callable[[], Any] = array.sync if syncs else lambda: None
+            sync: Callable[[], Any] = sync_file if syncs else lambda: None
             ranks.run_collectively(f"{words}: synced", sync)
             return times, time.perf_counter() - begin
 
@@ -308,11 +311,13 @@ class _OnePass:
             return range(panels if ranks.rank == 0 else 0)
         return range(ranks.rank, panels, ranks.size)
 
-    def _opened(self, stack: contextlib.ExitStack, description: Description, mode: str) -> Opened:
+    def _opened(self, stack: contextlib.ExitStack, descriptions: Sequence[Description], mode: str) -> Opened:
         plan = self.job.plan.passes[self.number]
         reads = mode == "r"
         side = plan.source if reads else plan.target
         is_users = self.number == 0 if reads else self.number == len(self.job.plan.passes) - 1
-        dimensions = self.job.plan.dimensions if is_users else tuple(range(len(side.shape)))
-        array = OneFile(stack, description, mode, self.engine).array(description)
-        return Opened(array, side, dimensions, plan.chunk_buffer_bytes(side))
+        # Of the planning's dimension d, dimension `dimensions[d]` of the file.
+        dimensions = self.job.plan.dimensions if is_users else tuple(map(side.order.index, range(len(side.shape))))
+        file = OneFile(stack, descriptions[0], mode, self.engine)
+        arrays = [file.array(description) for description in descriptions]
+        return Opened(arrays, side, dimensions, plan.chunk_buffer_bytes(side))
