@@ -26,7 +26,7 @@ MemoryPlacement placement_of(const Layout& layout, const LocalMemory& memory, bo
   MemoryPlacement placement;
   if (packed) return placement;
   Access(layout, memory.parts).visit_all([&](const Slice& slice) {
-    const int64_t dense = slice.regions.dense_positions() * slice.regions.element_bytes();
+    const int64_t dense = slice.regions.memory_block_bytes();
     placement.block_bytes = placement.block_bytes == 0 ? dense : std::min(placement.block_bytes, dense);
   });
   for (const Part& part : memory.parts) {

@@ -87,7 +87,7 @@ Share share_of(const Request& request, const Access& access) {
     share.memory_block = share.bytes;
     access.visit_all([&](const Slice& slice) {
       share.memory_block =
-          std::min(share.memory_block, as_double(slice.regions.dense_positions() * slice.regions.element_bytes()));
+          std::min(share.memory_block, as_double(slice.regions.memory_block_bytes()));
     });
   }
   return share;

@@ -236,7 +236,7 @@ IoCounts count_direct(const Request& request, const Access& access, int64_t coun
   access.visit_all([&](const Slice& slice) {
     const Regions& regions = slice.regions;
     int64_t requests = regions.runs(slice.first, slice.last);
-    const bool bounces = regions.dense_positions() < regions.count();
+    const bool bounces = !regions.is_dense();
     const int64_t longest = regions.longest_run();
     if (bounces) {
       const int64_t most = std::max(request.tuning.bounce_bytes, regions.element_bytes());
@@ -269,7 +269,7 @@ IoCounts count_list(const Request& request, const Access& access, int64_t counte
     pieces += regions.pieces(slice.first, slice.last);
     runs += regions.runs(slice.first, slice.last);
     longest = std::max(longest, regions.longest_run());
-    pieces_of_longest = longest / (regions.dense_positions() * regions.element_bytes()) + 2;
+    pieces_of_longest = longest / regions.memory_block_bytes() + 2;
     ++slices;
   });
   int64_t requests = runs;

@@ -49,13 +49,12 @@ void for_each_list_batch(const Access& access, std::span<std::byte* const> addre
   access.visit_all([&](const Slice& slice) {
     const Regions& regions = slice.regions;
     std::byte* memory = addresses.empty() ? nullptr : addresses[slice.part];
-    const int64_t dense = regions.dense_positions();
     for (int64_t position = slice.first; position < slice.last;) {
       const Run run = regions.run_at(position, slice.last);
       const int64_t end = position + run.bytes / regions.element_bytes();
-      if (pieces.size() + static_cast<size_t>((end - 1) / dense - position / dense + 1) > pieces_max) flush();
+      if (pieces.size() + static_cast<size_t>(regions.memory_pieces(position, end)) > pieces_max) flush();
       while (position < end) {
-        const int64_t piece_end = std::min(end, (position / dense + 1) * dense);
+        const int64_t piece_end = regions.memory_end(position, end);
         pieces.push_back({run.offset + (position - run.position) * regions.element_bytes(),
                           memory == nullptr ? nullptr : memory + regions.memory_of(position),
                           (piece_end - position) * regions.element_bytes()});

@@ -167,6 +167,12 @@ std::string text_of(const Node& node) {
 
 }  // namespace
 
+Nest Nest::child(int64_t i) const {
+  const auto& children = node_->children;
+  const auto& found = children.size() == 1 ? children[0] : children[static_cast<size_t>(i)];
+  return {origin_ + node_->displacement(i), found};
+}
+
 int64_t Nest::listed() const {
   std::unordered_set<const Node*> seen;
   int64_t listed = 0;

@@ -91,7 +91,8 @@ class Nest {
   // Throws Error{kFormat} for anything that write() has not made.
   static Nest read(ByteReader& reader);
 
-  // For walks (space/nest_cursor.h).
+  // Child i of the outermost level, where it lies. For whoever knows the levels (space/nest_node.h).
+  Nest child(int64_t i) const;
   const std::shared_ptr<const Node>& node() const { return node_; }
 
  private:

@@ -1,5 +1,6 @@
 // Nests as bytes: a table of their levels, each once, children before parents.
-#include <map>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -60,13 +61,14 @@ class LevelTable {
   }
 
   int64_t place_of_bytes(const std::vector<std::byte>& bytes) {
-    const auto [found, is_new] = by_bytes_.try_emplace(bytes, std::ssize(levels_));
+    const std::string key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto [found, is_new] = by_bytes_.try_emplace(key, std::ssize(levels_));
     if (is_new) levels_.push_back(bytes);
     return found->second;
   }
 
-  std::map<const Node*, int64_t> places_;
-  std::map<std::vector<std::byte>, int64_t> by_bytes_;
+  std::unordered_map<const Node*, int64_t> places_;
+  std::unordered_map<std::string, int64_t> by_bytes_;
   std::vector<std::vector<std::byte>> levels_;
 };
 
