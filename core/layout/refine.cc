@@ -71,19 +71,16 @@ std::optional<std::vector<int64_t>> common_sizes(const std::vector<int64_t>& fil
   return sizes;
 }
 
-void append_products(const View& file, const MemorySide& memory, const std::vector<int64_t>& sizes, int64_t unit,
+void append_products(const View& file, const MemorySide& memory, const std::vector<int64_t>& sizes,
                      std::vector<Regions>& regions) {
-  const bool fits = unit > 0 && file.first % unit == 0 && file.last % unit == 0 &&
-                    (sizes.empty() || sizes.front() % unit == 0);
-  const int64_t element = fits ? unit : 1;
-  std::vector<int64_t> radix{element};  // bytes of one index of each dimension, fastest first
+  std::vector<int64_t> radix{1};  // bytes of one index of each dimension, fastest first
   for (const int64_t size : sizes) {
     if (size > radix.back()) radix.push_back(size);
   }
   std::reverse(radix.begin(), radix.end());
   std::vector<int64_t> counts{ceil_div(file.last, radix[0])};
   for (size_t d = 1; d < radix.size(); ++d) counts.push_back(radix[d - 1] / radix[d]);
-  for_each_box(counts, file.first / element, file.last / element, [&](const auto& low, const auto& high) {
+  for_each_box(counts, file.first, file.last, [&](const auto& low, const auto& high) {
     std::vector<RegionDimension> dimensions;
     int64_t position = 0;
     int64_t origin = file.nest.origin();
@@ -95,7 +92,7 @@ void append_products(const View& file, const MemorySide& memory, const std::vect
       origin += low[d] * stride;
       dimensions.push_back({IndexSet::range(0, high[d] - low[d]), stride, memory.stride_of(size)});
     }
-    regions.emplace_back(ProductRegions(origin, memory.offset_of(position), element, std::move(dimensions)));
+    regions.emplace_back(ProductRegions(origin, memory.offset_of(position), 1, std::move(dimensions)));
   });
 }
 
@@ -112,14 +109,14 @@ View part_of(const View& view, int64_t i, int64_t* skipped) {
   return part;
 }
 
-void append_refined(const View& file, const MemoryNest& memory, int64_t unit, std::vector<Regions>& regions) {
+void append_refined(const View& file, const MemoryNest& memory, std::vector<Regions>& regions) {
   if (file.empty()) return;
   const Node& node = *file.nest.node();
   if (node.kind == Node::Kind::kSequence && node.count <= kFormsMax) {
     for (int64_t i = 0; i < node.count; ++i) {
       int64_t skipped = 0;
       const View part = part_of(file, i, &skipped);
-      append_refined(part, {memory.nest, memory.first + skipped}, unit, regions);
+      append_refined(part, {memory.nest, memory.first + skipped}, regions);
     }
     return;
   }
@@ -127,7 +124,7 @@ void append_refined(const View& file, const MemoryNest& memory, int64_t unit, st
   const MemorySide side(file, memory);
   const auto sizes = file_sizes && side.is_regular() ? common_sizes(*file_sizes, side.sizes()) : std::nullopt;
   if (sizes) {
-    append_products(file, side, *sizes, unit, regions);
+    append_products(file, side, *sizes, regions);
   } else {
     regions.emplace_back(ViewRegions(file, memory.nest, memory.first));
   }
@@ -135,9 +132,9 @@ void append_refined(const View& file, const MemoryNest& memory, int64_t unit, st
 
 }  // namespace
 
-std::vector<Regions> refine(const View& file, const MemoryNest& memory, int64_t unit) {
+std::vector<Regions> refine(const View& file, const MemoryNest& memory) {
   std::vector<Regions> regions;
-  append_refined(file, memory, unit, regions);
+  append_refined(file, memory, regions);
   return regions;
 }
 
