@@ -307,6 +307,11 @@ void walk(const ProductRegions& regions, int64_t first, int64_t last, bool memor
   });
 }
 
+// Outermost: what is contiguous within a lane may still become one block.
+void add_lanes(std::vector<CopyLevel>& levels, const Lanes& lanes) {
+  if (lanes.count > 1) levels.insert(levels.begin(), {lanes.count, lanes.file_stride, lanes.memory_stride});
+}
+
 std::vector<CopyLevel> reversed_direction(std::vector<CopyLevel> levels) {
   for (auto& level : levels) std::swap(level.source_stride, level.target_stride);
   return levels;
@@ -379,7 +384,7 @@ void gather_from_window(const Regions& regions, int64_t first, int64_t last, Fil
   const int64_t source_base = file_base(product) - window.offset;
   const int64_t target_base = product.memory_of(0);
   walk(product, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
-    levels.push_back({options.lanes.count, options.lanes.file_stride, options.lanes.memory_stride});
+    add_lanes(levels, options.lanes);
     copy_levels(memory + (target_base + memory_offset), window.bytes + (source_base + file_offset),
                 product.element_bytes(), levels, options.use);
   });
@@ -394,7 +399,7 @@ void scatter_to_window(const Regions& regions, int64_t first, int64_t last, File
   const int64_t target_base = file_base(product) - window.offset;
   const int64_t source_base = product.memory_of(0);
   walk(product, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
-    levels.push_back({lanes.count, lanes.file_stride, lanes.memory_stride});
+    add_lanes(levels, lanes);
     copy_levels(window.bytes + (target_base + file_offset), memory + (source_base + memory_offset),
                 product.element_bytes(), reversed_direction(levels));
   });

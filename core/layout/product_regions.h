@@ -62,6 +62,8 @@ class ProductRegions {
   // The same where a run also ends at every multiple of dense_positions(): the pieces of list I/O, each contiguous in
   // memory too.
   int64_t pieces(int64_t first, int64_t last) const;
+  // Bytes of the largest blocks that it consists of, wherever they lie.
+  int64_t block_bytes() const { return solid_ * element_bytes_; }
   // Bytes of the longest run.
   //
   // Theorem: it lies inside one index of the level above the solid ones, or goes from the last run of one such index to

@@ -60,6 +60,10 @@ class Regions {
   int64_t pieces(int64_t first, int64_t last) const {
     return of([&](const auto& form) { return form.pieces(first, last); });
   }
+  // Bytes of equal blocks that it consists of: an element at least, and what is contiguous around it in every place.
+  int64_t block_bytes() const {
+    return of([](const auto& form) { return form.block_bytes(); });
+  }
   // Bytes of the longest run; of a part of a view at most so many.
   int64_t longest_run() const {
     return of([](const auto& form) { return form.longest_run(); });

@@ -25,6 +25,7 @@ class ViewRegions {
   int64_t pieces(int64_t first, int64_t last) const {
     return first >= last ? 0 : runs(first, last) + memory_pieces(first, last) - 1;
   }
+  static int64_t block_bytes() { return 1; }
   int64_t longest_run() const;
   int64_t widest_hole() const { return file_.nest.widest_hole(); }
   Run run_at(int64_t position, int64_t last) const;

@@ -81,10 +81,10 @@ bool is_dealt_next(const OneSlice& one, const OneSlice& other, int64_t shift) {
 }
 
 // Of pairs and triples of short elements a pass each makes better use of vector instructions.
-bool is_worth_one_pass(int64_t ranks, int64_t element_bytes) {
-  constexpr int64_t kElementBytesMin = 8;
+bool is_worth_one_pass(int64_t ranks, int64_t block_bytes) {
+  constexpr int64_t kBlockBytesMin = 8;
   constexpr int64_t kRanksMin = 4;
-  return ranks > 1 && (element_bytes >= kElementBytesMin || ranks >= kRanksMin);
+  return ranks > 1 && (block_bytes >= kBlockBytesMin || ranks >= kRanksMin);
 }
 
 }  // namespace
@@ -237,13 +237,13 @@ void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, c
     for (end = begin + 1; end < ranks.size(); ++end) {
       next = one_slice(side.kept(ranks[end]), window);
       const auto distance = static_cast<int64_t>(end - begin);
-      if (!first || !next || !is_dealt_next(*first, *next, distance * first->regions.element_bytes())) break;
+      if (!first || !next || !is_dealt_next(*first, *next, distance * first->regions.block_bytes())) break;
     }
     const auto count = static_cast<int64_t>(end - begin);
-    if (first && is_worth_one_pass(count, first->regions.element_bytes())) {
-      const int64_t element_bytes = first->regions.element_bytes();
-      move_dealt(OneSlice{first->regions.packed(packed - first->first * element_bytes), first->first, first->last},
-                 Lanes{count, element_bytes, first->bytes()});
+    if (first && is_worth_one_pass(count, first->regions.block_bytes())) {
+      const int64_t origin = packed - first->first * first->regions.element_bytes();
+      move_dealt(OneSlice{first->regions.packed(origin), first->first, first->last},
+                 Lanes{count, first->regions.block_bytes(), first->bytes()});
       packed += count * first->bytes();
     } else {
       for (size_t i = begin; i < end; ++i) packed += move_one(side.kept(ranks[i]), packed);

@@ -8,7 +8,7 @@
 #include "base/math.h"
 #include "plan/kinds.h"
 #include "plan/steps.h"
-#include "store/batch.h"
+#include "store/structured.h"
 
 namespace swath {
 namespace {
@@ -279,7 +279,7 @@ IoCounts count_list(const Request& request, const Access& access, int64_t counte
   const bool is_runs = slices <= 1 && fits && longest <= request.tuning.request_bytes_max;
   if (!is_runs && pieces <= counted_max) {
     requests = 0;
-    for_each_list_batch(access, {}, request.tuning, [&](std::span<const Transfer> batch) {
+    for_each_flat_batch({access, {}, request.tuning.list_pieces}, [&](std::span<const Transfer> batch) {
       requests += count_requests(batch, request.tuning.request_bytes_max);
     });
   } else if (!is_runs) {
