@@ -314,8 +314,7 @@ Decomposition Decomposition::with_told(const std::vector<std::vector<std::byte>>
     if (is_views()) view_of_rank.push_back(View::read(reader));
     reader.expect_end();
   }
-  return is_boxes() ? boxes(std::move(boxes_of_rank), shape)
-                    : views(std::move(view_of_rank), shape, allows_overlap_);
+  return is_boxes() ? boxes(std::move(boxes_of_rank), shape) : views(std::move(view_of_rank), shape, allows_overlap_);
 }
 
 void Decomposition::write(ByteWriter& writer, bool with_told) const {

@@ -34,12 +34,7 @@ int64_t product(int64_t a, int64_t b) {
 }
 
 NestSummary summary_of_block(int64_t bytes) {
-  return {.bytes = bytes,
-          .high = bytes,
-          .end = bytes,
-          .first_run = bytes,
-          .last_run = bytes,
-          .longest_run = bytes};
+  return {.bytes = bytes, .high = bytes, .end = bytes, .first_run = bytes, .last_run = bytes, .longest_run = bytes};
 }
 
 // Of so many of `child`, `stride` apart; `joint_breaks` 0 where they touch.
@@ -90,9 +85,8 @@ Node::Pointer strided_node(int64_t count, int64_t stride, const Node::Pointer& c
 
 bool are_equally_spaced(const std::vector<int64_t>& displacements) {
   const int64_t spacing = displacements[1] - displacements[0];
-  return std::adjacent_find(displacements.begin(), displacements.end(), [&](int64_t a, int64_t b) {
-           return b - a != spacing;
-         }) == displacements.end();
+  return std::adjacent_find(displacements.begin(), displacements.end(),
+                            [&](int64_t a, int64_t b) { return b - a != spacing; }) == displacements.end();
 }
 
 // The displacements begin with 0, and children do not touch where they are blocks.
