@@ -26,7 +26,7 @@ Graph = dict[str, set[str]]
 TEST_SOURCE = re.compile(r"_tests?\.|_for_tests\.|engine_test_file\.")
 
 PURE = {"space", "layout", "formats", "plan"}
-PLAN_OF_STORE = {"store/batch.h", "store/capabilities.h"}
+PLAN_OF_STORE = {"store/batch.h", "store/capabilities.h", "store/structured.h"}
 """What a plan may know of a store: data."""
 
 

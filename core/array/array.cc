@@ -286,19 +286,19 @@ RankHints Array::agree(const Call& call, const std::optional<Error>& failure, co
   return all;
 }
 
-Operation Array::with_boxes_of_all(const Call& call, uint64_t boxes) {
-  if (call.is_of_all_ranks) return known_boxes_.complete(call.operation, boxes, call.comm);
+Operation Array::with_shares_of_all(const Call& call, uint64_t shares) {
+  if (call.is_of_all_ranks) return known_shares_.complete(call.operation, shares, call.comm);
   if (call.operation.decomposition().knows_all_ranks()) return call.operation;
-  return call.operation.with_boxes(gather_boxes(call.operation, call.comm));
+  return gather_shares(call.operation, call.comm);
 }
 
-Operation Array::with_all_boxes(const Operation& operation, const std::string& also) {
+Operation Array::with_all_shares(const Operation& operation, const std::string& also) {
   const Passage passage(*this, Gate::Use::kBeside, *comm_, "explain");
   RankHints own;
-  own.boxes = KnownBoxes::key_of(operation, comm_->rank());
+  own.shares = KnownShares::key_of(operation, comm_->rank());
   const std::string step = "\n" + also;
   const RankHints all = agree_on(*comm_, step_of(operation, step), std::nullopt, own);
-  Operation complete = known_boxes_.complete(operation, all.boxes, *comm_);
+  Operation complete = known_shares_.complete(operation, all.shares, *comm_);
   if (operation.direction() == Direction::kWrite) complete.decomposition().check_written_once();
   return complete;
 }
@@ -321,7 +321,7 @@ RankHints Array::own_hints(const Call& call, const Engine& engine) {
     own.shows_cache = capabilities_.shows_cache ? 1 : 0;
   }
   if (call.is_of_all_ranks) own.nanoseconds = learning_->untold_nanoseconds();
-  own.boxes = KnownBoxes::key_of(call.operation, call.comm.rank());
+  own.shares = KnownShares::key_of(call.operation, call.comm.rank());
   return own;
 }
 
@@ -345,7 +345,7 @@ std::optional<Conditions> Array::expected_conditions(const Call& call, const Ran
 
 std::optional<Array::Attempt> Array::read_before_agreement(const Call& call, const RankHints& own, Engine& engine) {
   const Operation& operation = call.operation;
-  if (call.comm.size() == 1 || operation.direction() == Direction::kWrite || operation.decomposition().is_boxes()) {
+  if (call.comm.size() == 1 || operation.direction() == Direction::kWrite || operation.decomposition().is_told()) {
     return std::nullopt;
   }
   const auto conditions = expected_conditions(call, own);
@@ -371,12 +371,12 @@ Array::Beginning Array::begin(const Call& call) {
   return begun;
 }
 
-PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, uint64_t boxes) const {
+PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, uint64_t shares) const {
   PlanInputs inputs;
   inputs.conditions = conditions;
   inputs.capabilities = capabilities_;
   inputs.profile = call.profile != nullptr ? call.profile : learning_->profile();
-  inputs.boxes = boxes;
+  inputs.shares = shares;
   if (call.comm.size() > 1) {
     inputs.ranks_of_node = std::min(most_on_a_node_, call.comm.size());
     inputs.messages = most_on_a_node_ < call.comm.size() || !call.comm.shared_refusal().empty();
@@ -397,8 +397,8 @@ Execution Array::execute_planned(const Call& call) {
   if (begun.attempt && all.all_have_read()) {
     return finish_operation(call, begun.attempt->planned, begun.attempt->counters, true);
   }
-  Operation operation = with_boxes_of_all(call, all.boxes);
-  const PlanInputs inputs = plan_inputs(call, conditions, all.boxes);
+  Operation operation = with_shares_of_all(call, all.shares);
+  const PlanInputs inputs = plan_inputs(call, conditions, all.shares);
   if (operation.direction() == Direction::kWrite) operation = prepare_to_write(call, operation, inputs);
   const CachedPlan planned = plans_.plan(operation, inputs);
   SharedEngine::Lease& engine = *begun.engine;
@@ -463,8 +463,8 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   const Companions none;
   const bool is_alone = comm_->size() == 1 || operation.decomposition().ranks() == 1;
   const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false, nullptr, will_sync_};
-  const uint64_t boxes = current.decomposition().is_boxes() ? KnownBoxes::key_of_all(current) : 0;
-  return plans_.plan(current, plan_inputs(call, conditions, boxes)).plan;
+  const uint64_t shares = current.decomposition().is_told() ? KnownShares::key_of_all(current) : 0;
+  return plans_.plan(current, plan_inputs(call, conditions, shares)).plan;
 }
 
 // ---- otherwise than by a plan ---------------------------------------------------------------------------------------
@@ -485,12 +485,12 @@ Execution Array::read_chunks_together(const Call& call, const CodedArray& chunks
   const auto plan = [&](const Operation& operation) {
     return failure_of([&] { reading.emplace(chunks, operation.decomposition(), options, call.comm); });
   };
-  RankHints own = own_boxes_hint(call);
+  RankHints own = own_share_hint(call);
   std::optional<Error> failure;
   if (call.operation.decomposition().knows_all_ranks()) failure = plan(call.operation);
   if (reading) own.chunks = reading->needs();
   const RankHints all = agree(call, failure, own);
-  const auto operation = std::make_shared<const Operation>(with_boxes_of_all(call, all.boxes));
+  const auto operation = std::make_shared<const Operation>(with_shares_of_all(call, all.shares));
   ChunkNeeds needs = all.chunks;
   if (!reading) {
     failure = plan(*operation);
@@ -510,8 +510,8 @@ Execution Array::execute_chunks(const Call& call) {
   options.bytes_done = &call.progress.bytes_done;
   for (const Part& part : call.memory.parts) call.progress.bytes_total += part.count() * chunks->element_bytes;
   if (call.operation.direction() == Direction::kRead) return read_chunks_together(call, *chunks, options);
-  const RankHints all = agree(call, std::nullopt, own_boxes_hint(call));
-  const auto operation = std::make_shared<const Operation>(with_boxes_of_all(call, all.boxes));
+  const RankHints all = agree(call, std::nullopt, own_share_hint(call));
+  const auto operation = std::make_shared<const Operation>(with_shares_of_all(call, all.shares));
   const ChunkMemory memory{call.memory.parts, call.memory.addresses};
   Execution done{"chunks", nullptr, {}, false, operation};
   done.counters = write_chunks_of({call.comm, *operation, memory, options, call.will_sync}, *chunks);
@@ -527,7 +527,7 @@ Counters Array::write_chunks_of(const ChunkWriting& writing, const CodedArray& c
 }
 
 Execution Array::execute_library(const Call& call) {
-  const Operation operation = with_boxes_of_all(call, agree(call, std::nullopt, own_boxes_hint(call)).boxes);
+  const Operation operation = with_shares_of_all(call, agree(call, std::nullopt, own_share_hint(call)).shares);
   if (operation.direction() == Direction::kRead) {
     run_collectively(call.comm, step_of(operation, ": library"), call.companions.library);
   } else {
@@ -541,9 +541,9 @@ Execution Array::execute_library(const Call& call) {
   return {"library", nullptr, {}, false};
 }
 
-RankHints Array::own_boxes_hint(const Call& call) {
+RankHints Array::own_share_hint(const Call& call) {
   RankHints own;
-  own.boxes = KnownBoxes::key_of(call.operation, call.comm.rank());
+  own.shares = KnownShares::key_of(call.operation, call.comm.rank());
   return own;
 }
 

@@ -21,7 +21,7 @@
 #include "array/conditions.h"
 #include "array/execution.h"
 #include "array/file.h"
-#include "array/known_boxes.h"
+#include "array/known_shares.h"
 #include "array/learning.h"
 #include "array/plan_cache.h"
 #include "array/shared_loops.h"
@@ -163,7 +163,7 @@ class Array {
   // The same of coded chunks, by a look at what is stored of them, where the array is not closed.
   std::shared_ptr<const ChunkPlan> explain_chunks(const Operation& operation, std::optional<double> cached);
   // Collective. The same operation with the boxes of all ranks. `also`: what ranks compare besides.
-  Operation with_all_boxes(const Operation& operation, const std::string& also);
+  Operation with_all_shares(const Operation& operation, const std::string& also);
 
   // Collective. When it returns, what all ranks wrote is on the medium; what is written from then on is on its way to
   // the device as soon as it is written.
@@ -218,14 +218,14 @@ class Array {
   std::optional<Conditions> expected_conditions(const Call& call, const RankHints& own);
   std::optional<Attempt> read_before_agreement(const Call& call, const RankHints& own, Engine& engine);
   RankHints agree(const Call& call, const std::optional<Error>& failure, const RankHints& own);
-  Operation with_boxes_of_all(const Call& call, uint64_t boxes);
-  PlanInputs plan_inputs(const Call& call, const Conditions& conditions, uint64_t boxes) const;
+  Operation with_shares_of_all(const Call& call, uint64_t shares);
+  PlanInputs plan_inputs(const Call& call, const Conditions& conditions, uint64_t shares) const;
   Operation prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs);
   Execution finish_operation(const Call& call, const CachedPlan& planned, const Counters& counters,
                              bool was_read_before_agreement);
   void fill_absent_chunks(const Call& call) const;
   void measured(const Call& call, const CachedPlan& planned, const Counters& counters);
-  static RankHints own_boxes_hint(const Call& call);
+  static RankHints own_share_hint(const Call& call);
   void fill(Comm& comm);
   void fill_own_part();
   void sync_file();
@@ -247,7 +247,7 @@ class Array {
   Gate gate_;
   const std::shared_ptr<Learning> learning_;
   PlanCache plans_;
-  KnownBoxes known_boxes_;
+  KnownShares known_shares_;
   std::unique_ptr<Comm> comm_beside_;  // once something was started beside ranks
   SharedLoops loops_;
   Beside beside_;

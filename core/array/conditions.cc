@@ -2,36 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <span>
 
 #include "base/hash.h"
 #include "layout/access.h"
 
 namespace swath {
-namespace {
-
-int64_t span_of(const Part& part, int64_t element_bytes) {
-  if (part.count() == 0) return 0;
-  int64_t span = element_bytes;
-  for (size_t d = 0; d < part.indices.size(); ++d) {
-    if (part.indices[d].count() > 1) span += std::abs(part.memory_strides[d]) * (part.indices[d].count() - 1);
-  }
-  return span;
-}
-
-}  // namespace
 
 MemoryPlacement placement_of(const Layout& layout, const LocalMemory& memory, bool packed) {
   MemoryPlacement placement;
   if (packed) return placement;
-  Access(layout, memory.parts).visit_all([&](const Slice& slice) {
-    const int64_t dense = slice.regions.dense_positions() * slice.regions.element_bytes();
+  access_of(layout, memory).visit_all([&](const Slice& slice) {
+    const int64_t dense = slice.regions.memory_block_bytes();
     placement.block_bytes = placement.block_bytes == 0 ? dense : std::min(placement.block_bytes, dense);
   });
-  for (const Part& part : memory.parts) {
-    placement.span_bytes = std::max(placement.span_bytes, span_of(part, layout.element_bytes()));
-  }
+  placement.span_bytes = span_of(memory, layout.element_bytes());
   return placement;
 }
 
@@ -54,7 +39,7 @@ void RankHints::combine(const RankHints& other) {
   nanoseconds = std::max(nanoseconds, other.nanoseconds);
   read_by_least = std::min(read_by_least, other.read_by_least);
   read_by_most = std::max(read_by_most, other.read_by_most);
-  boxes += other.boxes;
+  shares += other.shares;
   chunks.combine(other.chunks);
 }
 

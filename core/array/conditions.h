@@ -48,8 +48,8 @@ struct RankHints {
   // The key of the conditions by which this rank has read already; 0: it has not.
   uint64_t read_by_least = 0;
   uint64_t read_by_most = 0;
-  uint64_t boxes = 0;  // a hash of this rank's boxes; of all ranks the sum
-  ChunkNeeds chunks;   // of coded chunks that ranks share
+  uint64_t shares = 0;  // a hash of this rank's boxes; of all ranks the sum
+  ChunkNeeds chunks;    // of coded chunks that ranks share
 
   void combine(const RankHints& other);
   Conditions conditions() const;

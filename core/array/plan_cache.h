@@ -28,7 +28,7 @@ struct FileRange {
 struct PlanInputs {
   Conditions conditions;
   std::shared_ptr<const Profile> profile;
-  uint64_t boxes = 0;     // of all ranks together; 0 without
+  uint64_t shares = 0;    // of all ranks together; 0 without
   int ranks_of_node = 0;  // of the fullest node
   bool messages = false;  // some ranks share no memory
   Capabilities capabilities;
@@ -36,7 +36,7 @@ struct PlanInputs {
 
   // Of one array the capabilities are always the same.
   friend bool operator==(const PlanInputs& a, const PlanInputs& b) {
-    return a.conditions == b.conditions && a.profile == b.profile && a.boxes == b.boxes &&
+    return a.conditions == b.conditions && a.profile == b.profile && a.shares == b.shares &&
            a.ranks_of_node == b.ranks_of_node && a.messages == b.messages && a.will_sync == b.will_sync;
   }
 };

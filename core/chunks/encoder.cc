@@ -21,7 +21,7 @@ std::span<const std::byte> ChunkEncoder::encode(int64_t chunk, std::span<const C
   const int64_t chunk_bytes = array_.chunk_bytes();
   worker.counters.chunks_encoded += array_.codecs.is_plain() ? 0 : 1;
   const Regions& first = pieces.front().regions;
-  if (first.bytes() == chunk_bytes && first.dense_positions() == first.count() && first.runs() == 1) {
+  if (first.bytes() == chunk_bytes && first.is_dense() && first.runs() == 1) {
     const std::byte* address = pieces.front().memory + first.memory_of(0);
     return array_.codecs.encode({address, static_cast<size_t>(chunk_bytes)}, worker.codecs, skipped);
   }

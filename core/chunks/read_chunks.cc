@@ -23,7 +23,8 @@ constexpr int64_t kHoleBytes = int64_t{8} << 10;      // costs more to read, fro
 // the first holes of each dimension: every seventh of 1024 rows of 4 KiB, a column every 28 bytes: the 147 of one row.
 int64_t positions_together(const Regions& regions) {
   int64_t together = 1;
-  for (auto dimension = regions.dimensions().rbegin(); dimension != regions.dimensions().rend(); ++dimension) {
+  const auto& dimensions = regions.product()->dimensions();
+  for (auto dimension = dimensions.rbegin(); dimension != dimensions.rend(); ++dimension) {
     if (together >= regions.count()) break;
     const int64_t end = regions.offset_of(together - 1) + regions.element_bytes();
     if (regions.offset_of(together) - end > kHoleBytes) return together;
@@ -260,9 +261,7 @@ class ChunkReader::Reading {
   std::span<std::byte> decoded_room(Worker& worker) const { return worker.decoded.at_least(array_.chunk_bytes()); }
 
   // Whether the elements are one piece of the chunk, and one piece of memory.
-  static bool is_one_piece(const Regions& regions) {
-    return regions.dense_positions() == regions.count() && regions.runs() == 1;
-  }
+  static bool is_one_piece(const Regions& regions) { return regions.is_dense() && regions.runs() == 1; }
 
   void place(const Regions& regions, std::span<const std::byte> decoded, int64_t offset, std::byte* address) const {
     place(regions, 0, regions.count(), decoded, offset, address);

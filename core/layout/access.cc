@@ -5,7 +5,8 @@
 
 namespace swath {
 
-Access::Access(const Layout& layout, std::vector<Part> parts) : layout_(&layout), parts_(std::move(parts)) {
+Access::Access(const Layout& layout, std::vector<Part> parts)
+    : layout_(&layout), parts_(std::move(parts)), element_bytes_(layout.element_bytes()) {
   if (layout.is_chunked()) {
     for (size_t part = 0; part < parts_.size(); ++part) {
       for (const int64_t panel : layout.panels_of(parts_[part])) touches_.push_back({panel, part});
@@ -27,7 +28,39 @@ Access::Access(const Layout& layout, std::vector<Part> parts) : layout_(&layout)
   }
 }
 
+Access::Access(const Layout& layout, const View& view, const MemoryNest& memory) : Access(layout) {
+  element_bytes_ = 1;
+  is_view_ = true;
+  add(view, memory);
+}
+
+void Access::add(const View& view, const MemoryNest& memory) {
+  for (Regions& regions : refine(view, memory)) {
+    touches_.push_back({0, regions_.size()});
+    bytes_ += regions.bytes();
+    regions_.push_back(std::move(regions));
+  }
+}
+
+Access Access::of(const Layout& layout, const Decomposition& decomposition, int rank) {
+  if (!decomposition.is_views()) return {layout, decomposition.parts(rank, layout.element_bytes())};
+  const View& view = decomposition.view(rank);
+  return {layout, view, MemoryNest::packed(view.bytes())};
+}
+
+Access Access::together(const Layout& layout, const Decomposition& decomposition) {
+  if (!decomposition.is_views()) return {layout, decomposition.together(layout.element_bytes())};
+  Access access(layout, View(), MemoryNest());
+  access.overlaps_ = !decomposition.are_disjoint();
+  for (int rank = 0; rank < decomposition.ranks(); ++rank) {
+    const View& view = decomposition.view(rank);
+    access.add(view, MemoryNest::packed(view.bytes()));
+  }
+  return access;
+}
+
 std::span<const Access::Touch> Access::touches_in(int64_t begin, int64_t end) const {
+  if (is_view_) return touches_;
   const auto [first, last] = layout_->panels_in(begin, end);
   const auto before = [](const Touch& touch, int64_t panel) { return touch.panel < panel; };
   const auto from = std::lower_bound(touches_.begin(), touches_.end(), first, before);
@@ -35,9 +68,28 @@ std::span<const Access::Touch> Access::touches_in(int64_t begin, int64_t end) co
 }
 
 int64_t Access::bytes_in(int64_t begin, int64_t end) const {
-  int64_t elements = 0;
-  visit(begin, end, [&](const Slice& slice) { elements += slice.last - slice.first; });
-  return elements * layout_->element_bytes();
+  int64_t bytes = 0;
+  visit(begin, end, [&](const Slice& slice) { bytes += slice.bytes(); });
+  return bytes;
+}
+
+bool Access::fills(const Window& window) const {
+  if (!overlaps_) return bytes_in(window.begin, window.limit) == window.bytes();
+  // Bytes that are there twice are no measure: from one run to the one that goes on furthest.
+  for (int64_t at = window.begin; at < window.end;) {
+    int64_t end = at;
+    for (const Regions& regions : regions_) {
+      const int64_t position = regions.elements_before(at + 1) - 1;
+      if (position < 0) continue;
+      // The run may have begun before; where is that of its byte.
+      const int64_t offset = regions.offset_of(position);
+      if (offset + regions.element_bytes() <= at) continue;
+      end = std::max(end, offset + regions.run_at(position, regions.count()).bytes);
+    }
+    if (end == at) return false;
+    at = end;
+  }
+  return true;
 }
 
 int64_t Access::runs_in(int64_t begin, int64_t end) const {

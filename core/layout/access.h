@@ -1,4 +1,4 @@
-// What one rank touches of the file: its parts in all panels, in file order, still without a list.
+// What one rank touches of the file: its parts in all panels, or its view, in file order, still without a list.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "layout/layout.h"
+#include "layout/refine.h"
+#include "space/decomposition.h"
 
 namespace swath {
 
@@ -23,17 +25,27 @@ struct Slice {
   const Regions& regions;
   int64_t first;
   int64_t last;
-  size_t part;
+  size_t part;  // whose memory it is; of a view there is one
+
+  int64_t bytes() const { return (last - first) * regions.element_bytes(); }
 };
 
 class Access {
  public:
   Access(const Layout& layout, std::vector<Part> parts);
+  // A view of a file, with memory beside it.
+  Access(const Layout& layout, const View& view, const MemoryNest& memory);
+  // What `rank` holds, and what all hold together, each part packed in memory.
+  static Access of(const Layout& layout, const Decomposition& decomposition, int rank);
+  static Access together(const Layout& layout, const Decomposition& decomposition);
 
   int64_t bytes() const { return bytes_; }
   bool empty() const { return bytes_ == 0; }
   const Layout& layout() const { return *layout_; }
-  const std::vector<Part>& parts() const { return parts_; }
+  // Windows cut between elements; a view anywhere, and this is 1.
+  int64_t element_bytes() const { return element_bytes_; }
+  // Whether an element may be counted twice.
+  bool may_overlap() const { return overlaps_ || parts_.size() > 1; }
 
   // Visits what starts in [begin, end), panel by panel in file order, and part by part in each panel. Packed messages
   // have this order on both sides.
@@ -41,7 +53,8 @@ class Access {
   void visit(int64_t begin, int64_t end, const Visitor& visitor) const {
     for (const Touch& touch : touches_in(begin, end)) {
       with_regions(touch, [&](const Regions& regions) {
-        const Slice slice{regions, regions.elements_before(begin), regions.elements_before(end), touch.part};
+        const size_t part = is_view_ ? 0 : touch.part;
+        const Slice slice{regions, regions.elements_before(begin), regions.elements_before(end), part};
         if (slice.first < slice.last) visitor(slice);
       });
     }
@@ -53,6 +66,8 @@ class Access {
 
   // Bytes of the elements that start in [begin, end).
   int64_t bytes_in(int64_t begin, int64_t end) const;
+  // Whether the elements leave no byte of the window out.
+  bool fills(const Window& window) const;
   // Contiguous runs of the elements that start in [begin, end); runs of different parts or panels count apart.
   int64_t runs_in(int64_t begin, int64_t end) const;
   int64_t runs() const { return runs_in(0, INT64_MAX); }
@@ -73,7 +88,10 @@ class Access {
   const Regions* only_regions() const { return regions_.size() == 1 ? regions_.data() : nullptr; }
 
  private:
-  // A part has elements in a panel.
+  explicit Access(const Layout& layout) : layout_(&layout), element_bytes_(layout.element_bytes()) {}
+  void add(const View& view, const MemoryNest& memory);
+
+  // A part has elements in a panel; of a view each of its regions is a part.
   struct Touch {
     int64_t panel;
     size_t part;
@@ -94,7 +112,10 @@ class Access {
   const Layout* layout_;
   std::vector<Part> parts_;
   std::vector<Touch> touches_;    // by panel, then by part
-  std::vector<Regions> regions_;  // of each part, where there is a single panel
+  std::vector<Regions> regions_;  // of each part, where there is a single panel, or a view
+  int64_t element_bytes_ = 1;
+  bool is_view_ = false;
+  bool overlaps_ = false;  // views that share bytes
   int64_t bytes_ = 0;
 };
 

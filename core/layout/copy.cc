@@ -4,9 +4,10 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 
+#include "layout/box_walk.h"
 #include "layout/copy_kernels.h"
+#include "layout/copy_view.h"
 
 namespace swath {
 namespace {
@@ -239,61 +240,6 @@ void simplify(int64_t& bytes, std::vector<CopyLevel>& levels) {
   levels.assign(kept.rbegin(), kept.rend());
 }
 
-// Calls visit(low, high) for boxes of positions (one [low, high) a dimension) that together are [first, last).
-//
-// In mixed radix, [first, last) is: the rest of first's row, whole rows, the start of last's row, and the same again
-// inside each of the two ragged ends: at most 2 * dimensions - 1 boxes.
-class BoxWalk {
- public:
-  using Visit = std::function<void(const std::vector<int64_t>&, const std::vector<int64_t>&)>;
-
-  BoxWalk(const std::vector<RegionDimension>& dimensions, const Visit& visit)
-      : dimensions_(dimensions), visit_(visit), low_(dimensions.size()), high_(dimensions.size()) {}
-
-  void walk(int64_t first, int64_t last) {
-    int64_t total = 1;
-    for (const auto& dimension : dimensions_) total *= dimension.indices.count();
-    descend(0, total, first, last);
-  }
-
- private:
-  void descend(size_t d, int64_t total, int64_t first, int64_t last) {
-    if (first >= last) return;
-    if (d == dimensions_.size() || (first == 0 && last == total)) {
-      for (size_t e = d; e < dimensions_.size(); ++e) {
-        low_[e] = 0;
-        high_[e] = dimensions_[e].indices.count();
-      }
-      visit_(low_, high_);
-      return;
-    }
-    const int64_t inner = total / dimensions_[d].indices.count();
-    const int64_t first_whole = (first + inner - 1) / inner;
-    const int64_t last_whole = last / inner;
-    if (first_whole > last_whole) {  // all within one index
-      descend_at(d, last_whole, inner, first - last_whole * inner, last - last_whole * inner);
-      return;
-    }
-    if (first < first_whole * inner) descend_at(d, first_whole - 1, inner, first - (first_whole - 1) * inner, inner);
-    if (first_whole < last_whole) {
-      low_[d] = first_whole;
-      high_[d] = last_whole;
-      descend(d + 1, inner, 0, inner);
-    }
-    descend_at(d, last_whole, inner, 0, last - last_whole * inner);
-  }
-
-  void descend_at(size_t d, int64_t index, int64_t inner, int64_t first, int64_t last) {
-    low_[d] = index;
-    high_[d] = index + 1;
-    descend(d + 1, inner, first, last);
-  }
-
-  const std::vector<RegionDimension>& dimensions_;
-  const Visit& visit_;
-  std::vector<int64_t> low_, high_;
-};
-
 // What a copy needs to know of one piece of one dimension.
 struct PlacedPiece {
   int64_t file_offset;
@@ -351,13 +297,19 @@ void for_each_strided_box(const std::vector<RegionDimension>& dimensions, const 
 }
 
 template <typename Copy>
-void walk(const Regions& regions, int64_t first, int64_t last, bool memory_follows_file, const Copy& copy) {
+void walk(const ProductRegions& regions, int64_t first, int64_t last, bool memory_follows_file, const Copy& copy) {
   if (first >= last) return;
   const auto& dimensions = regions.dimensions();
-  const BoxWalk::Visit visit = [&](const std::vector<int64_t>& low, const std::vector<int64_t>& high) {
+  std::vector<int64_t> counts;
+  for (const auto& dimension : dimensions) counts.push_back(dimension.indices.count());
+  for_each_box(counts, first, last, [&](const std::vector<int64_t>& low, const std::vector<int64_t>& high) {
     for_each_strided_box(dimensions, low, high, memory_follows_file, copy);
-  };
-  BoxWalk(dimensions, visit).walk(first, last);
+  });
+}
+
+// Outermost: what is contiguous within a lane may still become one block.
+void add_lanes(std::vector<CopyLevel>& levels, const Lanes& lanes) {
+  if (lanes.count > 1) levels.insert(levels.begin(), {lanes.count, lanes.file_stride, lanes.memory_stride});
 }
 
 std::vector<CopyLevel> reversed_direction(std::vector<CopyLevel> levels) {
@@ -417,7 +369,7 @@ void copy_levels_with(InstructionSet set, std::byte* target, const std::byte* so
 
 namespace {
 // The offset of index 0 of every dimension, of which offset_of(0) is the first element.
-int64_t file_base(const Regions& regions) {
+int64_t file_base(const ProductRegions& regions) {
   int64_t offset = regions.offset_of(0);
   for (const auto& dimension : regions.dimensions()) offset -= dimension.indices.front() * dimension.file_stride;
   return offset;
@@ -427,12 +379,14 @@ int64_t file_base(const Regions& regions) {
 void gather_from_window(const Regions& regions, int64_t first, int64_t last, FileWindow<const std::byte> window,
                         std::byte* memory, const GatherOptions& options) {
   if (first >= last) return;
-  const int64_t source_base = file_base(regions) - window.offset;
-  const int64_t target_base = regions.memory_of(0);
-  walk(regions, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
-    levels.push_back({options.lanes.count, options.lanes.file_stride, options.lanes.memory_stride});
+  if (regions.view() != nullptr) return gather_view(*regions.view(), first, last, window, memory, options.lanes);
+  const ProductRegions& product = *regions.product();
+  const int64_t source_base = file_base(product) - window.offset;
+  const int64_t target_base = product.memory_of(0);
+  walk(product, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
+    add_lanes(levels, options.lanes);
     copy_levels(memory + (target_base + memory_offset), window.bytes + (source_base + file_offset),
-                regions.element_bytes(), levels, options.use);
+                product.element_bytes(), levels, options.use);
   });
   if (options.use == Target::kStreamed) finish_streaming();
 }
@@ -440,21 +394,27 @@ void gather_from_window(const Regions& regions, int64_t first, int64_t last, Fil
 void scatter_to_window(const Regions& regions, int64_t first, int64_t last, FileWindow<std::byte> window,
                        const std::byte* memory, const Lanes& lanes) {
   if (first >= last) return;
-  const int64_t target_base = file_base(regions) - window.offset;
-  const int64_t source_base = regions.memory_of(0);
-  walk(regions, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
-    levels.push_back({lanes.count, lanes.file_stride, lanes.memory_stride});
+  if (regions.view() != nullptr) return scatter_view(*regions.view(), first, last, window, memory, lanes);
+  const ProductRegions& product = *regions.product();
+  const int64_t target_base = file_base(product) - window.offset;
+  const int64_t source_base = product.memory_of(0);
+  walk(product, first, last, false, [&](int64_t file_offset, int64_t memory_offset, auto& levels) {
+    add_lanes(levels, lanes);
     copy_levels(window.bytes + (target_base + file_offset), memory + (source_base + memory_offset),
-                regions.element_bytes(), reversed_direction(levels));
+                product.element_bytes(), reversed_direction(levels));
   });
 }
 
 void copy_between_windows(const Regions& regions, int64_t first, int64_t last, std::byte* target,
                           const std::byte* source, int64_t window_offset) {
   if (first >= last) return;
-  const int64_t base = file_base(regions) - window_offset;
-  walk(regions, first, last, true, [&](int64_t file_offset, int64_t, const auto& levels) {
-    copy_levels(target + (base + file_offset), source + (base + file_offset), regions.element_bytes(), levels);
+  if (regions.view() != nullptr) {
+    return copy_view_between_windows(*regions.view(), first, last, target, source, window_offset);
+  }
+  const ProductRegions& product = *regions.product();
+  const int64_t base = file_base(product) - window_offset;
+  walk(product, first, last, true, [&](int64_t file_offset, int64_t, const auto& levels) {
+    copy_levels(target + (base + file_offset), source + (base + file_offset), product.element_bytes(), levels);
   });
 }
 

@@ -1,111 +1,121 @@
-// Regions: a structured set of byte ranges of a file. Never a list.
-//
-// The share of one rank in one strided panel is a product of index sets, one a dimension. With the dimensions sorted by
-// their stride in the file (slowest first), file order IS the lexicographic order of positions, so that
-//
-//   - every set of elements between two file offsets is a range [first, last) of linear positions,
-//   - bytes, runs, bounds, "elements before offset x" and clipping are closed forms in the number of dimensions.
-//
-// Example: a 4 x 6 array of bytes in C order at offset 100, columns Cyclic(1), rank 0 of 2:
-//   dimension 0: {0 1 2 3} x stride 6, dimension 1: {0 2 4} x stride 1; position 4 = (1, 1) starts at 100 + 6 + 2 =
-//   108.
-//
-// An element belongs to a range of the file when its FIRST byte does; no element is ever split.
-// Source: nested strides, ncio-2006 section 2.4 (datatype I/O); here with blocks, so that CYCLIC(k) is one level.
+// Regions: a structured set of byte ranges of a file, and the places in memory that belong to them. Never a list of
+// what is regular. Elements have positions, in file order; which form a set has, a product of index sets or the nests
+// of a view, is told here once.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <variant>
 #include <vector>
 
-#include "space/index_set.h"
+#include "layout/product_regions.h"
+#include "layout/run.h"
+#include "layout/view_regions.h"
 
 namespace swath {
 
-struct RegionDimension {
-  IndexSet indices;
-  int64_t file_stride;    // bytes from one index to the next, in the file
-  int64_t memory_stride;  // bytes from one POSITION to the next, in memory
-};
-
-// A maximal contiguous range of the file: positions [position, position + bytes / element_bytes).
-struct Run {
-  int64_t offset;
-  int64_t bytes;
-  int64_t position;
-};
-
 class Regions {
+  template <typename Ask>
+  auto of(const Ask& ask) const {
+    return std::visit(ask, form_);
+  }
+
  public:
   Regions() = default;
-  // `file_origin`: offset of index 0 of every dimension. `memory_origin`: offset of position 0 of every dimension.
-  // The layout guarantees that no two elements overlap and that dimensions nest (Layout::strided checks it).
-  Regions(int64_t file_origin, int64_t memory_origin, int64_t element_bytes, std::vector<RegionDimension> dimensions);
+  Regions(ProductRegions product) : form_(std::move(product)) {}  // NOLINT: a form of it
+  Regions(ViewRegions view) : form_(std::move(view)) {}           // NOLINT: a form of it
+  Regions(int64_t file_origin, int64_t memory_origin, int64_t element_bytes, std::vector<RegionDimension> dimensions)
+      : form_(ProductRegions(file_origin, memory_origin, element_bytes, std::move(dimensions))) {}
 
-  int64_t count() const { return count_; }
-  int64_t bytes() const { return count_ * element_bytes_; }
-  int64_t element_bytes() const { return element_bytes_; }
-  int64_t begin_offset() const { return offset_of(0); }                          // first byte; requires count() > 0
-  int64_t end_offset() const { return offset_of(count_ - 1) + element_bytes_; }  // one past the last byte
+  int64_t count() const {
+    return of([](const auto& form) { return form.count(); });
+  }
+  // Of a view it is 1: positions count bytes, and it may be cut anywhere.
+  int64_t element_bytes() const {
+    return of([](const auto& form) { return form.element_bytes(); });
+  }
+  int64_t bytes() const { return count() * element_bytes(); }
+  int64_t begin_offset() const { return offset_of(0); }                            // first byte; requires count() > 0
+  int64_t end_offset() const { return offset_of(count() - 1) + element_bytes(); }  // one past the last byte
 
-  // File offset of the element at a linear position.
-  int64_t offset_of(int64_t position) const;
-  // Its offset in memory.
-  int64_t memory_of(int64_t position) const;
+  // File offset of the element at a linear position, and its offset in memory.
+  int64_t offset_of(int64_t position) const {
+    return of([&](const auto& form) { return form.offset_of(position); });
+  }
+  int64_t memory_of(int64_t position) const {
+    return of([&](const auto& form) { return form.memory_of(position); });
+  }
   // How many elements start before `offset`: with it, [begin, end) of the file is [elements_before(begin),
   // elements_before(end)) of the positions.
-  int64_t elements_before(int64_t offset) const;
+  int64_t elements_before(int64_t offset) const {
+    return of([&](const auto& form) { return form.elements_before(offset); });
+  }
 
-  // Contiguous runs of the file, after coalescing, of the positions [first, last).
-  //
-  // Theorem: runs = elements - joins, where a join is a pair of successive elements that touch. Elements t and t + 1
-  // differ at exactly one level d, all faster ones going from their last index to their first; they touch when
-  //   (index step at d) * stride_d == element_bytes + sum over faster e of (back_e - front_e) * stride_e,
-  // a number that does not depend on t. So the joins of a level are counted by IndexSet::steps_of.
-  int64_t runs(int64_t first, int64_t last) const;
-  int64_t runs() const { return runs(0, count_); }
-  // The same where a run also ends at every multiple of dense_positions(): the pieces of list I/O, each contiguous in
-  // memory too.
-  int64_t pieces(int64_t first, int64_t last) const;
-  // Bytes of the longest run.
-  //
-  // Theorem: it lies inside one index of the level above the solid ones, or goes from the last run of one such index to
-  // the first run of the next where these touch. Never further: an index of that level has at least two runs.
-  int64_t longest_run() const;
-  // The widest hole between two successive elements, 0 where there is none.
-  int64_t widest_hole() const;
-
-  // Positions [k * n, (k + 1) * n) are contiguous in memory for n = dense_positions(): count() where all of it is.
-  int64_t dense_positions() const { return dense_; }
-
+  // Contiguous runs of the file of the positions [first, last).
+  int64_t runs(int64_t first, int64_t last) const {
+    return of([&](const auto& form) { return form.runs(first, last); });
+  }
+  int64_t runs() const { return runs(0, count()); }
+  // The same where a run also ends where memory does: the pieces of list I/O. Of a view at most so many.
+  int64_t pieces(int64_t first, int64_t last) const {
+    return of([&](const auto& form) { return form.pieces(first, last); });
+  }
+  // Bytes of equal blocks that it consists of: an element at least, and what is contiguous around it in every place.
+  int64_t block_bytes() const {
+    return of([](const auto& form) { return form.block_bytes(); });
+  }
+  // Bytes of the longest run; of a part of a view at most so many.
+  int64_t longest_run() const {
+    return of([](const auto& form) { return form.longest_run(); });
+  }
+  // The widest hole between two successive elements, 0 where there is none; of a part of a view at most so wide.
+  int64_t widest_hole() const {
+    return of([](const auto& form) { return form.widest_hole(); });
+  }
   // The run that starts at `position` and the position after it, no further than `last`. O(dimensions) a run.
-  Run run_at(int64_t position, int64_t last) const;
+  Run run_at(int64_t position, int64_t last) const {
+    return of([&](const auto& form) { return form.run_at(position, last); });
+  }
 
-  // Whether the positions [first, last) are one contiguous piece of memory.
-  bool dense(int64_t first, int64_t last) const { return first / dense_ == (last - 1) / dense_; }
+  // Whether all of it, or the positions [first, last), are one contiguous piece of memory.
+  bool is_dense() const {
+    return of([](const auto& form) { return form.is_dense(); });
+  }
+  bool dense(int64_t first, int64_t last) const { return memory_pieces(first, last) == 1; }
+  // Contiguous pieces of memory of the positions [first, last); and one past the first of them.
+  int64_t memory_pieces(int64_t first, int64_t last) const {
+    return of([&](const auto& form) { return form.memory_pieces(first, last); });
+  }
+  int64_t memory_end(int64_t position, int64_t last) const {
+    return of([&](const auto& form) { return form.memory_end(position, last); });
+  }
+  // Bytes that lie together in memory: of a product each piece, of a view a piece on average.
+  int64_t memory_block_bytes() const {
+    return of([](const auto& form) { return form.memory_block_bytes(); });
+  }
 
-  const std::vector<RegionDimension>& dimensions() const { return dimensions_; }
   // Whether each element lies as far from that of the other, in the file and from position 0 in memory.
   bool is_shifted(const Regions& other) const;
   // The same regions with other places in memory: packed in file order from `origin` on.
-  Regions packed(int64_t origin) const;
+  Regions packed(int64_t origin) const {
+    return of([&](const auto& form) { return Regions(form.packed(origin)); });
+  }
   // The same places in memory, with the elements packed in the file from offset 0 on: the image of a packed message.
-  Regions packed_in_file() const;
+  Regions packed_in_file() const {
+    return of([](const auto& form) { return Regions(form.packed_in_file()); });
+  }
+
+  // One of the two is null.
+  const ProductRegions* product() const { return std::get_if<ProductRegions>(&form_); }
+  const ViewRegions* view() const { return std::get_if<ViewRegions>(&form_); }
 
  private:
-  int64_t joins_before(int64_t transition, size_t slowest_level) const;
-
-  int64_t file_origin_ = 0;
-  int64_t memory_origin_ = 0;
-  int64_t element_bytes_ = 1;
-  int64_t count_ = 0;
-  int64_t dense_ = 0;
-  size_t dense_level_ = 0;                   // dimensions [dense_level_, n) are contiguous in memory
-  int64_t solid_ = 1;                        // positions [k * solid_, (k + 1) * solid_) are contiguous in the file ...
-  size_t solid_level_ = 0;                   // ... being all of the dimensions [solid_level_, n)
-  std::vector<RegionDimension> dimensions_;  // slowest first; none with a single index
-  std::vector<int64_t> inner_;               // elements of one index of dimension d
-  std::vector<int64_t> touching_;            // stride_d * step that makes two elements of level d touch
+  std::variant<ProductRegions, ViewRegions> form_;
 };
+
+inline bool Regions::is_shifted(const Regions& other) const {
+  if (product() != nullptr && other.product() != nullptr) return product()->is_shifted(*other.product());
+  return view() != nullptr && other.view() != nullptr && view()->is_shifted(*other.view());
+}
 
 }  // namespace swath

@@ -63,7 +63,7 @@ TEST(Regions, ExampleOfTheHeader) {
   EXPECT_EQ(regions.end_offset(), 123);
   EXPECT_EQ(regions.runs(), 12);
   EXPECT_EQ(regions.widest_hole(), 1);
-  EXPECT_EQ(regions.dense_positions(), 12);
+  EXPECT_EQ(regions.product()->dense_positions(), 12);
 }
 
 TEST(Regions, EmptyAndSingleElement) {
@@ -136,7 +136,7 @@ TEST(Regions, RunsAndPiecesOfEveryClippedRange) {
     for_ranges(regions.count(), random, [&](int64_t first, int64_t last) {
       const int64_t bytes = regions.element_bytes();
       ASSERT_EQ(regions.runs(first, last), count_runs(list, first, last, bytes, 0)) << first << " to " << last;
-      ASSERT_EQ(regions.pieces(first, last), count_runs(list, first, last, bytes, regions.dense_positions()))
+      ASSERT_EQ(regions.pieces(first, last), count_runs(list, first, last, bytes, regions.product()->dense_positions()))
           << first << " to " << last;
     });
   });
@@ -180,18 +180,18 @@ TEST(Regions, DensePositionsIsTheLargestProductOfFastDimensionsThatMemoryPacks) 
     };
     int64_t product = 1;
     int64_t largest = 1;
-    for (size_t d = regions.dimensions().size(); d-- > 0;) {
-      product *= regions.dimensions()[d].indices.count();
+    for (size_t d = regions.product()->dimensions().size(); d-- > 0;) {
+      product *= regions.product()->dimensions()[d].indices.count();
       if (packs(product)) largest = product;
     }
-    EXPECT_EQ(regions.dense_positions(), largest);
+    EXPECT_EQ(regions.product()->dense_positions(), largest);
   });
 }
 
 TEST(Regions, PackedKeepsFilePlacesAndPacksMemory) {
   for_random_regions(27, 1500, [](const Regions& regions, const std::vector<Element>& list, Random&) {
     const Regions packed = regions.packed(77);
-    EXPECT_EQ(packed.dense_positions(), packed.count());
+    EXPECT_EQ(packed.product()->dense_positions(), packed.count());
     for (size_t p = 0; p < list.size(); ++p) {
       const auto position = static_cast<int64_t>(p);
       ASSERT_EQ(packed.offset_of(position), list[p].offset);
@@ -234,7 +234,7 @@ TEST(Regions, CyclicOfATrillionElementsIsInstantAndNoLarger) {
 
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
   const Regions small = share_of({10, 10}, Distribution({whole, cyclic}, {1, 4}), 0);
-  EXPECT_EQ(columns.dimensions().size(), small.dimensions().size());
+  EXPECT_EQ(columns.product()->dimensions().size(), small.product()->dimensions().size());
   EXPECT_LE(sizeof(IndexSet), 48u);  // numbers only: nothing in it can grow with the elements
 }
 

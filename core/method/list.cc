@@ -1,15 +1,16 @@
 #include "method/run.h"
-#include "plan/steps.h"
+#include "store/structured.h"
 
 namespace swath {
 
-// Batches of bounded size: as few requests as the file's runs allow, and memory as it is.
+// One structured transfer of all: as few requests as the file's runs and the store allow, and memory as it is.
 void run_list(const Job& job) {
   const Request& request = job.plan.request;
-  for_each_list_batch(job.mine, job.memory.addresses, request.tuning, [&](std::span<const Transfer> batch) {
-    job.engine.transfer(request.direction, batch, job.counters);
-    for (const Transfer& piece : batch) job.progress.bytes_done += piece.bytes;
-  });
+  const StructuredTransfer all{.access = job.mine,
+                               .addresses = job.memory.addresses,
+                               .pieces_max = request.tuning.list_pieces,
+                               .bytes_done = &job.progress.bytes_done};
+  job.engine.transfer_structured(request.direction, all, job.counters);
   job.counters.buffer_bytes = request.tuning.list_pieces * static_cast<int64_t>(sizeof(Transfer));
 }
 

@@ -19,7 +19,7 @@ std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const
                              Progress& progress, Counters& counters) {
   const Stopwatch watch;
   std::optional<Error> failure;
-  const Access mine(*plan.request.layout, memory.parts);
+  const Access mine = access_of(*plan.request.layout, memory);
   progress.bytes_done = 0;
   progress.bytes_total = mine.bytes();
   const Job job{plan, comm, engine, memory, mine, counters, progress};

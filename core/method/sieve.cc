@@ -37,7 +37,7 @@ void run_sieve(const Job& job) {
     const auto copy_all = [&](const auto& copy_slice) {
       job.mine.visit(window->begin, window->limit, [&](const Slice& slice) {
         copy_slice(slice, job.memory.addresses[slice.part]);
-        job.progress.bytes_done += (slice.last - slice.first) * slice.regions.element_bytes();
+        job.progress.bytes_done += slice.bytes();
       });
     };
     if (job.plan.request.direction == Direction::kRead) {

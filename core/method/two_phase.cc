@@ -164,7 +164,7 @@ class OwnWindows {
 void run_two_phase(const Job& job) {
   const Request& request = job.plan.request;
   const Layout& layout = *request.layout;
-  const Access together(layout, request.decomposition.together(layout.element_bytes()));
+  const Access together = Access::together(layout, request.decomposition);
   const FileDomains& domains = job.plan.domains;
   if (domains.empty()) return;
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);

@@ -9,15 +9,13 @@ namespace {
 
 constexpr int64_t kSlots = 3;  // windows or stages that are used in turn
 
-int64_t bytes_of(const Slice& slice) { return (slice.last - slice.first) * slice.regions.element_bytes(); }
-
 // Packed elements, in the order in which both sides visit them: from user memory ...
 int64_t pack_from_memory(const ExchangeSide& side, const Window& window, std::byte* packed) {
   int64_t bytes = 0;
   side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
     scatter_to_window(slice.regions.packed_in_file(), slice.first, slice.last,
                       {packed + bytes, slice.first * slice.regions.element_bytes()}, side.memory.addresses[slice.part]);
-    bytes += bytes_of(slice);
+    bytes += slice.bytes();
   });
   return bytes;
 }
@@ -30,7 +28,7 @@ int64_t unpack_to_memory(const ExchangeSide& side, const Window& window, const s
     gather_from_window(slice.regions.packed_in_file(), slice.first, slice.last,
                        {packed + bytes, slice.first * slice.regions.element_bytes()}, side.memory.addresses[slice.part],
                        {use});
-    bytes += bytes_of(slice);
+    bytes += slice.bytes();
   });
   return bytes;
 }
@@ -41,7 +39,7 @@ int64_t pack_from_window(const Access& access, const Window& window, const std::
   access.visit(window.begin, window.limit, [&](const Slice& slice) {
     const Regions regions = slice.regions.packed(bytes - slice.first * slice.regions.element_bytes());
     gather_from_window(regions, slice.first, slice.last, {image, window.begin}, packed);
-    bytes += bytes_of(slice);
+    bytes += slice.bytes();
   });
   return bytes;
 }
@@ -52,7 +50,7 @@ int64_t unpack_to_window(const Access& access, const Window& window, std::byte* 
   access.visit(window.begin, window.limit, [&](const Slice& slice) {
     const Regions regions = slice.regions.packed(bytes - slice.first * slice.regions.element_bytes());
     scatter_to_window(regions, slice.first, slice.last, {image, window.begin}, packed);
-    bytes += bytes_of(slice);
+    bytes += slice.bytes();
   });
   return bytes;
 }
@@ -83,10 +81,10 @@ bool is_dealt_next(const OneSlice& one, const OneSlice& other, int64_t shift) {
 }
 
 // Of pairs and triples of short elements a pass each makes better use of vector instructions.
-bool is_worth_one_pass(int64_t ranks, int64_t element_bytes) {
-  constexpr int64_t kElementBytesMin = 8;
+bool is_worth_one_pass(int64_t ranks, int64_t block_bytes) {
+  constexpr int64_t kBlockBytesMin = 8;
   constexpr int64_t kRanksMin = 4;
-  return ranks > 1 && (element_bytes >= kElementBytesMin || ranks >= kRanksMin);
+  return ranks > 1 && (block_bytes >= kBlockBytesMin || ranks >= kRanksMin);
 }
 
 }  // namespace
@@ -173,7 +171,7 @@ void WindowExchange::put(ExchangeSide& side, const RoundWindows& windows, int64_
       side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
         const std::byte* memory = side.memory.addresses[slice.part];
         scatter_to_window(slice.regions, slice.first, slice.last, {target, window.begin}, memory);
-        moved += bytes_of(slice);
+        moved += slice.bytes();
       });
     }
     count_moved(aggregator, moved);
@@ -239,13 +237,13 @@ void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, c
     for (end = begin + 1; end < ranks.size(); ++end) {
       next = one_slice(side.kept(ranks[end]), window);
       const auto distance = static_cast<int64_t>(end - begin);
-      if (!first || !next || !is_dealt_next(*first, *next, distance * first->regions.element_bytes())) break;
+      if (!first || !next || !is_dealt_next(*first, *next, distance * first->regions.block_bytes())) break;
     }
     const auto count = static_cast<int64_t>(end - begin);
-    if (first && is_worth_one_pass(count, first->regions.element_bytes())) {
-      const int64_t element_bytes = first->regions.element_bytes();
-      move_dealt(OneSlice{first->regions.packed(packed - first->first * element_bytes), first->first, first->last},
-                 Lanes{count, element_bytes, first->bytes()});
+    if (first && is_worth_one_pass(count, first->regions.block_bytes())) {
+      const int64_t origin = packed - first->first * first->regions.element_bytes();
+      move_dealt(OneSlice{first->regions.packed(origin), first->first, first->last},
+                 Lanes{count, first->regions.block_bytes(), first->bytes()});
       packed += count * first->bytes();
     } else {
       for (size_t i = begin; i < end; ++i) packed += move_one(side.kept(ranks[i]), packed);
@@ -321,7 +319,7 @@ void WindowExchange::take(ExchangeSide& side, const RoundWindows& windows, int64
       side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
         std::byte* memory = side.memory.addresses[slice.part];
         gather_from_window(slice.regions, slice.first, slice.last, {source, window.begin}, memory, {use});
-        moved += bytes_of(slice);
+        moved += slice.bytes();
       });
     }
     count_moved(aggregator, moved);

@@ -38,7 +38,7 @@ class ExchangeSide {
       : mine(own), memory(own_memory), layout_(layout), decomposition_(decomposition) {}
 
   // What another rank holds.
-  Access of(int rank) const { return {layout_, decomposition_.parts(rank, layout_.element_bytes())}; }
+  Access of(int rank) const { return Access::of(layout_, decomposition_, rank); }
   // The same, kept.
   const Access& kept(int rank);
 

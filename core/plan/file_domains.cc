@@ -8,7 +8,7 @@ namespace swath {
 
 FileDomains::FileDomains(const Access& together, int ranks, const Tuning& tuning) : ranks_(ranks) {
   if (together.empty()) return;
-  element_bytes_ = together.layout().element_bytes();
+  element_bytes_ = together.element_bytes();
   const int64_t elements = together.bytes() / element_bytes_;
   const int64_t by_size = std::max<int64_t>(together.bytes() / tuning.domain_bytes_min, 1);
   const int64_t wanted = tuning.aggregators > 0 ? std::min(tuning.aggregators, ranks) : ranks;
@@ -66,21 +66,21 @@ bool WindowRounds::next(std::vector<std::optional<Window>>& windows) {
 }
 
 WindowTransfer window_transfer(const Access& together, const Window& window, const Tuning& tuning) {
+  if (together.fills(window)) return WindowTransfer::kWhole;
   const int64_t bytes = together.bytes_in(window.begin, window.limit);
-  if (bytes == window.bytes()) return WindowTransfer::kWhole;
   const int64_t runs = together.runs_in(window.begin, window.limit);
   return bytes / runs >= tuning.runs_bytes_min ? WindowTransfer::kRuns : WindowTransfer::kSieve;
 }
 
 bool is_read_by_runs(const Access& together, const Window& window, const Tuning& tuning) {
-  return together.parts().size() == 1 && window_transfer(together, window, tuning) == WindowTransfer::kRuns;
+  return !together.may_overlap() && window_transfer(together, window, tuning) == WindowTransfer::kRuns;
 }
 
 int64_t window_capacity(const Access& access, int64_t window_bytes) {
   constexpr int64_t kPageBytes = 4096;
   if (access.empty()) return 0;
   const int64_t span = *access.last_end(INT64_MAX) - *access.next_start(0);
-  return ceil_div(std::min(window_bytes + access.layout().element_bytes() - 1, span), kPageBytes) * kPageBytes;
+  return ceil_div(std::min(window_bytes + access.element_bytes() - 1, span), kPageBytes) * kPageBytes;
 }
 
 }  // namespace swath

@@ -8,7 +8,7 @@
 #include "base/math.h"
 #include "plan/kinds.h"
 #include "plan/steps.h"
-#include "store/batch.h"
+#include "store/structured.h"
 
 namespace swath {
 namespace {
@@ -54,10 +54,10 @@ IoCounts counts_of_windows(const Access& access, int64_t begin, int64_t end, int
   const auto first = access.next_start(begin);
   if (!first || *first >= end) return cost;
   const int64_t last = *access.last_end(end);
-  const int64_t element_bytes = access.layout().element_bytes();
+  const int64_t element_bytes = access.element_bytes();
   const int64_t useful = access.bytes_in(begin, end);
   int64_t windows = (last - element_bytes) / window_bytes - *first / window_bytes + 1;  // at most
-  const bool may_overlap = access.parts().size() > 1;
+  const bool may_overlap = access.may_overlap();
   if (useful == last - *first && !may_overlap && element_bytes <= window_bytes) {
     one(cost, Window{*first, last, end});
     for (int64_t* requests : {&cost.read_requests, &cost.write_requests, &cost.locks}) *requests *= windows;
@@ -133,7 +133,7 @@ IoCounts count_aggregating(const TwoPhase& all, size_t place, const Access& mine
   if (staged) cost.buffer_bytes += capacity;  // the own window; what is shared are stages
   if (request.messages) {
     // What the others hold of this rank's window goes in packets; boxes that are read may overlap.
-    const bool overlaps = request.decomposition.is_boxes() && request.direction == Direction::kRead;
+    const bool overlaps = !request.decomposition.are_disjoint() && request.direction == Direction::kRead;
     cost.buffer_bytes += (overlaps ? request.decomposition.ranks() - 1 : 1) * capacity;
     cost.buffer_bytes -= std::min(mine.bytes(), (others + 1) * capacity) - std::min(mine.bytes(), others * capacity);
   }
@@ -205,7 +205,7 @@ Runs runs_of(const Layout& layout, const Decomposition& decomposition) {
   Runs runs;
   runs.exact = kinds.exact;
   for (const RankKind& kind : kinds.all) {
-    const Runs of_rank = runs_of(Access(layout, decomposition.parts(kind.rank, layout.element_bytes())));
+    const Runs of_rank = runs_of(Access::of(layout, decomposition, kind.rank));
     runs.count += kind.ranks * of_rank.count;
     runs.bytes += kind.ranks * of_rank.bytes;
     runs.bytes_max = std::max(runs.bytes_max, of_rank.bytes_max);
@@ -217,18 +217,14 @@ Runs runs_of(const Layout& layout, const Decomposition& decomposition) {
 bool exchange_is_staged(const Layout& layout, const Decomposition& decomposition, const Runs& runs,
                         const Tuning& tuning) {
   constexpr int64_t kPanelsKeptMax = int64_t{1} << 20;
-  return !decomposition.is_boxes() && decomposition.ranks() > 1 &&
+  return decomposition.ranks() > 1 && decomposition.are_disjoint() &&
          layout.panel_count() * decomposition.ranks() <= kPanelsKeptMax &&
          runs.bytes < runs.count * tuning.staged_run_bytes;
 }
 
-Access access_of(const Request& request, int rank) {
-  return Access(*request.layout, request.decomposition.parts(rank, request.layout->element_bytes()));
-}
+Access access_of(const Request& request, int rank) { return Access::of(*request.layout, request.decomposition, rank); }
 
-Access access_together(const Request& request) {
-  return Access(*request.layout, request.decomposition.together(request.layout->element_bytes()));
-}
+Access access_together(const Request& request) { return Access::together(*request.layout, request.decomposition); }
 
 // One request a run; a run that cannot go straight to memory is cut at the size of the bounce buffer.
 IoCounts count_direct(const Request& request, const Access& access, int64_t counted_max) {
@@ -236,7 +232,7 @@ IoCounts count_direct(const Request& request, const Access& access, int64_t coun
   access.visit_all([&](const Slice& slice) {
     const Regions& regions = slice.regions;
     int64_t requests = regions.runs(slice.first, slice.last);
-    const bool bounces = regions.dense_positions() < regions.count();
+    const bool bounces = !regions.is_dense();
     const int64_t longest = regions.longest_run();
     if (bounces) {
       const int64_t most = std::max(request.tuning.bounce_bytes, regions.element_bytes());
@@ -269,7 +265,7 @@ IoCounts count_list(const Request& request, const Access& access, int64_t counte
     pieces += regions.pieces(slice.first, slice.last);
     runs += regions.runs(slice.first, slice.last);
     longest = std::max(longest, regions.longest_run());
-    pieces_of_longest = longest / (regions.dense_positions() * regions.element_bytes()) + 2;
+    pieces_of_longest = longest / regions.memory_block_bytes() + 2;
     ++slices;
   });
   int64_t requests = runs;
@@ -279,7 +275,7 @@ IoCounts count_list(const Request& request, const Access& access, int64_t counte
   const bool is_runs = slices <= 1 && fits && longest <= request.tuning.request_bytes_max;
   if (!is_runs && pieces <= counted_max) {
     requests = 0;
-    for_each_list_batch(access, {}, request.tuning, [&](std::span<const Transfer> batch) {
+    for_each_flat_batch({access, {}, request.tuning.list_pieces}, [&](std::span<const Transfer> batch) {
       requests += count_requests(batch, request.tuning.request_bytes_max);
     });
   } else if (!is_runs) {

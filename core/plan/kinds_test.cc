@@ -15,6 +15,7 @@
 #include "plan/make_plan.h"
 #include "plan/steps.h"
 #include "store/request.h"
+#include "store/structured.h"
 #include "testing/allocations.h"
 #include "testing/requests.h"
 
@@ -106,7 +107,7 @@ TEST(Kinds, ListedRequestsAreThoseOfTheBatches) {
     for (int rank = 0; rank < request.decomposition.ranks(); ++rank) {
       const Access access = access_of(request, rank);
       int64_t requests = 0;
-      for_each_list_batch(access, {}, request.tuning, [&](std::span<const Transfer> batch) {
+      for_each_flat_batch({access, {}, request.tuning.list_pieces}, [&](std::span<const Transfer> batch) {
         requests += count_requests(batch, request.tuning.request_bytes_max);
       });
       EXPECT_EQ(count_list(request, access).read_requests, requests) << rank;

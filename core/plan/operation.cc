@@ -98,7 +98,7 @@ Operation::Operation(std::shared_ptr<const ArrayForm> array, Access access)
   key_ = hash_bytes(std::as_bytes(std::span(keys)));
 }
 
-void Operation::write_access(ByteWriter& writer, bool with_boxes) const {
+void Operation::write_access(ByteWriter& writer, bool with_told) const {
   writer.put(static_cast<int64_t>(direction()));
   writer.put(static_cast<int64_t>(method()));
   writer.put(std::ssize(tuning()));
@@ -106,11 +106,11 @@ void Operation::write_access(ByteWriter& writer, bool with_boxes) const {
     writer.put(name);
     writer.put(value);
   }
-  decomposition().write(writer, with_boxes);
+  decomposition().write(writer, with_told);
 }
 
-Operation Operation::with_boxes(std::vector<Boxes> boxes_of_rank) const {
-  return with_decomposition(Decomposition::boxes(std::move(boxes_of_rank), array_->shape()));
+Operation Operation::with_told(const std::vector<std::vector<std::byte>>& told_by_rank) const {
+  return with_decomposition(decomposition().with_told(told_by_rank, array_->shape()));
 }
 
 Operation Operation::with_decomposition(Decomposition decomposition) const {
@@ -162,8 +162,10 @@ Operation Operation::read(ByteReader& reader) {
 
 std::string Operation::words() const {
   std::string text = swath::to_string(direction()) + " " + array_->identity();
-  text += "\ndistribution=" + (decomposition().is_boxes() ? "boxes" : decomposition().to_string());
-  if (!decomposition().is_boxes()) text += "\nselection=" + to_text(decomposition().selection());
+  text += "\ndistribution=" + (decomposition().is_boxes()   ? "boxes"
+                               : decomposition().is_views() ? "views"
+                                                            : decomposition().to_string());
+  if (!decomposition().is_told()) text += "\nselection=" + to_text(decomposition().selection());
   text += "\nmethod='" + swath::to_string(method()) + "'";
   for (const auto& [name, value] : tuning()) text += "\ntuning[" + name + "]=" + std::to_string(value);
   return text;

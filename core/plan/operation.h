@@ -63,13 +63,13 @@ class Operation {
   Method method() const { return access_.method; }
   const TuningSettings& tuning() const { return access_.tuning; }
 
-  // What all ranks know before they meet, as bytes: all but the array, and the boxes that each rank has.
+  // What all ranks know before they meet, as bytes: all but the array, and the boxes or the view that each rank has.
   const std::vector<std::byte>& access_bytes() const { return access_bytes_; }
   // A hash of the array and of the access: equal on all ranks that ask for the same.
   uint64_t key() const { return key_; }
 
-  // The same with the boxes of all ranks.
-  Operation with_boxes(std::vector<Boxes> boxes_of_rank) const;
+  // The same with what all ranks have told of their boxes, or views (Decomposition::told_by).
+  Operation with_told(const std::vector<std::vector<std::byte>>& told_by_rank) const;
   Operation with_decomposition(Decomposition decomposition) const;
   // The same of an array that is stored otherwise.
   Operation of(std::shared_ptr<const ArrayForm> array) const { return {std::move(array), access_}; }
@@ -84,7 +84,7 @@ class Operation {
 
  private:
   static Operation read(ByteReader& reader);
-  void write_access(ByteWriter& writer, bool with_boxes) const;
+  void write_access(ByteWriter& writer, bool with_told) const;
 
   std::shared_ptr<const ArrayForm> array_;
   Access access_;

@@ -33,40 +33,6 @@ void for_each_direct_request(const Regions& regions, int64_t first, int64_t last
   }
 }
 
-// Calls batch(transfers) for each batch of the list method: pieces of bounded number, each contiguous in file and
-// memory. A run of the file stays within one batch where it fits, so that scattered memory costs no further request.
-// `addresses`: of each part, or none where only the requests count.
-template <typename Visit>
-void for_each_list_batch(const Access& access, std::span<std::byte* const> addresses, const Tuning& tuning,
-                         const Visit& batch) {
-  const auto pieces_max = static_cast<size_t>(tuning.list_pieces);
-  std::vector<Transfer> pieces;
-  pieces.reserve(pieces_max);
-  const auto flush = [&] {
-    if (!pieces.empty()) batch(std::span<const Transfer>(pieces));
-    pieces.clear();
-  };
-  access.visit_all([&](const Slice& slice) {
-    const Regions& regions = slice.regions;
-    std::byte* memory = addresses.empty() ? nullptr : addresses[slice.part];
-    const int64_t dense = regions.dense_positions();
-    for (int64_t position = slice.first; position < slice.last;) {
-      const Run run = regions.run_at(position, slice.last);
-      const int64_t end = position + run.bytes / regions.element_bytes();
-      if (pieces.size() + static_cast<size_t>((end - 1) / dense - position / dense + 1) > pieces_max) flush();
-      while (position < end) {
-        const int64_t piece_end = std::min(end, (position / dense + 1) * dense);
-        pieces.push_back({run.offset + (position - run.position) * regions.element_bytes(),
-                          memory == nullptr ? nullptr : memory + regions.memory_of(position),
-                          (piece_end - position) * regions.element_bytes()});
-        if (pieces.size() == pieces_max) flush();
-        position = piece_end;
-      }
-    }
-  });
-  flush();
-}
-
 // The runs of a window that is written run by run; `buffer` (may be null) holds the window.
 inline std::vector<Transfer> window_runs(const Access& together, const Window& window, std::byte* buffer) {
   std::vector<Transfer> transfers;

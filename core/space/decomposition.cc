@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hash.h"
 
 namespace swath {
 namespace {
@@ -28,7 +29,7 @@ void check_boxes(const Boxes& boxes, const Shape& shape, const std::string& who)
 }
 
 // How a decomposition is called in its bytes.
-enum class Kind { kAlone, kDistributed, kShareOf, kBoxes };
+enum class Kind { kAlone, kDistributed, kShareOf, kBoxes, kViews };
 
 }  // namespace
 
@@ -69,6 +70,31 @@ Decomposition Decomposition::own_boxes(Boxes own, int rank, int ranks, const Sha
   return decomposition;
 }
 
+Decomposition Decomposition::views(std::vector<View> view_of_rank, const Shape& shape, bool allows_overlap) {
+  for (size_t rank = 0; rank < view_of_rank.size(); ++rank) {
+    try {
+      view_of_rank[rank].check();
+    } catch (const Error& error) {
+      throw Error(error.kind(), "rank " + std::to_string(rank) + ": " + error.what());
+    }
+  }
+  Decomposition decomposition;
+  decomposition.ranks_ = static_cast<int>(view_of_rank.size());
+  decomposition.selection_ = select_all(shape);
+  decomposition.views_ = std::make_shared<const Views>(std::move(view_of_rank));
+  decomposition.allows_overlap_ = allows_overlap;
+  return decomposition;
+}
+
+Decomposition Decomposition::own_view(View own, int rank, int ranks, const Shape& shape, bool allows_overlap) {
+  own.check();
+  std::vector<View> view_of_rank(static_cast<size_t>(ranks));
+  view_of_rank[static_cast<size_t>(rank)] = std::move(own);
+  Decomposition decomposition = views(std::move(view_of_rank), shape, allows_overlap);
+  decomposition.knows_all_ranks_ = ranks == 1;
+  return decomposition;
+}
+
 Decomposition Decomposition::alone(Selection selection) {
   Decomposition decomposition;
   decomposition.selection_ = std::move(selection);
@@ -86,6 +112,7 @@ Decomposition Decomposition::share_of(Distribution distribution, Selection selec
 
 std::vector<Part> Decomposition::parts(int rank, int64_t element_bytes) const {
   std::vector<Part> parts;
+  if (is_views()) return parts;
   if (is_boxes()) {
     for (const auto& box : (*boxes_)[static_cast<size_t>(rank)]) {
       parts.push_back(box_part(box.begin, box.end, element_bytes));
@@ -101,7 +128,7 @@ std::vector<Part> Decomposition::parts(int rank, int64_t element_bytes) const {
 
 std::vector<RankKind> Decomposition::kinds(int parts_min) const {
   if (ranks_ == 1) return {{0, 1}};
-  if (!is_boxes()) return distribution_[0].kinds(selected_shape(selection_), ranks_, parts_min);
+  if (!is_told()) return distribution_[0].kinds(selected_shape(selection_), ranks_, parts_min);
   std::vector<RankKind> kinds;
   for (int rank = 0; rank < ranks_; ++rank) kinds.push_back({rank, 1});
   return kinds;
@@ -110,7 +137,7 @@ std::vector<RankKind> Decomposition::kinds(int parts_min) const {
 std::vector<Part> Decomposition::together(int64_t element_bytes) const {
   if (only_rank_ >= 0) return parts(0, element_bytes);
   std::vector<Part> all;
-  if (!is_boxes()) {
+  if (!is_told()) {
     all.push_back(selected_part(selection_, element_bytes));
     return all;
   }
@@ -122,6 +149,11 @@ std::vector<Part> Decomposition::together(int64_t element_bytes) const {
 }
 
 int Decomposition::busiest_rank() const {
+  if (is_views()) {
+    const auto& views = views_->of_rank;
+    const auto fewer = [](const View& a, const View& b) { return a.bytes() < b.bytes(); };
+    return static_cast<int>(std::max_element(views.begin(), views.end(), fewer) - views.begin());
+  }
   if (is_boxes()) {
     const auto elements = [](const Boxes& boxes) {
       int64_t count = 0;
@@ -136,7 +168,43 @@ int Decomposition::busiest_rank() const {
   return distribution_[0].ranks().front();
 }
 
+SharedByte Decomposition::Views::shared() const {
+  if (!has_looked_) {
+    const SharedByte found = shared_byte(of_rank);
+    rank_ = found.rank;
+    other_ = found.other;
+    offset_ = found.offset;
+    has_looked_ = true;
+  }
+  return {rank_, other_, offset_};
+}
+
+uint64_t Decomposition::Views::key(int rank) const {
+  const auto place = static_cast<size_t>(rank);
+  if (keys_[place] == 0) {
+    ByteWriter writer;
+    of_rank[place].write(writer);
+    keys_[place] = std::max<uint64_t>(hash_bytes(writer.bytes(), static_cast<uint64_t>(rank) + 1), 1);
+  }
+  return keys_[place];
+}
+
+uint64_t Decomposition::told_key(int rank) const {
+  return is_views() ? views_->key(rank) : hash_bytes(told_by(rank), static_cast<uint64_t>(rank) + 1);
+}
+
+bool Decomposition::are_disjoint() const {
+  if (is_views()) return views_->shared().rank < 0;
+  return !is_boxes();
+}
+
 void Decomposition::check_written_once() const {
+  if (is_views() && !allows_overlap_ && !are_disjoint()) {
+    const SharedByte shared = views_->shared();
+    fail_argument("write of views: ranks " + std::to_string(shared.rank) + " and " + std::to_string(shared.other) +
+                  " both have byte " + std::to_string(shared.offset) +
+                  " of the file; each byte must be written once (or allow overlaps: one of the values then stays)");
+  }
   if (!is_boxes()) return;  // a distribution gives each element to one rank
   struct Owned {
     const Box* box;
@@ -177,6 +245,17 @@ std::string Decomposition::to_string() const {
     for (const auto& boxes_here : *boxes_) count += boxes_here.size();
     return std::to_string(count) + " boxes of " + std::to_string(ranks_) + " ranks";
   }
+  if (is_views()) {
+    int levels = 0;
+    int64_t listed = 0;
+    for (const View& view : views_->of_rank) {
+      levels = std::max(levels, view.nest.depth());
+      listed += view.nest.listed();
+    }
+    std::string text = "views of " + std::to_string(ranks_) + " ranks, " + std::to_string(levels) + " levels";
+    if (listed > 0) text += ", " + std::to_string(listed) + " listed places";
+    return text + (allows_overlap_ ? ", which may overlap" : "");
+  }
   std::string text = distribution_.empty() ? "whole" : distribution_[0].to_string();
   if (only_rank_ >= 0) text += ", share of rank " + std::to_string(only_rank_);
   return text;
@@ -184,6 +263,7 @@ std::string Decomposition::to_string() const {
 
 std::vector<Shape> Decomposition::local_shapes(int rank) const {
   std::vector<Shape> shapes;
+  if (is_views()) return {{view(rank).bytes()}};
   if (is_boxes()) {
     for (const Box& box : (*boxes_)[static_cast<size_t>(rank)]) {
       Shape& shape = shapes.emplace_back(box.begin.size());
@@ -217,17 +297,37 @@ Boxes read_boxes(ByteReader& reader, size_t dimensions) {
   return boxes;
 }
 
-void Decomposition::write(ByteWriter& writer, bool with_boxes) const {
+std::vector<std::byte> Decomposition::told_by(int rank) const {
+  ByteWriter writer;
+  if (is_boxes()) swath::write((*boxes_)[static_cast<size_t>(rank)], writer);
+  if (is_views()) view(rank).write(writer);
+  return writer.take();
+}
+
+Decomposition Decomposition::with_told(const std::vector<std::vector<std::byte>>& told_by_rank,
+                                       const Shape& shape) const {
+  std::vector<Boxes> boxes_of_rank;
+  std::vector<View> view_of_rank;
+  for (const auto& told : told_by_rank) {
+    ByteReader reader("what a rank told of its share", told);
+    if (is_boxes()) boxes_of_rank.push_back(read_boxes(reader, shape.size()));
+    if (is_views()) view_of_rank.push_back(View::read(reader));
+    reader.expect_end();
+  }
+  return is_boxes() ? boxes(std::move(boxes_of_rank), shape) : views(std::move(view_of_rank), shape, allows_overlap_);
+}
+
+void Decomposition::write(ByteWriter& writer, bool with_told) const {
   const Kind kind = is_boxes()              ? Kind::kBoxes
+                    : is_views()            ? Kind::kViews
                     : only_rank_ >= 0       ? Kind::kShareOf
                     : distribution_.empty() ? Kind::kAlone
                                             : Kind::kDistributed;
   writer.put(static_cast<int64_t>(kind));
-  if (kind == Kind::kBoxes) {
+  if (is_told()) {
+    if (is_views()) writer.put(allows_overlap_ ? 1 : 0);
     writer.put(ranks_);
-    for (const Boxes& boxes : *boxes_) {
-      if (with_boxes) swath::write(boxes, writer);
-    }
+    for (int rank = 0; rank < ranks_ && with_told; ++rank) writer.put_raw(told_by(rank));
     return;
   }
   swath::write(selection_, writer);
@@ -238,7 +338,13 @@ void Decomposition::write(ByteWriter& writer, bool with_boxes) const {
 }
 
 Decomposition Decomposition::read(ByteReader& reader, const Shape& shape) {
-  const auto kind = static_cast<Kind>(reader.number_in(0, 4, "the kind of a decomposition"));
+  const auto kind = static_cast<Kind>(reader.number_in(0, 5, "the kind of a decomposition"));
+  if (kind == Kind::kViews) {
+    const bool allows_overlap = reader.flag("whether views may overlap");
+    std::vector<View> view_of_rank(static_cast<size_t>(reader.count(sizeof(int64_t))));
+    for (View& view : view_of_rank) view = View::read(reader);
+    return views(std::move(view_of_rank), shape, allows_overlap);
+  }
   if (kind == Kind::kBoxes) {
     std::vector<Boxes> boxes_of_rank(static_cast<size_t>(reader.count(sizeof(int64_t))));
     for (Boxes& boxes : boxes_of_rank) boxes = read_boxes(reader, shape.size());

@@ -20,6 +20,7 @@
 #include "store/batch.h"
 #include "store/cached_view.h"
 #include "store/capabilities.h"
+#include "store/structured.h"
 
 namespace swath {
 
@@ -47,7 +48,12 @@ class Engine {
   // Short transfers go on, EINTR retries, EAGAIN waits. Reading past the end of the file is an error.
   virtual void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) = 0;
 
-  // The same, in the background: at most one batch is under way. wait() returns when it is done and throws what it
+  // Carries out what an access has of a range, as structure. Here it is flattened, in batches of bounded size, which go
+  // through transfer(): an engine whose store takes structure (capabilities().structured_requests) sends it on as it
+  // is.
+  virtual void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters);
+
+  // A batch in the background: at most one is under way. wait() returns when it is done and throws what it
   // threw. The batch's memory must stay valid until then; the span itself need not (it is copied).
   virtual void start(Direction direction, std::span<const Transfer> batch) = 0;
   virtual void wait(Counters& counters) = 0;

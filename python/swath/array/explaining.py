@@ -43,7 +43,7 @@ def explained_boxes(array: Array, request: Request, cached: float | None) -> Pla
     except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
         array._refuse(None, error)
     with array._agreed_errors():
-        return _plan(array, array._core.with_all_boxes(operation, f"explained with cached={cached}"), cached)
+        return _plan(array, array._core.with_all_shares(operation, f"explained with cached={cached}"), cached)
 
 
 def analyzed(array: Array, request: Request) -> Plan:

@@ -1,4 +1,4 @@
-// Boxes that ranks have told each other: who asks for the same again tells nothing.
+// Boxes and views that ranks have told each other: who asks for the same again tells nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,17 @@
 namespace swath {
 
 // Of one communicator; all ranks make the same calls in the same order, and so remember the same.
-class KnownBoxes {
+class KnownShares {
  public:
-  // What this rank brings to the agreement: a hash of its boxes and its number. The sum of all ranks' tells all boxes.
+  // What this rank brings to the agreement: a hash of its boxes, or its view, and its number. The sum of
+  // all ranks' tells all of them.
   static uint64_t key_of(const Operation& operation, int rank);
 
   // The same of all ranks, where they are known.
   static uint64_t key_of_all(const Operation& operation);
 
-  // Collective where these boxes are new: they then travel to each node once. The operation with the boxes of all
-  // ranks. Throws Error{kArgument}, on all ranks alike, for boxes that cannot be.
+  // Collective where these are new: they then travel to each node once. The operation with the shares of all ranks.
+  // Throws Error{kArgument}, on all ranks alike, for boxes that cannot be.
   Operation complete(const Operation& operation, uint64_t key_of_all, Comm& comm);
 
  private:
@@ -29,6 +30,6 @@ class KnownBoxes {
 };
 
 // Collective. The same without remembering anything.
-std::vector<Boxes> gather_boxes(const Operation& operation, Comm& comm);
+Operation gather_shares(const Operation& operation, Comm& comm);
 
 }  // namespace swath

@@ -1,4 +1,4 @@
-#include "layout/regions.h"
+#include "layout/product_regions.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 namespace swath {
 
-Regions::Regions(int64_t file_origin, int64_t memory_origin, int64_t element_bytes,
-                 std::vector<RegionDimension> dimensions)
+ProductRegions::ProductRegions(int64_t file_origin, int64_t memory_origin, int64_t element_bytes,
+                               std::vector<RegionDimension> dimensions)
     : file_origin_(file_origin), memory_origin_(memory_origin), element_bytes_(element_bytes), count_(1) {
   for (const auto& dimension : dimensions) count_ *= dimension.indices.count();
   if (count_ == 0) return;
@@ -42,7 +42,7 @@ Regions::Regions(int64_t file_origin, int64_t memory_origin, int64_t element_byt
   dense_ = dense_level_ == dimensions_.size() ? 1 : inner_[dense_level_] * dimensions_[dense_level_].indices.count();
 }
 
-int64_t Regions::offset_of(int64_t position) const {
+int64_t ProductRegions::offset_of(int64_t position) const {
   int64_t offset = file_origin_;
   for (size_t d = 0; d < dimensions_.size(); ++d) {
     offset += dimensions_[d].indices.at(position / inner_[d]) * dimensions_[d].file_stride;
@@ -51,7 +51,7 @@ int64_t Regions::offset_of(int64_t position) const {
   return offset;
 }
 
-int64_t Regions::memory_of(int64_t position) const {
+int64_t ProductRegions::memory_of(int64_t position) const {
   int64_t offset = memory_origin_;
   for (size_t d = 0; d < dimensions_.size(); ++d) {
     offset += (position / inner_[d]) * dimensions_[d].memory_stride;
@@ -60,7 +60,7 @@ int64_t Regions::memory_of(int64_t position) const {
   return offset;
 }
 
-int64_t Regions::elements_before(int64_t offset) const {
+int64_t ProductRegions::elements_before(int64_t offset) const {
   if (count_ == 0 || offset <= begin_offset()) return 0;
   if (offset >= end_offset()) return count_;  // also INT64_MAX, from which nothing may be subtracted
   int64_t rest = offset - file_origin_;       // what is left of the offset after the digits found so far
@@ -83,7 +83,7 @@ int64_t Regions::elements_before(int64_t offset) const {
 }
 
 // Joins among the transitions t -> t + 1 with t < `transition`, at levels from `slowest_level` on.
-int64_t Regions::joins_before(int64_t transition, size_t slowest_level) const {
+int64_t ProductRegions::joins_before(int64_t transition, size_t slowest_level) const {
   int64_t joins = 0;
   for (size_t d = slowest_level; d < dimensions_.size(); ++d) {
     const auto& dimension = dimensions_[d];
@@ -98,17 +98,17 @@ int64_t Regions::joins_before(int64_t transition, size_t slowest_level) const {
   return joins;
 }
 
-int64_t Regions::runs(int64_t first, int64_t last) const {
+int64_t ProductRegions::runs(int64_t first, int64_t last) const {
   if (first >= last) return 0;
   return last - first - (joins_before(last - 1, 0) - joins_before(first, 0));
 }
 
-int64_t Regions::pieces(int64_t first, int64_t last) const {
+int64_t ProductRegions::pieces(int64_t first, int64_t last) const {
   if (first >= last) return 0;
   return last - first - (joins_before(last - 1, dense_level_) - joins_before(first, dense_level_));
 }
 
-int64_t Regions::longest_run() const {
+int64_t ProductRegions::longest_run() const {
   if (solid_level_ == 0) return bytes();
   // A distance between indices that no step has, where the stride is no divisor of the bytes.
   const auto touching_step = [&](size_t d) {
@@ -125,7 +125,7 @@ int64_t Regions::longest_run() const {
   return longest * solid_ * element_bytes_;
 }
 
-int64_t Regions::widest_hole() const {
+int64_t ProductRegions::widest_hole() const {
   int64_t widest = 0;
   for (size_t d = 0; d < dimensions_.size(); ++d) {
     widest = std::max(widest, dimensions_[d].indices.widest_step() * dimensions_[d].file_stride - touching_[d]);
@@ -133,7 +133,7 @@ int64_t Regions::widest_hole() const {
   return widest;
 }
 
-Run Regions::run_at(int64_t position, int64_t last) const {
+Run ProductRegions::run_at(int64_t position, int64_t last) const {
   const int64_t begin = offset_of(position);
   int64_t end = std::min(last, (position / solid_ + 1) * solid_);
   while (end < last && offset_of(end) == begin + (end - position) * element_bytes_) {
@@ -147,7 +147,7 @@ Run Regions::run_at(int64_t position, int64_t last) const {
   return {begin, (end - position) * element_bytes_, position};
 }
 
-bool Regions::is_shifted(const Regions& other) const {
+bool ProductRegions::is_shifted(const ProductRegions& other) const {
   const auto alike = [](const RegionDimension& a, const RegionDimension& b) {
     return a.file_stride == b.file_stride && a.memory_stride == b.memory_stride && a.indices.is_shifted(b.indices);
   };
@@ -155,8 +155,8 @@ bool Regions::is_shifted(const Regions& other) const {
          std::equal(dimensions_.begin(), dimensions_.end(), other.dimensions_.begin(), other.dimensions_.end(), alike);
 }
 
-Regions Regions::packed(int64_t origin) const {
-  Regions result = *this;
+ProductRegions ProductRegions::packed(int64_t origin) const {
+  ProductRegions result = *this;
   result.memory_origin_ = origin;
   for (size_t d = 0; d < dimensions_.size(); ++d) {
     result.dimensions_[d].memory_stride = inner_[d] * element_bytes_;
@@ -166,13 +166,13 @@ Regions Regions::packed(int64_t origin) const {
   return result;
 }
 
-Regions Regions::packed_in_file() const {
+ProductRegions ProductRegions::packed_in_file() const {
   std::vector<RegionDimension> dimensions;
   for (size_t d = 0; d < dimensions_.size(); ++d) {
     dimensions.push_back(
         {IndexSet::range(0, dimensions_[d].indices.count()), inner_[d] * element_bytes_, dimensions_[d].memory_stride});
   }
-  return Regions(0, memory_origin_, element_bytes_, std::move(dimensions));
+  return ProductRegions(0, memory_origin_, element_bytes_, std::move(dimensions));
 }
 
 }  // namespace swath
