@@ -177,8 +177,14 @@ def test_places_in_the_file_do_not_overlap() -> None:
 def report(computing: list[float], cold: Transfers | None = None, **more: Any) -> Report:
     nothing, where = np.full(len(computing), NAN), np.zeros(len(computing), np.int8)
     fields: dict[str, Any] = {
-        **{"computing": np.array(computing), "cold": cold or Transfers(), "warm": Transfers(), "written": Transfers()},
-        **{"cached": nothing, "places": where, "on_disk": where.astype(bool), **more},
+        "computing": np.array(computing),
+        "cold": cold or Transfers(),
+        "warm": Transfers(),
+        "written": Transfers(),
+        "cached": nothing,
+        "places": where,
+        "on_disk": where.astype(bool),
+        **more,
     }
     return Report(node=0, using=0.0, may_write=True, memory_bytes=0, **fields)
 

@@ -305,9 +305,9 @@ class Balanced:
         if error is None:
             self._meet()
             return
+        self._note_iteration()
         if not isinstance(error, Exception) or self._ranks.size == 1 or self._process != _core.fork_generation():
             return
-        self._note_iteration()
         raised = error.error if isinstance(error, ProduceError) else error
         told: Exception = raised
         if isinstance(error, ProduceError) and (type(raised) is Error or not isinstance(raised, Error)):

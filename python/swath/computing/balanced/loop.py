@@ -262,16 +262,15 @@ class Loop(Iterator[tuple[int, Values]]):
     # ---- writes ------------------------------------------------------------------------------------------------------
 
     def _write(self, batch: int, values: Values, seconds: float) -> None:
-        """Write a batch behind the program, where there is room for it in the buffers."""
+        """Write a batch behind the program, once there is room for it in the buffers."""
         own = self._own
         nbytes = own.nbytes(batch)
         if own.file is None or not own.may_write or nbytes == 0:
             return
         while self._writes and self._write_bytes + nbytes > own.buffer_bytes:
-            if not own.waits_to_write:
-                if self._online is not None:
-                    self._online.not_written(nbytes)
-                return  # it would make the iteration longer: the next one has time again
+            if self._online is not None and not own.waits_to_write:
+                self._online.not_written(nbytes)
+                return  # whether it pays to have this one on disk is not known yet
             self._collect_write()
         memory = own.buffers.take(nbytes)
         np.copyto(own.file.values(batch, memory), values)  # `produce` may use its memory again
