@@ -232,6 +232,13 @@ def test_what_is_copied_slower_than_computed_is_computed() -> None:
     assert chosen.seconds == 1.0 + 5.0
 
 
+def test_what_is_not_computed_again_gets_dearer_and_cheaper_with_what_is() -> None:
+    prices = Prices([np.array([100, 100])], 1.0, 1.0, [np.array([NAN, NAN])])
+    prices.learn([report([4.0, 8.0])])
+    prices.learn([report([2.0, NAN])])
+    assert prices.computing_of(0).tolist() == [3.0, 6.0]
+
+
 def test_what_nobody_has_computed_is_taken_to_cost_as_the_others_a_byte() -> None:
     prices = Prices([np.array([100, 50])], 1.0, 1.0, [np.array([NAN, NAN])])
     prices.learn([report([4.0, NAN])])

@@ -19,6 +19,7 @@ PANEL_INCHES = (3.5, 2.9)
 COLORS = {"read": "#2171b5", "write": "#d94801"}
 SHARE_STYLE: dict[str, Any] = {"color": "black", "marker": "o"}
 AUTO_STYLE: dict[str, Any] = {"color": "#238b45", "linestyle": "--", "linewidth": 1.2}
+CHOSEN_STYLE: dict[str, Any] = {"color": "#238b45", "marker": "D", "linestyle": "--"}
 
 Record = Mapping[str, Any]
 
@@ -75,8 +76,10 @@ def sweeps(name: str, swept: Sequence[Record]) -> str:
             groups[group_id] = svg.Group({"sweep": index}, marks)
             for point in sweep["points"]:
                 if point["share"] == AUTO:
-                    panel.axhline(point["seconds"], **AUTO_STYLE, label=AUTO)
-                    panel.legend(loc="upper right")
+                    panel.axhline(point["seconds"], **AUTO_STYLE)
+                    chosen = 100 * point["disk_share"]
+                    panel.plot([chosen], [point["seconds"]], **CHOSEN_STYLE, label=f"auto: {chosen:.0f} %")
+                    panel.legend(loc="best")
             panel.set_ylim(0, None)
             panel.set_xlabel("% of the integrals on disk")
             panel.set_ylabel("seconds")

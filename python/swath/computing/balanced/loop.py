@@ -126,7 +126,7 @@ class Loop(Iterator[tuple[int, Values]]):
         while self._writes:
             self._collect_write()
         self._is_over = True
-        self.measured.waiting += time.monotonic() - begin
+        self.measured.waiting_for_writes += time.monotonic() - begin
         self.measured.end(is_whole=True)
 
     def _notice_fork(self) -> None:
@@ -190,7 +190,7 @@ class Loop(Iterator[tuple[int, Values]]):
             own.check(batch, values)
         except Exception as error:
             raise ProduceError(batch, error) from error
-        seconds = time.monotonic() - begin
+        seconds, waited = time.monotonic() - begin, self.measured.waiting_for_writes
         if self._online is not None:
             own.places[position] = self._online.place(own.nbytes(batch), seconds, self.measured.using)
         place = own.places[position]
@@ -198,7 +198,8 @@ class Loop(Iterator[tuple[int, Values]]):
             own.keep(batch, values)
         elif place == Place.ON_DISK and batch not in own.stored:
             self._write(batch, values, seconds)
-        self.measured.add_computed(position, own.nbytes(batch), seconds, time.monotonic() - begin)
+        waited = self.measured.waiting_for_writes - waited
+        self.measured.add_computed(position, own.nbytes(batch), seconds, time.monotonic() - begin - waited)
         return batch, values
 
     # ---- reads -------------------------------------------------------------------------------------------------------
@@ -271,7 +272,9 @@ class Loop(Iterator[tuple[int, Values]]):
             if self._online is not None and not own.waits_to_write:
                 self._online.not_written(nbytes)
                 return  # whether it pays to have this one on disk is not known yet
+            begin = time.monotonic()
             self._collect_write()
+            self.measured.waiting_for_writes += time.monotonic() - begin
         memory = own.buffers.take(nbytes)
         np.copyto(own.file.values(batch, memory), values)  # `produce` may use its memory again
         self._write_bytes += nbytes

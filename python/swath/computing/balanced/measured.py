@@ -18,7 +18,7 @@ class Measured:
         computing: seconds of each batch that was computed; NaN of the others.
         cached: part of each batch in the page cache when it was to be read; NaN of those that were not.
         cold, warm, written: reads that the disk served, those that the page cache did, and writes.
-        waited_for_disk: seconds that the program waited for reads beside it.
+        waited_for_disk, waiting_for_writes: seconds that the program waited for reads beside it, and for writes.
         counts: of the iteration, once it is over.
     """
 
@@ -29,7 +29,7 @@ class Measured:
         self.waited_for_disk = 0.0
         self.counts = BalancedIteration()
         self.batches_from_memory = 0
-        self.waiting = self.using = 0.0
+        self.waiting = self.waiting_for_writes = self.using = 0.0
         self._computed = self._read = (0, 0, 0.0)
         self._begin = time.monotonic()
 
@@ -75,6 +75,7 @@ class Measured:
             reading=reading,
             writing=self.written.seconds,
             waiting=self.waiting,
+            waiting_for_writes=self.waiting_for_writes,
             using=self.using,
             total=time.monotonic() - self._begin,
             is_whole=is_whole,

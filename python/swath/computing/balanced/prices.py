@@ -114,7 +114,7 @@ class Prices:
     def learn(self, reports: Sequence[Report]) -> None:
         """Take in what all ranks measured."""
         for rank, report in enumerate(reports):
-            self._computing[rank] = _mixed(self._computing[rank], report.computing)
+            self._computing[rank] = _mixed(_rescaled(self._computing[rank], report.computing), report.computing)
             seen = ~np.isnan(report.cached)
             self._cached[rank][seen] = report.cached[seen]
             self._cached[rank][~report.on_disk] = 0.0  # what is not known to be cached is not taken for cached
@@ -159,6 +159,15 @@ def _mixed(old: Seconds, new: Seconds) -> Seconds:
     """Return each new value weighed with the old one; either where the other is NaN."""
     both = _weighed(old, new)
     return np.where(np.isnan(new), old, np.where(np.isnan(old), new, both))
+
+
+def _rescaled(old: Seconds, new: Seconds) -> Seconds:
+    """Return the seconds of those not measured now, as much longer or shorter as those are that were."""
+    both = ~np.isnan(old) & ~np.isnan(new)
+    before, now = float(old[both].sum()), float(new[both].sum())
+    if before <= 0:
+        return old
+    return np.where(np.isnan(new), old * float(_weighed(1.0, now / before)), old)
 
 
 def _weighed(old: float | Seconds, new: float | Seconds) -> float | Seconds:
