@@ -14,6 +14,8 @@ import pytest
 
 import swath
 from swath import _core
+from swath.array.beside import Place
+from swath.array.request import Request
 from swath.simulated import run_ranks
 
 SHAPE = (48, 500)
@@ -244,7 +246,7 @@ def test_ranks_read_and_write_in_the_order_of_their_calls(path: Path, ranks: int
         with opened(path, mode="r+", comm=comm) as a:
             first = a.read_async(rows)
             a.write_async(own * 2, rows)
-            alone = a._read_beside(np.s_[0])
+            alone = a._start_to_read(Request("read", None, np.s_[0]), Place(alone=True))
             second = a.read_async(rows)
             np.testing.assert_array_equal(a.read(rows), own * 2)
             np.testing.assert_array_equal(second.result(), own * 2)

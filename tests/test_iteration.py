@@ -19,59 +19,11 @@ from hypothesis import strategies as st
 
 import swath
 from mpi_runs import run_well
-from swath.computing.iteration.depth import Measured, decide, depth_of_memory, first_decision, is_point, seconds_text
 from swath.computing.iteration.grid import Grid
 from swath.simulated import run_ranks
 
 MIB = 1 << 20
 FEW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-# ---- what is decided -------------------------------------------------------------------------------------------------
-
-
-def measured(computing: float, reading: float, waiting: float, nbytes: int = 1000) -> Measured:
-    return Measured(8, computing, reading, waiting, nbytes)
-
-
-def test_as_many_steps_are_read_ahead_as_the_memory_holds_beside_two() -> None:
-    assert depth_of_memory(100, 51) == -1
-    assert depth_of_memory(100, 50) == 0
-    assert depth_of_memory(100, 25) == 2
-    assert first_decision(0).depth == 0
-    assert "memory" in first_decision(0).reason
-    assert decide(0, measured(1e-2, 1e-2, 0), Measured()).depth == 0
-    assert decide(1, measured(1e-2, 1e-2, 0), Measured()).depth == 1
-
-
-def test_reading_ahead_is_on_where_it_hides_something_and_off_where_it_does_not() -> None:
-    nothing = Measured()
-    assert decide(9, measured(1e-2, 1e-2, 1e-3), nothing).depth >= 2
-    assert decide(9, measured(1e-1, 1e-2, 0), nothing).depth >= 1
-    assert "too little computing" in decide(9, measured(1e-5, 1e-1, 1e-1), nothing).reason
-    assert "too little reading" in decide(9, measured(1.0, 1e-2, 0), nothing).reason
-    assert "handing it over" in decide(9, measured(1e-3, 2e-5, 0), nothing).reason
-    assert decide(9, nothing, measured(1e-2, 1e-2, 1e-2)).depth >= 2  # on again
-
-
-def test_what_comes_from_memory_is_tried_without_and_stays_off_where_that_is_faster() -> None:
-    ahead = measured(2e-3, 1e-3, 1e-5, nbytes=4 * MIB)
-    trial = decide(9, ahead, Measured())
-    assert trial.is_trial
-    assert trial.depth == 0
-    slower = decide(9, ahead, measured(1e-3, 0.9e-3, 0.9e-3))
-    assert slower.depth == 0
-    assert "costs more than it hides" in slower.reason
-    assert decide(9, ahead, measured(2e-3, 1e-3, 1e-3)).depth > 0
-
-
-def test_it_is_decided_now_and_then() -> None:
-    assert [step for step in range(300) if is_point(step)] == [2, 4, 8, 16, 32, 64, 128, 192, 256]
-
-
-def test_seconds_are_told_in_units_that_fit() -> None:
-    told = [seconds_text(seconds) for seconds in (0, 3.14e-6, 1.3e-4, 0.0031, 0.25, 2.5, 120)]
-    assert told == ["0.0 µs", "3.1 µs", "130 µs", "3.1 ms", "250 ms", "2.5 s", "120 s"]
 
 
 @FEW

@@ -233,29 +233,34 @@ Future Array::start(const Operation& operation, const LocalMemory& memory, const
   const CollectiveTurnScope turn(ranks_meet ? &comm_->turn() : nullptr, to_string(operation.direction()), name_);
   Comm& comm = ranks_meet ? comm_beside() : *alone_;
   const auto use = operation.direction() == Direction::kRead ? Gate::Use::kShared : Gate::Use::kAlone;
-  const std::lock_guard one_order(starting_.get());  // at the gate and in the queue
+  std::unique_lock one_order(starting_.get());  // at the gate and in the queue
   const auto passage =
       std::make_shared<LaterPassage>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
-  const auto job = [=, this, &comm, profile = learning_->profile(), sync = will_sync_.load()] {
+  const auto execute_later = [=, this, &comm, profile = learning_->profile(), sync = will_sync_.load()] {
     passage->enter();
     Progress unwatched;
     Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
     return execute_current({operation, memory, companions, progress, comm, false, profile, sync});
   };
-  return {beside_, beside_.start(job, {!ranks_meet || comm_->may_be_called_beside(), !ranks_meet})};
+  if (!ranks_meet) return {beside_, beside_.start(execute_later, {.may_stop = true})};
+  const auto job = [=, this] { return loops_.step(companions.loop, execute_later); };
+  if (companions.is_waited_for) one_order.unlock();
+  return start_among_ranks(job, companions.is_waited_for);
 }
 
-Future Array::start_refused(const Operation* operation, const Error& error) {
+Future Array::start_refused(const Operation* operation, const Error& error, int loop) {
   if (comm_->size() == 1 || (operation != nullptr && !is_of_ranks(*operation))) {
     return {beside_, Beside::done_at_once([&]() -> Execution { throw error; })};
   }
   const CollectiveTurnScope turn(&comm_->turn(), "refuse", name_);
   const auto asked = operation == nullptr ? std::nullopt : std::optional(*operation);
-  const auto job = [&comm = comm_beside(), asked, error]() -> Execution {
-    agree_on(comm, asked ? step_of(*asked) : Question{}, error, RankHints{});
-    throw error;  // never: agree_on() throws what any rank brings
+  const auto job = [=, this, &comm = comm_beside()] {
+    return loops_.step(loop, [&]() -> Execution {
+      agree_on(comm, asked ? step_of(*asked) : Question{}, error, RankHints{});
+      throw error;  // never: agree_on() throws what any rank brings
+    });
   };
-  return {beside_, beside_.start(job, {comm_->may_be_called_beside(), false})};
+  return start_among_ranks(job, false);
 }
 
 Execution Future::wait() {

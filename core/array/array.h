@@ -5,6 +5,7 @@
 // waits for both (base/gate.h). Collective calls are of one thread at a time.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include "array/known_boxes.h"
 #include "array/learning.h"
 #include "array/plan_cache.h"
+#include "array/shared_loops.h"
 #include "base/gate.h"
 #include "base/per_process.h"
 #include "chunks/chunks.h"
@@ -59,6 +61,12 @@ class Future {
   std::shared_ptr<Beside::Started> started_;
 };
 
+// What ranks compare: of each number they get the largest.
+struct RankNumbers {
+  std::array<double, 12> largest{};
+  void combine(const RankNumbers& other);
+};
+
 class Array {
  public:
   struct Options {
@@ -91,6 +99,8 @@ class Array {
     std::function<Stored()> relocate;
     // Is held as long as the operation, where that goes on beside the program.
     std::shared_ptr<void> keep;
+    int loop = SharedLoops::kNone;  // that it is a step of
+    bool is_waited_for = false;     // by whoever starts it, at once; of reads only
   };
 
   Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Options& options);
@@ -124,9 +134,24 @@ class Array {
   Future start(const Operation& operation, const LocalMemory& memory, const Companions& companions);
   bool may_go_beside(Direction direction) const;
   // Collective, beside ranks that start an operation: this rank cannot, and says why. All are told by the future.
-  Future start_refused(const Operation* operation, const Error& error);
+  Future start_refused(const Operation* operation, const Error& error, int loop = SharedLoops::kNone);
+
+  // Whether what ranks share goes on while this one does something else.
+  bool goes_beside_ranks() const { return comm_->size() == 1 || comm_->may_be_called_beside(); }
+  // Collective. A loop that all ranks go through together: what is started with its number is a step of it.
+  int begin_loop();
+  // Local. This rank goes on no longer with a loop: what was started of it is carried out, and ranks that start a step
+  // more hear the text, as an Error{kLeft}. Returns at once; where MPI allows no second thread, when the others have
+  // left too, or come to their next step.
+  void leave_loop(int loop, const std::string& text);
+  // Collective, in the order of what is started: an agreement on numbers, which are there when the future is done.
+  Future start_comparing(int loop, const std::string& doing, std::shared_ptr<RankNumbers> numbers, bool is_waited_for);
   // Collective where such operations are. Returns when all that was started is done.
   void finish_started() { beside_.finish(); }
+  // Whether anything is under way now.
+  bool is_under_way() { return beside_.is_under_way(); }
+  // Returns when nothing is under way any more; nothing is started from now on. The destructor does so, too.
+  void end_started() { beside_.end(); }
 
   // Collective, beside ranks that execute: this rank cannot, and says why. `operation`: null where it is none. Always
   // throws, on all ranks alike.
@@ -175,6 +200,7 @@ class Array {
   std::shared_ptr<const Stored> stored() const;
   std::shared_ptr<File> file() const;
   void finish();
+  Future start_among_ranks(const Beside::Job& job, bool is_waited_for);
   void store_as(Stored stored);
   bool is_of_ranks(const Operation& operation) const;
   Comm& comm_beside();
@@ -223,6 +249,7 @@ class Array {
   PlanCache plans_;
   KnownBoxes known_boxes_;
   std::unique_ptr<Comm> comm_beside_;  // once something was started beside ranks
+  SharedLoops loops_;
   Beside beside_;
   PerProcess<std::mutex> starting_;
 

@@ -561,6 +561,33 @@ TEST_F(ArrayOfRanks, AreAllRefusedWhatOneOfThemCannotBeside) {
   for (const Error& error : errors) EXPECT_STREQ(error.what(), "rank 1: memory of another shape");
 }
 
+TEST_F(ArrayOfRanks, CarryOutThemselvesWhatTheyWaitForWhereNothingIsUnderWay) {
+  run_ranks(3, [&](Comm& comm) {
+    Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
+    const Operation read = reading(array, 3, Method::kTwoPhase);
+    Share mine(read, comm.rank());
+    Array::Companions companions;
+    companions.loop = array.begin_loop();
+    companions.is_waited_for = true;
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_TRUE(array.start(read, mine.local(), companions).is_done());
+      EXPECT_EQ(mine.bytes, every(bytes_, comm.rank(), 3));
+    }
+    const auto numbers = std::make_shared<RankNumbers>();
+    numbers->largest[2] = comm.rank();
+    array.start_comparing(companions.loop, "compare", numbers, true);
+    EXPECT_EQ(numbers->largest[2], 2);
+    if (comm.rank() == 1) return array.leave_loop(companions.loop, "has left");
+    try {
+      array.start(read, mine.local(), companions).wait();
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kLeft);
+      EXPECT_STREQ(error.what(), "rank 1: has left");
+    }
+  });
+}
+
 // ---- new arrays, and bytes
 // -------------------------------------------------------------------------------------------
 

@@ -64,6 +64,7 @@ std::shared_ptr<Beside::Started> Beside::start(Job job, How how) {
   auto one = std::make_shared<Started>();
   one->job_ = std::move(job);
   one->may_stop_ = how.may_stop;
+  one->is_word_ = how.is_word;
   const std::lock_guard guard(state.mutex);
   if (!how.by_thread || !state.deferred.empty()) {
     state.deferred.push_back(one);
@@ -72,44 +73,64 @@ std::shared_ptr<Beside::Started> Beside::start(Job job, How how) {
   }
   state.queue.push_back(one);
   if (state.is_running) return one;
-  if (state.thread.joinable()) state.thread.join();  // it has ended
   try {
-    state.thread = start_thread([&state] { state.run(); });
+    state.start_to_run();
   } catch (...) {
     state.queue.pop_back();
     throw;
   }
-  state.is_running = true;
   return one;
+}
+
+std::shared_ptr<Beside::Started> Beside::start_and_wait(const Job& job, How how) {
+  auto one = std::make_shared<Started>();
+  one->job_ = job;
+  if (how.by_thread && state_.get().carry_out_here(one)) return one;
+  one = start(job, how);
+  wait(one);
+  return one;
+}
+
+void Beside::State::start_to_run() {
+  if (thread.joinable()) thread.join();  // it has ended
+  thread = start_thread([this] { run(); });
+  is_running = true;
 }
 
 void Beside::State::run() {
   std::unique_lock guard(mutex);
-  while (!queue.empty()) {
-    const std::shared_ptr<Started> one = queue.front();
-    one->has_begun_ = true;
-    guard.unlock();
-    one->carry_out_unless_stopped();
-    guard.lock();
-    queue.pop_front();
-    one->is_done_.store(true, std::memory_order_release);
-    changed.notify_all();
-  }
+  while (!queue.empty()) carry_out_first(guard);
   is_running = false;
 }
 
-void Beside::State::wait_a_while(std::unique_lock<std::mutex>& guard) {
-  if (!is_interruptible()) {
-    changed.wait(guard);
-    return;
+void Beside::State::carry_out_first(std::unique_lock<std::mutex>& guard) {
+  const std::shared_ptr<Started> one = queue.front();
+  one->has_begun_ = true;
+  guard.unlock();
+  one->carry_out_unless_stopped();
+  guard.lock();
+  queue.pop_front();
+  one->is_done_.store(true, std::memory_order_release);
+  changed.notify_all();
+}
+
+// False: something is under way.
+bool Beside::State::carry_out_here(const std::shared_ptr<Started>& one) {
+  std::unique_lock guard(mutex);
+  if (is_running || !deferred.empty()) return false;
+  queue.push_back(one);
+  is_running = true;
+  carry_out_first(guard);
+  is_running = false;
+  if (queue.empty()) return true;
+  try {
+    start_to_run();  // others have started something meanwhile
+  } catch (...) {
+    is_running = true;
+    guard.unlock();
+    run();  // who waits for it must not wait for ever
   }
-  changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
-  guard.unlock();  // the answer may need who waits for this
-  struct LockAgain {
-    std::unique_lock<std::mutex>& guard;
-    ~LockAgain() { guard.lock(); }
-  } const lock_again{guard};
-  check_interrupt();
+  return true;
 }
 
 std::shared_ptr<Beside::Started> Beside::State::first_deferred() {
@@ -143,7 +164,7 @@ void Beside::wait(const std::shared_ptr<Started>& one) {
   State& state = state_.get();
   state.carry_out_deferred(one.get());
   std::unique_lock guard(state.mutex);
-  while (!one->is_done()) state.wait_a_while(guard);
+  while (!one->is_done()) wait_interruptibly(state.changed, guard);
 }
 
 void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
@@ -171,10 +192,17 @@ void Beside::finish() {
   State& state = state_.get();
   state.carry_out_deferred(nullptr);
   std::unique_lock guard(state.mutex);
-  while (!state.queue.empty()) state.wait_a_while(guard);
+  const auto has_work = [&] { return !std::ranges::all_of(state.queue, &Started::is_word_); };
+  while (has_work()) wait_interruptibly(state.changed, guard);
 }
 
 void Beside::finish_deferred() { state_.get().carry_out_deferred(nullptr); }
+
+bool Beside::is_under_way() {
+  State& state = state_.get();
+  const std::lock_guard guard(state.mutex);
+  return !state.queue.empty();
+}
 
 void Beside::end() {
   State& state = state_.get();

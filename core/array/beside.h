@@ -43,6 +43,7 @@ class Beside {
 
     Job job_;
     bool may_stop_ = false;
+    bool is_word_ = false;
     bool has_begun_ = false;
     std::atomic<bool> stops_ = false;
     std::optional<Execution> execution_;
@@ -56,12 +57,15 @@ class Beside {
   struct How {
     bool by_thread = true;  // else it is deferred, as are all that are started before it is done
     bool may_stop = false;  // when it is told to: no other rank takes part
+    bool is_word = false;   // to other ranks, which may hear it later: finish() does not wait for it
   };
 
   // What has been carried out already, or has failed.
   static std::shared_ptr<Started> done_at_once(const Job& job);
   // Never waits for the jobs before it.
   std::shared_ptr<Started> start(Job job, How how);
+  // The same, and returns when it is done: it is carried out by the caller where nothing is under way.
+  std::shared_ptr<Started> start_and_wait(const Job& job, How how);
   // Returns when the job is done. Told to stop meanwhile (base/interrupt.h), it throws that, and the job goes on.
   // Throws Error{kArgument} in a forked child of the process that started it: it is not under way here.
   void wait(const std::shared_ptr<Started>& one);
@@ -69,11 +73,12 @@ class Beside {
   // begun. Returns when it is done; but one that is deferred and shared with other ranks stays deferred, and must hold
   // its memory itself. Does nothing in a forked child.
   void let_go(const std::shared_ptr<Started>& one) noexcept;
-  // Returns when all that was started before is done; what jobs threw is theirs. Told to stop, it throws that. In a
-  // forked child nothing is under way.
+  // Returns when all that was started before is done, but for words; what jobs threw is theirs. Told to stop, it throws
+  // that. In a forked child nothing is under way.
   void finish();
   // The same of those that nobody else carries out.
   void finish_deferred();
+  bool is_under_way();
   // Carries out what is queued, and drops what is deferred. Nothing is started any more.
   void end();
 
@@ -81,9 +86,11 @@ class Beside {
   using Queue = std::deque<std::shared_ptr<Started>>;
 
   struct State {
+    // Where nobody looks into the queue: a thread does from now on.
+    void start_to_run();
     void run();
-    // Until something is done; wakes early, too. Throws Error{kInterrupted} where this thread is told to stop.
-    void wait_a_while(std::unique_lock<std::mutex>& guard);
+    bool carry_out_here(const std::shared_ptr<Started>& one);
+    void carry_out_first(std::unique_lock<std::mutex>& guard);
     // Carries out what is deferred, up to that one; null: all.
     void carry_out_deferred(const Started* last);
     std::shared_ptr<Started> first_deferred();
@@ -95,7 +102,7 @@ class Beside {
     std::atomic<bool> has_deferred = false;
     std::mutex deferring;  // held by who carries them out
     std::thread thread;
-    bool is_running = false;  // the thread: it looks into the queue once more
+    bool is_running = false;  // the thread, or a caller: it looks into the queue once more
   };
 
   PerProcess<State> state_;

@@ -17,6 +17,7 @@ enum class ErrorKind : int {
   kUnsupported = 5,   // a right request that this build, kernel or file cannot carry out
   kInternal = 6,      // a bug in Swath
   kInterrupted = 7,   // it was told to stop (interrupt.h): what was written is partly old, partly new
+  kLeft = 8,          // a rank has left a loop of all of them (comm/agreement.h); os_error is the loop's number
 };
 
 class Error : public std::runtime_error {

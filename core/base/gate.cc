@@ -1,7 +1,6 @@
 #include "base/gate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/interrupt.h"
@@ -25,20 +24,6 @@ bool Gate::Inside::enters_at_once(Use use) {
   return true;
 }
 
-void Gate::Inside::wait(std::unique_lock<std::mutex>& guard) {
-  if (!is_interruptible()) {
-    changed.wait(guard);
-    return;
-  }
-  changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
-  guard.unlock();  // the answer may need who waits for this
-  struct LockAgain {
-    std::unique_lock<std::mutex>& guard;
-    ~LockAgain() { guard.lock(); }
-  } const lock_again{guard};
-  check_interrupt();
-}
-
 bool Gate::try_enter(Use use) {
   Inside& inside = inside_.get();
   const std::lock_guard guard(inside.mutex);
@@ -56,7 +41,7 @@ void Gate::Inside::leave_queue(uint64_t ticket) {
 }
 
 void Gate::Inside::wait_for_turn(std::unique_lock<std::mutex>& guard, Use use, uint64_t ticket) {
-  while (waiting.front() != ticket || !admits(use)) wait(guard);
+  while (waiting.front() != ticket || !admits(use)) wait_interruptibly(changed, guard);
   admit(use);
 }
 
@@ -117,7 +102,9 @@ bool Gate::close() {
   std::unique_lock guard(inside.mutex);
   const bool was_closed = closed_.exchange(true);
   try {
-    while (!inside.waiting.empty() || inside.beside > 0 || !inside.admits(Use::kAlone)) inside.wait(guard);
+    while (!inside.waiting.empty() || inside.beside > 0 || !inside.admits(Use::kAlone)) {
+      wait_interruptibly(inside.changed, guard);
+    }
   } catch (...) {
     closed_ = was_closed;
     throw;

@@ -59,8 +59,6 @@ class Gate {
     // Its ticket may leave the queue then.
     void wait_for_turn(std::unique_lock<std::mutex>& guard, Use use, uint64_t ticket);
     void leave_queue(uint64_t ticket);
-    // Until something changes; wakes early, too. Throws Error{kInterrupted} where this thread is told to stop.
-    void wait(std::unique_lock<std::mutex>& guard);
   };
 
   std::atomic<bool> closed_{false};

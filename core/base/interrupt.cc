@@ -1,6 +1,7 @@
 #include "base/interrupt.h"
 
 #include <cerrno>
+#include <chrono>
 #include <ctime>
 #include <utility>
 
@@ -48,6 +49,20 @@ void check_interrupt() {
 
 void check_interrupt_now() {
   if (innermost != nullptr) innermost->ask();
+}
+
+void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::mutex>& guard) {
+  if (!is_interruptible()) {
+    changed.wait(guard);
+    return;
+  }
+  changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
+  guard.unlock();
+  struct LockAgain {
+    std::unique_lock<std::mutex>& guard;
+    ~LockAgain() { guard.lock(); }
+  } const lock_again{guard};
+  check_interrupt();
 }
 
 void sleep_unless_interrupted(Clock& clock, double until) {

@@ -7,8 +7,10 @@
 // Only for work that no other rank waits for: one that leaves alone leaves the others waiting for ever.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 
 #include "base/clock.h"
 
@@ -49,6 +51,11 @@ bool is_interruptible();
 void check_interrupt();
 // The same, and asks at once: a system call has ended with EINTR, so that a signal has just come.
 void check_interrupt_now();
+
+// Waits until it is notified, or sooner: whoever waits looks up now and then, with the lock let go of, since the answer
+// may need who waits for this. Throws Error{kInterrupted} where this thread is told to stop; the lock is held then,
+// too.
+void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::mutex>& guard);
 
 // Sleeps until then, and looks up now and then. Not in a simulation, whose time is nobody's to wait for.
 void sleep_unless_interrupted(Clock& clock, double until);

@@ -92,13 +92,14 @@ std::string differing(const Lines& first, const Lines& second) {
 }
 
 constexpr int32_t kNoRank = INT32_MAX;
-constexpr int64_t kDifferentHints = -1;
+constexpr int32_t kDifferentHints = -1;
 
 // The part of the record of an agreement that is the same for all: what makes it fail.
 struct Findings {
   uint64_t key_min = 0;
   uint64_t key_max = 0;
-  int64_t hint_bytes = 0;                  // kDifferentHints where ranks bring hints of different sizes
+  int32_t hint_bytes = 0;                  // kDifferentHints where ranks bring hints of different sizes
+  int32_t left = kNoRank;                  // the lowest rank that has left a loop
   int32_t failed_without_words = kNoRank;  // the lowest rank that brings an error and no words
   int32_t failed_with_words = kNoRank;     // and that with words
 
@@ -108,6 +109,7 @@ struct Findings {
     key_min = std::min(key_min, other.key_min);
     key_max = std::max(key_max, other.key_max);
     if (hint_bytes != other.hint_bytes) hint_bytes = kDifferentHints;
+    left = std::min(left, other.left);
     failed_without_words = std::min(failed_without_words, other.failed_without_words);
     failed_with_words = std::min(failed_with_words, other.failed_with_words);
   }
@@ -117,9 +119,13 @@ struct Findings {
 constexpr size_t kAgreementBytes = sizeof(Findings) + kHintBytesMax;
 static_assert(kAgreementBytes == 256);
 
-Findings findings_of(int rank, const Question& question, bool failed, size_t hint_bytes) {
-  Findings mine{.key_min = question.key, .key_max = question.key, .hint_bytes = static_cast<int64_t>(hint_bytes)};
-  if (failed) (question.words ? mine.failed_with_words : mine.failed_without_words) = rank;
+Findings findings_of(int rank, const Question& question, const std::optional<Error>& error, size_t hint_bytes) {
+  Findings mine{.key_min = question.key, .key_max = question.key, .hint_bytes = static_cast<int32_t>(hint_bytes)};
+  if (error && error->kind() == ErrorKind::kLeft) {
+    mine.left = rank;
+  } else if (error) {
+    (question.words ? mine.failed_with_words : mine.failed_without_words) = rank;
+  }
   return mine;
 }
 
@@ -209,7 +215,8 @@ void agree_on(Comm& comm, const Question& question, const std::optional<Error>& 
     return;
   }
   const Findings found =
-      reduce_findings(comm, findings_of(comm.rank(), question, mine.has_value(), hints.size()), hints, combine);
+      reduce_findings(comm, findings_of(comm.rank(), question, mine, hints.size()), hints, combine);
+  if (found.left != kNoRank) throw_error_of(comm, found.left, mine);
   if (found.failed_without_words != kNoRank) throw_error_of(comm, found.failed_without_words, mine);
   if (!found.all_ask_the_same()) throw_difference(comm, question, hints.size());
   if (found.failed_with_words != kNoRank) throw_error_of(comm, found.failed_with_words, mine);

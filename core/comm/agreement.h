@@ -45,7 +45,8 @@ constexpr size_t kHintBytesMax = 224;  // with what else an agreement compares, 
 // Collective. Different questions are an Error{kDisagreement} on all ranks that quotes rank 0 and the lowest rank that
 // differs from it. A rank may bring an error of its own; then all throw that of the lowest such rank, its text preceded
 // by "rank R: " where there is more than one rank. Errors of ranks without words go before different questions (what
-// was asked of such a rank cannot be told), those of ranks with words after them.
+// was asked of such a rank cannot be told), those of ranks with words after them. Before all of them go errors of kind
+// kLeft: a rank that brings one is heard, unless a lower one is.
 //
 // `hints` are what a rank alone knows, at most kHintBytesMax; combined over all ranks they are handed back. After an
 // error they are undefined.

@@ -72,6 +72,17 @@ TEST(Agreement, TheLowestRanksErrorWinsWhoeverComesFirst) {
   }
 }
 
+TEST(Agreement, ARankThatHasLeftIsHeardBeforeAllElse) {
+  const auto errors = thrown(4, [](Comm& comm) {
+    const std::string words = comm.rank() == 0 ? "read a.nc" : "read b.nc";
+    std::optional<Error> mine;
+    if (comm.rank() == 1) mine = Error(ErrorKind::kStore, "read failed", 5);
+    if (comm.rank() >= 2) mine = Error(ErrorKind::kLeft, "has left", comm.rank() * 10);
+    agree_same(comm, comm.rank() == 1 ? "" : words, mine);
+  });
+  expect_all(errors, ErrorKind::kLeft, "rank 2: has left", 20);
+}
+
 TEST(Agreement, ARankAloneThrowsItsErrorAsItIs) {
   expect_all(thrown_by_agree({Error(ErrorKind::kStore, "read failed", 5)}), ErrorKind::kStore, "read failed", 5);
 }

@@ -7,14 +7,18 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "array/array.h"
 #include "array/chunk_writing.h"
 #include "base/error.h"
+#include "base/per_process.h"
 #include "bindings.h"
 #include "plan/operation.h"
 #include "store/engine.h"
@@ -187,7 +191,7 @@ class Started {
   Started(nb::object array, bool alone, std::shared_ptr<nb::list> memory, swath::Future future)
       : array_(std::move(array)), alone_(alone), memory_(std::move(memory)), future_(std::move(future)) {}
   ~Started() {
-    if (future_.is_done()) return;
+    if (future_.is_done() || is_abandoned_) return;
     const nb::gil_scoped_release release;
     future_.let_go();
   }
@@ -195,6 +199,7 @@ class Started {
   Started& operator=(const Started&) = delete;
 
   bool is_done() const { return future_.is_done(); }
+  bool is_alone() const { return alone_; }
   Execution wait() {
     const Interruptible interruptible(alone_);
     return future_.wait();
@@ -203,6 +208,8 @@ class Started {
     const nb::gil_scoped_release release;
     future_.let_go();
   }
+  // Of one that other ranks take part in, and whose memory is its own: it comes to its end when they do.
+  void abandon() { is_abandoned_ = true; }
   std::pair<double, double> times() const { return {future_.began(), future_.ended()}; }
 
  private:
@@ -210,23 +217,105 @@ class Started {
   bool alone_;
   std::shared_ptr<nb::list> memory_;  // as long as that of the operation, which may be later than this
   swath::Future future_;
+  bool is_abandoned_ = false;
 };
+
+// Whether threads may still take the interpreter's lock: one that asks for it while the interpreter ends is ended by
+// it, in the middle of what it does.
+class LastCalls {
+ public:
+  // Calls it with the lock, unless the program ends.
+  template <typename Work>
+  void call(const Work& work) {
+    State& state = state_.get();
+    ++state.calling;
+    if (!state.has_ended) {
+      const nb::gil_scoped_acquire acquire;
+      work();
+    }
+    --state.calling;
+  }
+  // No thread is in a call any more, and none will be.
+  void end() {
+    const nb::gil_scoped_release release;
+    State& state = state_.get();
+    state.has_ended = true;
+    while (state.calling > 0) std::this_thread::yield();
+  }
+
+ private:
+  struct State {
+    std::atomic<int> calling = 0;
+    std::atomic<bool> has_ended = false;
+  };
+  swath::PerProcess<State> state_;
+};
+
+// Never destroyed: threads may outlive the interpreter.
+LastCalls& last_calls() {
+  static auto* const calls = new LastCalls;
+  return *calls;
+}
 
 // What an operation holds, whichever thread lets go of it.
 std::shared_ptr<nb::list> held(const nb::list& arrays) {
-  return {new nb::list(arrays), [](nb::list* list) {
-            const nb::gil_scoped_acquire acquire;
-            delete list;
-          }};
+  return {new nb::list(arrays), [](nb::list* list) { last_calls().call([list] { delete list; }); }};
 }
 
-std::unique_ptr<Started> start(const nb::object& self, const Operation& operation, const nb::list& arrays) {
+// An Array that Python lets go of: threads that end with it may need the interpreter's lock.
+class HeldArray final : public Array {
+ public:
+  using Array::Array;
+  ~HeldArray() {
+    const nb::gil_scoped_release release;
+    end_started();
+  }
+  HeldArray(const HeldArray&) = delete;
+  HeldArray& operator=(const HeldArray&) = delete;
+};
+
+// Numbers that ranks compare beside the program.
+class Comparing {
+ public:
+  Comparing(nb::object array, std::shared_ptr<swath::RankNumbers> numbers, swath::Future future)
+      : array_(std::move(array)), numbers_(std::move(numbers)), future_(std::move(future)) {}
+
+  std::vector<double> wait() {
+    {
+      const nb::gil_scoped_release release;
+      future_.wait();
+    }
+    return {numbers_->largest.begin(), numbers_->largest.end()};
+  }
+
+ private:
+  nb::object array_;
+  std::shared_ptr<swath::RankNumbers> numbers_;
+  swath::Future future_;
+};
+
+Comparing start_comparing(const nb::object& self, int loop, const std::string& doing, const std::vector<double>& mine,
+                          bool is_waited_for) {
+  auto& array = nb::cast<Array&>(self);
+  auto numbers = std::make_shared<swath::RankNumbers>();
+  if (mine.size() > numbers->largest.size()) swath::fail_argument("more numbers than ranks compare at once");
+  std::copy(mine.begin(), mine.end(), numbers->largest.begin());
+  const nb::gil_scoped_release release;
+  auto future = array.start_comparing(loop, doing, numbers, is_waited_for);
+  const nb::gil_scoped_acquire acquire;
+  return {self, std::move(numbers), std::move(future)};
+}
+
+std::unique_ptr<Started> start(const nb::object& self, const Operation& operation, const nb::list& arrays, int loop,
+                               bool is_waited_for) {
   auto& array = nb::cast<Array&>(self);
   const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
                                 operation.array().element_bytes(), arrays);
   auto keep = held(arrays);
   Array::Companions companions;
   companions.keep = keep;
+  companions.loop = loop;
+  companions.is_waited_for = is_waited_for;
   const bool alone = is_alone(array, operation);
   const auto future = [&] {
     const nb::gil_scoped_release release;
@@ -236,12 +325,12 @@ std::unique_ptr<Started> start(const nb::object& self, const Operation& operatio
 }
 
 std::unique_ptr<Started> start_refused(const nb::object& self, const Operation* operation,
-                                       const std::tuple<int, std::string, int>& error) {
+                                       const std::tuple<int, std::string, int>& error, int loop) {
   auto& array = nb::cast<Array&>(self);
   const auto& [kind, message, os_error] = error;
   const auto future = [&, kind = kind, os_error = os_error, &message = message] {
     const nb::gil_scoped_release release;
-    return array.start_refused(operation, Error(static_cast<ErrorKind>(kind), message, os_error));
+    return array.start_refused(operation, Error(static_cast<ErrorKind>(kind), message, os_error), loop);
   }();
   return std::make_unique<Started>(self, false, nullptr, future);
 }
@@ -356,34 +445,37 @@ void bind_open_array(nb::module_& m) {
       .def_ro("was_read_before_agreement", &Execution::was_read_before_agreement);
   nb::class_<Started>(m, "Started", "An operation that may go on beside the program.")
       .def_prop_ro("is_done", &Started::is_done)
+      .def_prop_ro("is_alone", &Started::is_alone, "Whether no other rank takes part.")
       .def("wait", &Started::wait, "Collective where the operation is. Raises what `execute` would have raised.")
       .def("let_go", &Started::let_go, "It is not wanted: of one rank alone it stops. Waits for its end.")
+      .def("abandon", &Started::abandon,
+           "It is not wanted, and comes to its end when other ranks take part, in memory of its own.")
       .def_prop_ro("times", &Started::times,
                    "When it was carried out, in seconds of `time.monotonic`: began, ended. Once it is done.");
-  nb::class_<Array>(m, "Array", "An open array: whoever reads or writes one comes through `execute`.")
-      .def(
-          "__init__",
-          [](Array* self, std::shared_ptr<Comm> comm, std::shared_ptr<File> file, std::shared_ptr<ArrayForm> form,
-             const nb::bytes& fill, const nb::dict& options) {
-            Array::Options given;
-            given.form = std::move(form);
-            given.fill = vector_of(fill);
-            if (options.contains("chunks")) given.chunks = nb::cast<std::shared_ptr<CodedArray>>(options["chunks"]);
-            given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
-            given.is_new = nb::cast<bool>(options["is_new"]);
-            if (options.contains("places")) {
-              given.places = std::make_shared<PythonPlaces>(nb::object(options["places"]));
-            }
-            given.name = nb::cast<std::string>(options["name"]);
-            new (self) Array(std::move(comm), std::move(file), std::move(given));
-          },
-          "comm"_a, "file"_a, "form"_a, "fill"_a, "options"_a)
+  nb::class_<Comparing>(m, "Comparing", "Numbers that ranks compare beside the program.")
+      .def("wait", &Comparing::wait, "Of each number the largest of all ranks.");
+  m.def("end_calls", [] { last_calls().end(); }, "The program ends: threads take the interpreter's lock no more.");
+  nb::class_<Array>(m, "OpenArray", "Whoever reads or writes an open array comes through `execute`.")
       .def("execute", &execute, "operation"_a, "arrays"_a, "watched"_a.none() = nb::none(),
            "library"_a.none() = nb::none(), "relocate"_a.none() = nb::none(),
            "Collective, but for operations of one rank. `arrays`: this rank's memory, an ndarray a part.")
-      .def("start", &start, "operation"_a, "arrays"_a, "The same beside the program, see `may_go_beside`.")
-      .def("start_refused", &start_refused, "operation"_a.none(), "error"_a,
+      .def("start", &start, "operation"_a, "arrays"_a, "loop"_a = 0, "is_waited_for"_a = false,
+           "The same beside the program, see `may_go_beside`. `loop`: that it is a step of, see `begin_loop`.")
+      .def("start_refused", &start_refused, "operation"_a.none(), "error"_a, "loop"_a = 0,
            "Collective, beside ranks that start: this one cannot. `error`: as `swath.errors.to_core` gives it.")
+      .def(
+          "outlive_interpreter",
+          [](const nb::object& self) {
+            if (nb::cast<Array&>(self).is_under_way()) self.inc_ref();
+          },
+          "Where something is under way that other ranks take part in: nobody waits for it when the interpreter ends.")
+      .def_prop_ro("goes_beside_ranks", &Array::goes_beside_ranks)
+      .def("begin_loop", &Array::begin_loop, nb::call_guard<nb::gil_scoped_release>(),
+           "Collective. The number of a loop that all ranks go through together.")
+      .def("leave_loop", &Array::leave_loop, "loop"_a, "text"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "Local. This rank goes on no longer with it; ranks that do are told `text`, as an error.")
+      .def("start_comparing", &start_comparing, "loop"_a, "doing"_a, "numbers"_a, "is_waited_for"_a = false,
+           "Collective, beside the program, in a loop: of up to 12 numbers the largest of all ranks.")
       .def(
           "may_go_beside",
           [](const Array& array, const std::string& direction) {
@@ -455,6 +547,24 @@ void bind_open_array(nb::module_& m) {
           "direction"_a)
       .def_prop_ro("profile",
                    [](Array& array) { return std::const_pointer_cast<Profile>(array.learning().profile()); });
+  nb::class_<HeldArray, Array>(m, "Array", "An open array that Python holds.")
+      .def(
+          "__init__",
+          [](HeldArray* self, std::shared_ptr<Comm> comm, std::shared_ptr<File> file, std::shared_ptr<ArrayForm> form,
+             const nb::bytes& fill, const nb::dict& options) {
+            Array::Options given;
+            given.form = std::move(form);
+            given.fill = vector_of(fill);
+            if (options.contains("chunks")) given.chunks = nb::cast<std::shared_ptr<CodedArray>>(options["chunks"]);
+            given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
+            given.is_new = nb::cast<bool>(options["is_new"]);
+            if (options.contains("places")) {
+              given.places = std::make_shared<PythonPlaces>(nb::object(options["places"]));
+            }
+            given.name = nb::cast<std::string>(options["name"]);
+            new (self) HeldArray(std::move(comm), std::move(file), std::move(given));
+          },
+          "comm"_a, "file"_a, "form"_a, "fill"_a, "options"_a);
 }
 
 }  // namespace

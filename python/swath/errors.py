@@ -170,9 +170,16 @@ _CORE_KINDS: list[type[Error]] = [
 ]
 """The numbers of the core's ErrorKind (core/base/error.h)."""
 
+_LEFT = 8
+"""The core's number for: another rank has left a loop of all of them."""
+
 
 def from_core(kind: int, message: str, errno: int) -> Error:
     """Return the exception for an error of the compiled core; it calls this itself."""
+    if kind == _LEFT:
+        left = DisagreementError(message)
+        left.is_of_rank_that_left = True  # type: ignore[attr-defined]
+        return left
     error_type = _CORE_KINDS[kind]
     if error_type is StoreError:
         return store_error(message, errno or None)

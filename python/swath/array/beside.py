@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import sys
 import time
+import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +26,23 @@ Execution = _core.Execution
 PartsOf = Callable[[Operation], list[Part]]
 
 
+class Place(NamedTuple):
+    """Whose an operation beside the program is.
+
+    Attributes:
+        alone: this rank's alone.
+        loop: the number of the loop of all ranks that it is a step of; 0: of none.
+        is_waited_for: whoever starts it waits for it at once.
+    """
+
+    alone: bool = False
+    loop: int = 0
+    is_waited_for: bool = False
+
+
+HERE = Place()
+
+
 class Future:
     """What will come of `Array.read_async` or `write_async`.
 
@@ -36,6 +56,8 @@ class Future:
         self._request = request
         self._started: _core.Started | None = started
         self._parts = parts
+        self._is_waited_for = False
+        _futures.add(self)
         self._value: Any = None
         self._error: BaseException | None = None
         self._counters: Counters | None = None
@@ -99,6 +121,8 @@ class Future:
         self._times = began, ended = started.times
         waited = max(min(returned, ended) - max(asked, began), 0.0)
         waiting = (returned - asked, max(ended - began - waited, 0.0))
+        if self._is_waited_for:  # before this was called
+            waiting = (ended - began, 0.0)
         self._counters = Counters.of(done.method, done.counters, waiting)
         self._array._note(self._request, done, self._counters)
         self._value = self._result_of(self._array._in_order_of(self._parts) if self._reads else self._parts)
@@ -120,6 +144,24 @@ class Future:
         if started is not None:
             started.let_go()
 
+    def _abandon(self) -> None:
+        """Of one that other ranks take part in: it comes to its end when they do, in memory of its own."""
+        started, self._started = self._started, None
+        self._parts = []
+        if started is not None:
+            started.abandon()
+
+    def _end_with_the_program(self) -> None:
+        """Let nothing of this rank alone be under way when the interpreter ends: stop a read, finish a write."""
+        if self._started is None or self._started.is_done:
+            return
+        if not self._started.is_alone:
+            return
+        if self._reads:
+            self._let_go()
+        else:
+            self.result()
+
     def __del__(self) -> None:
         if self.__dict__.get("_started") is None or self._reads or sys.is_finalizing():
             return
@@ -129,6 +171,26 @@ class Future:
     def __repr__(self) -> str:
         state = "done" if self.done() else "under way"
         return f"<swath.Future {self._request.direction} of {self._array.path}: {state}>"
+
+
+_futures: weakref.WeakSet[Future] = weakref.WeakSet()
+_of_ranks: weakref.WeakValueDictionary[int, OperationsBeside] = weakref.WeakValueDictionary()
+"""Arrays that ranks share, and have done something with beside the program."""
+
+
+def note_of_ranks(array: OperationsBeside) -> None:
+    """Take note of an array that ranks use beside the program."""
+    _of_ranks[id(array)] = array
+
+
+@atexit.register
+def _end_with_the_program() -> None:
+    for future in list(_futures):
+        with contextlib.suppress(Exception):  # nobody can be told any more
+            future._end_with_the_program()
+    for array in list(_of_ranks.values()):
+        array._core.outlive_interpreter()  # other ranks may come to it, or hear that this one has ended
+    _core.end_calls()
 
 
 class OperationsBeside:
@@ -184,10 +246,7 @@ class OperationsBeside:
             ArgumentError: without a communicator, what `read` raises before anything is read. All else, and with a
                 communicator that too, is raised by the future's `result`, on all ranks alike.
         """
-        request = Request("read", distribution, selection, method, rank, tuning)
-        return self._start(
-            request, functools.partial(self._memory_to_read, request, out), lambda: self._read(request, out)
-        )
+        return self._start_to_read(Request("read", distribution, selection, method, rank, tuning), HERE, out)
 
     def write_async(
         self,
@@ -215,40 +274,50 @@ class OperationsBeside:
         Raises:
             ArgumentError: as `read_async` does.
         """
-        request = Request("write", distribution, selection, method, rank, tuning)
-
-        def write() -> list[Part]:
-            self._write(request, values)
-            return []
-
-        return self._start(request, functools.partial(self._memory_to_write, request, values), write)
+        return self._start_to_write(Request("write", distribution, selection, method, rank, tuning), values)
 
     def _start(
-        self, request: Request, parts_of: PartsOf, at_once: Callable[[], list[Part]], *, alone: bool = False
+        self, request: Request, parts_of: PartsOf, at_once: Callable[[], list[Part]], place: Place = HERE
     ) -> Future:
-        """Begin with what is requested, or do it now where it may not go beside. Collective, unless `alone`."""
+        """Begin with what is requested, or do it now where it may not go beside. Collective, unless alone."""
+        is_alone = place.alone or self._ranks.size == 1
         if not self._core.may_go_beside(request.direction) or (
             request.direction == "write" and self._relocation() is not None
         ):
+            if place.loop and not is_alone:
+                # Is everybody there?
+                self._core.start_comparing(place.loop, request.direction, (), is_waited_for=True).wait()
             return Future.done_at_once(self, request, at_once)
-        if alone or self._ranks.size == 1:
-            operation = self._operation(request, alone=alone)
+        if is_alone:
+            operation = self._operation(request, alone=place.alone)
             parts = parts_of(operation)
             return Future(self, request, self._core.start(operation, parts), parts)
         with self._ranks.in_turn(f"{request.direction} {self.path}"):
-            return self._start_together(request, parts_of)
+            return self._start_together(request, parts_of, place)
 
-    def _start_together(self, request: Request, parts_of: PartsOf) -> Future:
+    def _start_together(self, request: Request, parts_of: PartsOf, place: Place) -> Future:
         operation: Operation | None = None
         try:
             operation = self._operation(request)
             parts = parts_of(operation)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-            return Future(self, request, self._core.start_refused(operation, to_core(error)), [])
-        return Future(self, request, self._core.start(operation, parts), parts)
+            return Future(self, request, self._core.start_refused(operation, to_core(error), place.loop), [])
+        note_of_ranks(self)
+        started = self._core.start(operation, parts, place.loop, place.is_waited_for)
+        future = Future(self, request, started, parts)
+        future._is_waited_for = place.is_waited_for
+        return future
 
-    def _read_beside(self, selection: Any, out: Part | None = None) -> Future:
-        """Begin to read what this rank alone wants."""
-        request = Request("read", None, selection)
+    def _start_to_read(self, request: Request, place: Place, out: Part | None = None) -> Future:
+        """Begin to read a step of a loop; `out` is memory for it, or None."""
         read = functools.partial(self._memory_to_read, request, out)
-        return self._start(request, read, lambda: self._read(request, out, alone=True), alone=True)
+        return self._start(request, read, lambda: self._read(request, out, alone=place.alone), place)
+
+    def _start_to_write(self, request: Request, values: Any, place: Place = HERE) -> Future:
+        """Begin to write: see `write_async`."""
+
+        def write() -> list[Part]:
+            self._write(request, values)
+            return []
+
+        return self._start(request, functools.partial(self._memory_to_write, request, values), write, place)

@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from swath.array.beside import Future
+from swath.array.counters import Counters
 from swath.array.decoding import USED, Decoding
+from swath.array.iterating import MEMORY
 from swath.array.numpy_protocol import NumpyProtocol
+from swath.computing.iteration import arrays
+from swath.computing.iteration.grid import Box
+from swath.computing.iteration.loop import Loop
 from swath.errors import ArgumentError
 from swath.space import Boxes, Distribution, Shape
 
 if TYPE_CHECKING:
     from swath.array.open_array import Array
+
+
+class DecodedFuture:
+    """What will come of `Decoded.read_async`: a `swath.Future` whose result is decoded."""
+
+    def __init__(self, stored: Future, decoding: Decoding) -> None:
+        self._stored: Future | None = stored
+        self._decoding = decoding
+        self._counters = Counters()
+        self._decoded: Any = None
+
+    @property
+    def counters(self) -> Counters:
+        """Return what the operation did on this rank, once `result` has returned; before, zeros."""
+        return self._counters
+
+    def done(self) -> bool:
+        """Return whether the values are read. Local."""
+        return self._stored is None or self._stored.done()
+
+    def result(self) -> Any:
+        """Wait for the values, and return what they mean; again, the same. See `Future.result`."""
+        if self._stored is not None:
+            values = self._stored.result()
+            decode = self._decoding.decode
+            self._decoded = [decode(part) for part in values] if isinstance(values, list) else decode(values)
+            self._counters, self._stored = self._stored.counters, None
+        return self._decoded
 
 
 class Decoded(NumpyProtocol):
@@ -92,6 +126,62 @@ class Decoded(NumpyProtocol):
             return [self._decoding.decode(part) for part in stored]
         return self._decoding.decode(stored)
 
+    def read_async(
+        self,
+        distribution: Distribution | Boxes | None = None,
+        *,
+        selection: Any = ...,
+        method: str = "auto",
+        rank: int | None = None,
+        tuning: Mapping[str, int] | None = None,
+    ) -> DecodedFuture:
+        """Begin to read, and return at once; the future's `result` decodes. Collective as `Array.read_async` is.
+
+        Args:
+            distribution: see `Array.read`.
+            selection: see `Array.read`.
+            method: see `Array.read`.
+            rank: see `Array.read`.
+            tuning: see `Array.read`.
+        """
+        stored = self.stored.read_async(distribution, selection=selection, method=method, rank=rank, tuning=tuning)
+        return DecodedFuture(stored, self._decoding)
+
+    def blocks(
+        self, block: Sequence[int | None], *, prefetch: int | str = "auto", memory: int | str = MEMORY, order: str = "C"
+    ) -> Loop[tuple[Box, Any]]:
+        """Iterate over (selection, masked array) pairs, read ahead. See `Array.blocks`.
+
+        Args:
+            block: see `Array.blocks`.
+            prefetch: see `Array.blocks`.
+            memory: see `Array.blocks`; for stored and for decoded values.
+            order: see `Array.blocks`.
+        """
+        return arrays.blocks(self.stored, block, self._settings(prefetch, memory, order))
+
+    def iterate(
+        self,
+        distribution: Distribution | None = None,
+        *,
+        axis: int = 0,
+        prefetch: int | str = "auto",
+        memory: int | str = MEMORY,
+    ) -> Loop[Any]:
+        """Iterate along a dimension: masked arrays of this rank's share. Collective as `Array.iterate` is.
+
+        Args:
+            distribution: see `Array.iterate`.
+            axis: see `Array.iterate`.
+            prefetch: see `Array.blocks`.
+            memory: see `Array.blocks`; for stored and for decoded values.
+        """
+        return arrays.iterate(self.stored, distribution, axis, self._settings(prefetch, memory))
+
+    def _settings(self, prefetch: Any, memory: Any, order: Any = "C") -> arrays.Settings:
+        # Values and a mask; decoding has what is half scaled besides.
+        return arrays.Settings(prefetch, memory, order, self._decoding.decode, 3 * self.dtype.itemsize // 2 + 2)
+
     def __getitem__(self, selection: Any) -> Any:
         """Read and decode the selected elements; a scalar, or `np.ma.masked`, where no dimension is left. Local."""
         values = np.asarray(self.stored[selection])
@@ -125,6 +215,8 @@ class Decoded(NumpyProtocol):
         )
 
     append = write
+    write_async = write
+    writer = write
 
     def close(self) -> None:
         """Close the array. Collective as `Array.close` is."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from swath.array.beside import OperationsBeside
-from swath.array.request import Request
 from swath.computing.iteration import arrays
 from swath.computing.iteration.grid import Box
 from swath.computing.iteration.loop import Loop
@@ -21,6 +22,8 @@ Values = np.ndarray[Any, np.dtype[Any]]
 
 class Iterating(OperationsBeside):
     """What an open array is iterated over by."""
+
+    _has_shared_loops = False
 
     def blocks(
         self,
@@ -52,7 +55,7 @@ class Iterating(OperationsBeside):
             ArgumentError: a block that cannot be, or two of which the memory does not hold.
             StoreError: in the loop, as `read` does. The loop has ended then.
         """
-        return arrays.blocks(self, block, prefetch, memory, order)
+        return arrays.blocks(self, block, arrays.Settings(prefetch, memory, order))
 
     def iterate(
         self,
@@ -64,8 +67,9 @@ class Iterating(OperationsBeside):
     ) -> Loop[Values]:
         """Iterate along a dimension: of each index this rank's share, read ahead. Collective, as every step is.
 
-        Whether steps are read ahead is decided for all ranks together. A rank that leaves the loop early leaves the
-        others waiting, as with every collective call: all leave at the same step, or raise the same error.
+        Whether steps are read ahead is decided for all ranks together. All ranks leave the loop at the same step. One
+        that leaves it alone, by `break`, an error or a Ctrl-C, is a DisagreementError of the others, at one of their
+        next steps, which says who it was.
 
         Args:
             distribution: of the other dimensions; without a communicator it may be left out.
@@ -76,8 +80,9 @@ class Iterating(OperationsBeside):
         Raises:
             ArgumentError, DisagreementError: before anything is read.
             StoreError: in the loop, as `read` does. The loop has ended then.
+            DisagreementError: in the loop, where another rank has left it.
         """
-        return arrays.iterate(self, distribution, axis, prefetch, memory)
+        return arrays.iterate(self, distribution, axis, arrays.Settings(prefetch, memory))
 
     def writer(self, *, behind: int | str = "auto", memory: int | str = MEMORY) -> Writer:
         """Return what writes behind the program, as a `with` block.
@@ -86,7 +91,8 @@ class Iterating(OperationsBeside):
                 w.write(values, selection=np.s_[:128])
 
         Values are copied: the program may change them at once. At the end of the block all is written; an error of a
-        write is raised by a later one, or there.
+        write is raised by a later one, or there. With a communicator it is collective, as each write is, and all ranks
+        end the block after the same write: one that leaves it alone is a DisagreementError of the others.
 
         Args:
             behind: how many writes may be under way: a number, 0 for none, or "auto", which copies nothing where writes
@@ -97,7 +103,12 @@ class Iterating(OperationsBeside):
         """
         return arrays.writer(self, behind, memory)
 
-    def _read_alone(self, selection: Any) -> Values:
-        """Read what this rank alone wants."""
-        part: Values = self._read(Request("read", None, selection), None, alone=True)[0]
-        return part
+    @functools.cached_property
+    def _shared_loops(self) -> weakref.WeakSet[Loop[Any] | Writer]:
+        """Those of all ranks."""
+        return weakref.WeakSet()
+
+    def _leave_loops(self, why: str) -> None:
+        """Go on no longer with any loop of all ranks: the array is to be closed."""
+        for loop in list(self._shared_loops):
+            loop._refuse(why)

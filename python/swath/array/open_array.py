@@ -392,6 +392,7 @@ class Array(NumpyProtocol, Iterating):
         if self._has_file:
             self._file.close(error)
         else:
+            self._leave_loops("the array is closed")
             self._core.shut(self._ranks.size == 1)  # its file may have to fill it still, and lets go of it
 
     def refuse_closed(self, doing: str) -> None:

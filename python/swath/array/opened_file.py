@@ -478,6 +478,8 @@ class OpenedFile:
             self._let_go()
             return
         with self.ranks.in_turn(f"close {self.final_path}"):
+            for array in list(self._arrays.values()):
+                array._leave_loops("the array is closed")
             if error is None:
                 try:
                     self._complete_records()
@@ -500,6 +502,7 @@ class OpenedFile:
                 raise error  # every rank is leaving with it: nobody waits
             # An error goes before what the other ranks are at: without words.
             ranks.agree(f"close {self.identity}" if error is None else "", error)
+            self._hear_of_loops()
             self._complete()
         except BaseException:
             self._take_back()
@@ -511,6 +514,12 @@ class OpenedFile:
             if ranks.rank == 0 and self.throttle is not None:
                 self.throttle.keep()
             self._let_go()
+
+    def _hear_of_loops(self) -> None:
+        """Meet what ranks that have left a loop have still to say to the others."""
+        for array in list(self._arrays.values()) if self.contents is None else []:
+            if array._has_shared_loops:
+                array._core.start_comparing(0, "close", (), is_waited_for=True).wait()
 
     def _complete(self) -> None:
         if self.is_new or self._has_changed:

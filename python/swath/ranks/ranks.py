@@ -69,7 +69,12 @@ class Ranks:
             raise agreed from error
 
     def have_agreed(self, error: BaseException) -> None:
-        """Note on an error that all these ranks raise it, or the same one, together."""
+        """Note on an error that all these ranks raise it, or the same one, together.
+
+        That of a rank that has left a loop is no such error: that rank does not raise it.
+        """
+        if getattr(error, "is_of_rank_that_left", False):
+            return
         error.agreed_by = [*getattr(error, "agreed_by", []), self.comm]  # type: ignore[attr-defined]
 
     def all_raise(self, error: BaseException | None) -> bool:

@@ -2,20 +2,26 @@
 
 The model is that of application-controlled prefetching (Patterson and others, *Informed Prefetching and Caching*, 1995,
 section 3): a step without it takes computing + reading, one with it the larger of both; more than is needed to keep the
-device busy hides nothing more.
+device busy hides nothing more. What the model says is tried for some steps, and kept where it is true: reading may take
+the processor that the program computes with.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 HANDING_OVER_SECONDS = 60e-6
 """What it costs to have a step read by another thread."""
 PAYS = 0.03
 """Of a step's time, the least that must be hidden."""
+NOISE = 0.1
+"""By which the same steps take longer now and then."""
 CPU_BYTES_A_SECOND = 400e6
 """What is read faster comes from memory, and takes a core to read: it may disturb the computing."""
+FORGETS = 0.25
+"""The weight of the latest step in what is measured, once there are some."""
 DEPTH_FIRST = 2
 DEPTH_MAX = 8
 
@@ -28,33 +34,73 @@ class Measured:
         steps: how many were measured.
         computing: between two calls for the next step.
         reading: the operation itself.
-        waiting: how long the program waited for it.
+        asking: in the call for the next step: waiting for it, and all that the loop does.
+        waiting: for the operation.
         nbytes: of a step.
     """
 
     steps: int = 0
     computing: float = 0.0
     reading: float = 0.0
+    asking: float = 0.0
     waiting: float = 0.0
     nbytes: int = 0
 
     @property
     def wall(self) -> float:
         """Return how long a step took."""
-        return self.computing + self.waiting
+        return self.computing + self.asking
+
+    def with_step(self, seconds: tuple[float, ...], nbytes: int) -> Measured:
+        """Return the means with one more step: computing, reading, asking, waiting."""
+        part = max(1 / (self.steps + 1), FORGETS)
+        old = (self.computing, self.reading, self.asking, self.waiting)
+        means = (mean + part * (one - mean) for mean, one in zip(old, seconds, strict=True))
+        computing, reading, asking, waiting = means
+        return Measured(self.steps + 1, computing, reading, asking, waiting, max(self.nbytes, nbytes))
+
+    def numbers(self) -> list[float]:
+        """Return what ranks compare: of each number the largest counts, of steps the fewest."""
+        return [-self.steps, self.computing, self.reading, self.asking, self.waiting, self.nbytes]
 
     @staticmethod
-    def of_all(ranks: list[Measured]) -> Measured:
+    def of_numbers(numbers: Sequence[float]) -> Measured:
         """Return what counts for ranks that go on together: the slowest of each."""
-        if not ranks:
-            return Measured()
-        return Measured(
-            min(one.steps for one in ranks),
-            max(one.computing for one in ranks),
-            max(one.reading for one in ranks),
-            max(one.waiting for one in ranks),
-            max(one.nbytes for one in ranks),
-        )
+        steps, computing, reading, asking, waiting, nbytes = numbers
+        return Measured(int(-steps), computing, reading, asking, waiting, int(nbytes))
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurements:
+    """What steps took that were read ahead, and what those took that were not.
+
+    Attributes:
+        ahead: the former.
+        without: the latter.
+    """
+
+    ahead: Measured = dataclasses.field(default_factory=Measured)
+    without: Measured = dataclasses.field(default_factory=Measured)
+
+    def with_step(self, is_ahead: bool, seconds: tuple[float, ...], nbytes: int) -> Measurements:
+        """Return them with one more step."""
+        if is_ahead:
+            return dataclasses.replace(self, ahead=self.ahead.with_step(seconds, nbytes))
+        return dataclasses.replace(self, without=self.without.with_step(seconds, nbytes))
+
+    def before_trial(self, *, is_ahead: bool) -> Measurements:
+        """Return them as they are before it is tried how long steps take that are read ahead, or are not."""
+        return dataclasses.replace(self, **{"ahead" if is_ahead else "without": Measured()})
+
+    def numbers(self) -> list[float]:
+        """Return what ranks compare."""
+        return [*self.ahead.numbers(), *self.without.numbers()]
+
+    @staticmethod
+    def of_numbers(numbers: Sequence[float]) -> Measurements:
+        """Return what counts for all ranks."""
+        half = len(numbers) // 2
+        return Measurements(Measured.of_numbers(numbers[:half]), Measured.of_numbers(numbers[half:]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +110,7 @@ class Decision:
     depth: int
     reason: str
     is_trial: bool = False
-    """Only to see what steps take without; decided again soon."""
+    """Only to see what steps take then; decided again soon."""
 
 
 def depth_of_memory(memory: int, step_bytes: int) -> int:
@@ -75,19 +121,33 @@ def depth_of_memory(memory: int, step_bytes: int) -> int:
     return max(memory // max(step_bytes, 1) - 2, -1) if step_bytes else DEPTH_MAX
 
 
+def fixed(prefetch: int) -> Decision:
+    """Return what was asked for."""
+    return Decision(prefetch, f"prefetch={prefetch} was asked for")
+
+
 def first_decision(depth_max: int) -> Decision:
     """Return how a loop begins, before anything is measured."""
     if depth_max < 1:
         return Decision(0, "off: the memory holds no step beside the one in use and the one before it")
-    return Decision(min(DEPTH_FIRST, depth_max), "on: nothing is measured yet")
+    return Decision(0, "off: nothing is measured yet")
 
 
-def decide(depth_max: int, ahead: Measured, without: Measured) -> Decision:
-    """Return how far to read ahead, from the steps measured with reading ahead and without it."""
-    first = first_decision(depth_max)
-    if first.depth == 0 or ahead.steps + without.steps == 0:
-        return first
-    latest = ahead if ahead.steps else without
+def decide(depth_max: int, measured: Measurements, *, depth: int, is_long_ago: bool = False) -> Decision:
+    """Return how far to read ahead, from the steps measured with reading ahead and without it.
+
+    Args:
+        depth_max: as far as the memory goes.
+        measured: by all ranks.
+        depth: how far it is read ahead now.
+        is_long_ago: that the other way was tried last.
+    """
+    ahead, without = measured.ahead, measured.without
+    latest = ahead if depth > 0 else without
+    if depth_max < 1:
+        return first_decision(depth_max)
+    if latest.steps == 0:
+        return Decision(depth, first_decision(depth_max).reason if depth == 0 else "on: nothing is measured yet")
     computing, reading = latest.computing, latest.reading
     shorter, longer = min(computing, reading), max(computing, reading)
     each = f"a step computes {seconds_text(computing)}, reads {seconds_text(reading)}"
@@ -96,18 +156,24 @@ def decide(depth_max: int, ahead: Measured, without: Measured) -> Decision:
     if shorter - HANDING_OVER_SECONDS < PAYS * longer:
         little = "reading to hide" if reading < computing else "computing to hide it behind"
         return Decision(0, f"off: {each}: there is too little {little}")
-    if ahead.steps and without.steps and ahead.wall > (1 - PAYS) * without.wall:
+    # One step suffices for what takes the same every time; who is late now and then needs some in store.
+    is_late = depth > 0 and reading < computing
+    wanted = DEPTH_FIRST + (math.ceil(latest.waiting / computing) if is_late else 0)
+    ahead_now = min(wanted, depth_max, DEPTH_MAX)
+    if ahead.steps == 0 or (is_long_ago and depth == 0):
+        return Decision(ahead_now, f"on for some steps: {each}: is it faster so?", is_trial=True)
+    is_from_memory = latest.nbytes > CPU_BYTES_A_SECOND * reading
+    if is_long_ago and is_from_memory:
+        return Decision(0, f"off for some steps: {each} from memory: is it faster without?", is_trial=True)
+    # Who waits for a device leaves the processor to the program.
+    most = (1 - PAYS if is_from_memory else 1 + NOISE) * without.wall
+    if without.steps and ahead.wall > most:
         return Decision(
             0,
             f"off: a step took {seconds_text(ahead.wall)} with it, {seconds_text(without.wall)} without: it costs more "
             "than it hides",
         )
-    if ahead.steps and not without.steps and ahead.nbytes > CPU_BYTES_A_SECOND * reading:
-        return Decision(0, f"off for some steps: {each} from memory: is it faster without?", is_trial=True)
-    # One step suffices for what takes the same every time; who is late now and then needs some in store.
-    wanted = DEPTH_FIRST + (math.ceil(latest.waiting / computing) if reading < computing else 0)
-    depth = min(wanted, depth_max, DEPTH_MAX)
-    return Decision(depth, f"on: {each}: {seconds_text(shorter)} can be hidden, {depth} steps are read ahead")
+    return Decision(ahead_now, f"on: {each}: {seconds_text(shorter)} can be hidden, {ahead_now} steps are read ahead")
 
 
 def is_point(step: int) -> bool:

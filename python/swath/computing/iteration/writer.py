@@ -8,16 +8,31 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from swath.array.beside import Place
+from swath.array.request import Request
+from swath.errors import ArgumentError
 from swath.space import Boxes, Distribution
 
 BEHIND_MAX = 8
 MEASURED_WRITES = 4
 WRITES_PAY = 2.0
 """How many times longer than copying it a write must take, for the copy to be worth it."""
+
+
+class SharedWriter(Protocol):
+    """A writer's block that all ranks go through together."""
+
+    number: int
+
+    def end(self) -> None:
+        """Meet the others at the end of it."""
+
+    def leave(self, text: str) -> None:
+        """Tell the others that this rank goes on no longer."""
 
 
 class _Write(NamedTuple):
@@ -37,8 +52,19 @@ class Writer:
         reason: how far it writes behind, and why, in words.
     """
 
-    def __init__(self, array: Any, memory: int, behind: int | None, done: Callable[[Any], None]) -> None:
+    def __init__(
+        self,
+        array: Any,
+        memory: int,
+        behind: int | None,
+        done: Callable[[Any], None],
+        together: SharedWriter | None = None,
+    ) -> None:
         self._array = array
+        self._together = together
+        self._place = Place(loop=0 if together is None else together.number)
+        self._refuses: str | None = None  # why nothing can be written any more
+        self._has_ended = False
         self._memory = memory
         self._behind = BEHIND_MAX if behind is None else behind
         self._is_auto = behind is None
@@ -66,7 +92,10 @@ class Writer:
 
         Raises what an earlier write raised, and ArgumentError where this one cannot be.
         """
+        if self._refuses is not None:
+            raise ArgumentError(f"write {self._array.path}: {self._refuses}")
         self._number += 1
+        self._has_ended = False
         self._settle_before(self._number - max(self._behind, 1))
         self._raise_up_to(self._number - max(self._behind, 1) if self._is_shared else self._number)
         nbytes = _nbytes(values)
@@ -76,9 +105,8 @@ class Writer:
         begun = time.monotonic()
         kept = _copied(values) if copies else values
         self._copying += time.monotonic() - begun if copies else 0.0
-        future = self._array.write_async(
-            kept, distribution, selection=selection, method=method, rank=rank, tuning=tuning
-        )
+        request = Request("write", distribution, selection, method, rank, tuning)
+        future = self._array._start_to_write(request, kept, self._place)
         self._held += nbytes
         self._writes.append(_Write(self._number, future, nbytes))
         if not copies:
@@ -97,21 +125,52 @@ class Writer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
-            self.flush()
-        elif isinstance(error, Exception) or self._is_shared:
-            self._settle_before(self._number)  # what was accepted is written; the error of the block is the one told
-        else:
-            while self._writes:
-                self._writes.pop().future._let_go()
-        self._errors.clear()
+        try:
+            if error is None:
+                self._end()
+            elif isinstance(error, Exception) or self._is_shared:
+                self._settle_before(self._number)  # what was accepted is written; the error of the block is told
+            else:
+                while self._writes:
+                    self._writes.pop().future._let_go()
+        finally:
+            self._errors.clear()
+            self._leave("" if kind is None else f" by {kind.__name__}")
+        if self._refuses is None:
+            self._refuses = "the block of its writer has ended"
+
+    def _end(self) -> None:
+        """Wait for all writes, and for the ranks, which end the block together."""
+        self._settle_before(self._number)
+        if self._together is not None and not self._has_ended:
+            self._together.end()
+            self._has_ended = True
+        self._raise_up_to(self._number)
+
+    def _leave(self, why: str) -> None:
+        """Tell the other ranks that this one writes no more, unless all have ended."""
+        if self._together is None or self._has_ended:
+            return
+        self._has_ended = True
+        self._together.leave(
+            f"left the writer of {self._array.path} after {self._number} writes{why}, while others went on. Let all "
+            "ranks end its block after the same write"
+        )
+
+    def _refuse(self, why: str) -> None:
+        """Write what was accepted, and let who writes once more know why that cannot be."""
+        self._settle_before(self._number)
+        self._refuses = why
+        self._leave("")
 
     def __repr__(self) -> str:
         return f"<swath writer: {len(self._writes)} writes under way, {self.reason}>"
 
     def __del__(self) -> None:
-        if self.__dict__.get("_errors") and not sys.is_finalizing():
-            self._raise_up_to(self._number)
+        if "_copies" not in self.__dict__ or sys.is_finalizing():
+            return
+        self._leave("")
+        self._raise_up_to(self._number)
 
     @property
     def _is_shared(self) -> bool:
