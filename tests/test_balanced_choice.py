@@ -239,6 +239,15 @@ def test_what_is_not_computed_again_gets_dearer_and_cheaper_with_what_is() -> No
     assert prices.computing_of(0).tolist() == [3.0, 6.0]
 
 
+def test_a_batch_that_was_disturbed_once_is_not_taken_to_be_dear() -> None:
+    prices = Prices([np.array([100] * 3)], 1.0, 1.0, [np.array([NAN] * 3)])
+    prices.learn([report([1.0, 9.0, 2.0])])
+    prices.learn([report([2.0, 1.0, 3.0])])
+    first, disturbed, last = prices.computing_of(0)
+    assert first + disturbed + last == pytest.approx((12.0 + 6.0) / 2)
+    assert max(first, disturbed) < last
+
+
 def test_what_nobody_has_computed_is_taken_to_cost_as_the_others_a_byte() -> None:
     prices = Prices([np.array([100, 50])], 1.0, 1.0, [np.array([NAN, NAN])])
     prices.learn([report([4.0, NAN])])

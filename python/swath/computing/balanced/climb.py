@@ -19,6 +19,8 @@ LITTLE_LOSS_MAX = 0.16
 """A step of `STEP_MIN` to more on disk, where the program does not wait for it, or to less, where it does."""
 NEAR = 0.04
 """Shares that are no further apart are the same one."""
+CLOSE = 0.1
+"""An end that is so close is tried whatever is predicted: it cannot take much longer, and is simpler."""
 STEP_FIRST, STEP_MIN = 0.2, 0.05
 REST_FIRST, REST_MAX = 8, 64
 """Iterations without a trial, once there is nothing left to try."""
@@ -117,18 +119,20 @@ class Climb:
             shares += [self._home + way * step, self._home - way * step]
             step /= 2
         inside = [min(max(share, 0.0), 1.0) for share in (*shares, 0.0, 1.0)]
+        close = [end for end in (0.0, 1.0) if abs(end - self._home) <= CLOSE]
         little = min(max(self._home + way * STEP_MIN, 0.0), 1.0)
         return [
             (model, 1 - GAIN_MIN),
             *((share, 1 + LOSS_MAX) for share in inside),
             (little, 1 + LITTLE_LOSS_MAX),
+            *((end, float("inf")) for end in close),
         ]
 
     def _conclude(self, share: float, seen: Iteration) -> None:
         """Make the trial the new home where it is better."""
         assert self._home is not None
         assert self._trial is not None
-        if abs(share - self._trial) > NEAR and self._near(self._trial) is None:
+        if self._near(self._trial) is None:
             self._times[self._trial] = [float("inf")]  # the disk takes no more
         if share != self._home and seen.seconds < (1 - GAIN_MIN) * self._least(self._home):
             self._home, self._waited, self._late = share, seen.waited, 0
@@ -157,7 +161,9 @@ class Climb:
     def _near(self, share: float) -> float | None:
         """Return the share that was measured, or could not be had, and is the same as this one."""
         found = min(self._times, key=lambda one: abs(one - share), default=None)
-        return found if found is not None and abs(found - share) <= NEAR else None
+        if found is None or abs(found - share) > NEAR or (share in (0.0, 1.0) and found != share):
+            return None  # an end is like no other share
+        return found
 
     def _words(self, what: str) -> str:
         measured = ", ".join(

@@ -91,9 +91,10 @@ class Decider:
         share, words = self._climb.next(
             min(model.disk_bytes / most, 1.0), lambda one: self._chosen(ranks, round(one * most)).seconds
         )
+        choice = self._with(ranks, round(share * most))
         if not self._climb.has_measured:
-            return Decision(model, _in_words(model, ranks), ranks)
-        return Decision(self._with(ranks, round(share * most)), f"{_in_words(model, ranks)}; {words}", ranks)
+            return Decision(choice, _in_words(choice, ranks), ranks)
+        return Decision(choice, f"{_in_words(model, ranks)}; {words}", ranks)
 
     def _with(self, ranks: Sequence[RankBatches], limit: int) -> Choice:
         """Return the choice of so many bytes on disk: what is there already stays, unless another one gains."""

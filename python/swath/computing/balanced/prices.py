@@ -14,6 +14,8 @@ from swath.computing.balanced.choice import Places, RankBatches, Seconds
 
 NEW_COUNTS = 0.5
 """What was measured last, beside all before."""
+GROWTH_MAX = 1.2
+"""By what a batch becomes dearer beside the others from one measurement to the next, at most."""
 CACHED_MIN, COLD_MAX = 0.9, 0.1
 """From which part in the page cache on a batch is read at once, and up to which one a read tells of the disk."""
 
@@ -114,7 +116,7 @@ class Prices:
     def learn(self, reports: Sequence[Report]) -> None:
         """Take in what all ranks measured."""
         for rank, report in enumerate(reports):
-            self._computing[rank] = _mixed(_rescaled(self._computing[rank], report.computing), report.computing)
+            self._computing[rank] = _computing(self._computing[rank], report.computing)
             seen = ~np.isnan(report.cached)
             self._cached[rank][seen] = report.cached[seen]
             self._cached[rank][~report.on_disk] = 0.0  # what is not known to be cached is not taken for cached
@@ -161,13 +163,21 @@ def _mixed(old: Seconds, new: Seconds) -> Seconds:
     return np.where(np.isnan(new), old, np.where(np.isnan(old), new, both))
 
 
-def _rescaled(old: Seconds, new: Seconds) -> Seconds:
-    """Return the seconds of those not measured now, as much longer or shorter as those are that were."""
+def _computing(old: Seconds, new: Seconds) -> Seconds:
+    """Return the seconds of each batch: of all together what was measured last and before, half of each.
+
+    What a batch takes of them is the lesser of both: one that took far longer was disturbed. One that was not computed
+    now has become dearer or cheaper as the others have.
+    """
     both = ~np.isnan(old) & ~np.isnan(new)
     before, now = float(old[both].sum()), float(new[both].sum())
-    if before <= 0:
-        return old
-    return np.where(np.isnan(new), old * float(_weighed(1.0, now / before)), old)
+    if before <= 0 or now <= 0:
+        return _mixed(old, new)
+    ratio = now / before
+    least = np.minimum(old * ratio * GROWTH_MAX, new)
+    middle = float(_weighed(before, now))
+    mixed = np.where(both, least * (middle / float(least[both].sum())), old * float(_weighed(1.0, ratio)))
+    return np.where(np.isnan(old), new, mixed)
 
 
 def _weighed(old: float | Seconds, new: float | Seconds) -> float | Seconds:
