@@ -201,6 +201,8 @@ class _Problem:
         number = np.repeat(np.arange(len(rests)), [len(rest) for rest in rests])
         batch = np.concatenate(rests) if rests else np.zeros(0, np.intp)
         nbytes = np.concatenate([one.nbytes[rest] for one, rest in zip(self._ranks, rests, strict=True)] or [batch])
+        if nbytes.min(initial=room + 1) > room:
+            return
         keys = [_keys(one)[:, rest] for one, rest in zip(self._ranks, rests, strict=True)]
         order = np.lexsort((number, *np.concatenate(keys or [np.zeros((2, 0))], axis=1)))
         for index in order[nbytes[order] <= room]:
