@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -229,6 +231,37 @@ def test_every_format_is_written_and_read(tmp_path: Path, format: str) -> None: 
         np.testing.assert_array_equal(a.read_async().result(), VALUES)
     with swath.open(tmp_path / f"a.{suffix}", variable="u") as a:
         np.testing.assert_array_equal(a.read_async(selection=np.s_[3:20, 80:200]).result(), VALUES[3:20, 80:200])
+
+
+ENDING = """
+import sys, time
+import numpy as np, swath
+path, engine = sys.argv[1:]
+a = swath.open(path, shape=(48, 500), dtype="<f8", mode="r+", engine=engine)
+read = [a.read_async() for _ in range(200)]
+loop = a.blocks((1, None), prefetch=30)
+next(loop)
+writes = [a.write_async(np.full(500, 7.0), selection=i) for i in range(3)]
+cycle = [a, read, loop]
+cycle.append(cycle)
+print("ends", time.time(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("engine", ["posix", "uring", "model:xeon-eide", "fault:write@0=EIO"])
+def test_a_program_that_ends_stops_what_it_reads_and_finishes_what_it_writes(path: Path, engine: str) -> None:
+    for _ in range(3):
+        VALUES.tofile(path)
+        ended = subprocess.run(
+            [sys.executable, "-c", ENDING, str(path), engine], capture_output=True, text=True, timeout=60, check=False
+        )
+        took = time.time() - float(ended.stdout.split()[1])
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert took < 5  # all the reads take longer on the modelled disk
+        written = np.fromfile(path).reshape(SHAPE)
+        if not engine.startswith("fault"):
+            np.testing.assert_array_equal(written[:3], 7.0)
+        np.testing.assert_array_equal(written[3:], VALUES[3:])
 
 
 # ---- ranks -----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import swath
+from mpi_runs import run_ranks as started
 from mpi_runs import run_well
 from swath.simulated import run_ranks
 
@@ -171,3 +172,15 @@ def test_what_does_not_go_beside_is_left_alone_as_well(tmp_path: Path, kind: str
     with swath.open(path, variable="u") as a:
         np.testing.assert_array_equal(a[:4], VALUES[:4] * 2)
         np.testing.assert_array_equal(a[4:], VALUES[4:])
+
+
+@pytest.mark.parametrize("ending", ["one", "all", "killed"])
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_a_program_that_ends_in_the_middle_of_loops_leaves_nobody_waiting(
+    tmp_path: Path, ranks: int, ending: str
+) -> None:
+    for prefetch in (0, 3):
+        ended = started(ranks, "ending_ranks.py", tmp_path / "a.raw", ending, prefetch)
+        assert ended.stdout.count("well") == ranks, ended.stdout + ended.stderr
+        if ending != "killed":  # then it has ended by the signal
+            assert (ended.returncode, ended.stderr) == (0, "")

@@ -16,6 +16,10 @@ double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// How long a thread that has nothing to do waits for more: whoever starts something now and then needs no new thread
+// each time. Where more time lies between, that of a new thread does not count.
+constexpr auto kLingers = std::chrono::milliseconds(50);
+
 }  // namespace
 
 // ---- one job --------------------------------------------------------------------------------------------------------
@@ -72,9 +76,8 @@ std::shared_ptr<Beside::Started> Beside::start(Job job, How how) {
     return one;
   }
   state.queue.push_back(one);
-  if (state.is_running) return one;
   try {
-    state.start_to_run();
+    state.look_into_queue();
   } catch (...) {
     state.queue.pop_back();
     throw;
@@ -91,16 +94,29 @@ std::shared_ptr<Beside::Started> Beside::start_and_wait(const Job& job, How how)
   return one;
 }
 
-void Beside::State::start_to_run() {
+void Beside::State::look_into_queue() {
+  if (has_thread) {
+    queued.notify_one();
+    return;
+  }
   if (thread.joinable()) thread.join();  // it has ended
   thread = start_thread([this] { run(); });
-  is_running = true;
+  has_thread = true;
 }
 
 void Beside::State::run() {
   std::unique_lock guard(mutex);
-  while (!queue.empty()) carry_out_first(guard);
-  is_running = false;
+  while (true) {
+    const auto has_work = [this] { return !queue.empty() && !queue.front()->has_begun_; };
+    if (has_work()) {
+      carry_out_first(guard);
+    } else if (!queue.empty()) {
+      queued.wait(guard);  // a caller is at the first
+    } else if (ends || !queued.wait_for(guard, kLingers, [&] { return ends || !queue.empty(); })) {
+      break;
+    }
+  }
+  has_thread = false;
 }
 
 void Beside::State::carry_out_first(std::unique_lock<std::mutex>& guard) {
@@ -117,18 +133,13 @@ void Beside::State::carry_out_first(std::unique_lock<std::mutex>& guard) {
 // False: something is under way.
 bool Beside::State::carry_out_here(const std::shared_ptr<Started>& one) {
   std::unique_lock guard(mutex);
-  if (is_running || !deferred.empty()) return false;
+  if (!queue.empty() || !deferred.empty()) return false;
   queue.push_back(one);
-  is_running = true;
   carry_out_first(guard);
-  is_running = false;
-  if (queue.empty()) return true;
   try {
-    start_to_run();  // others have started something meanwhile
+    if (has_thread || !queue.empty()) look_into_queue();  // others may have started something meanwhile
   } catch (...) {
-    is_running = true;
-    guard.unlock();
-    run();  // who waits for it must not wait for ever
+    while (!queue.empty()) carry_out_first(guard);  // who waits for it must not wait for ever
   }
   return true;
 }
@@ -206,6 +217,11 @@ bool Beside::is_under_way() {
 
 void Beside::end() {
   State& state = state_.get();
+  {
+    const std::lock_guard guard(state.mutex);
+    state.ends = true;
+    state.queued.notify_all();
+  }
   if (state.thread.joinable()) state.thread.join();
   state.deferred.clear();
 }

@@ -18,8 +18,8 @@
 
 namespace swath {
 
-// Jobs that give an Execution: carried out one after another by one thread, which is there as long as there are any,
-// or, where that may not be, by whoever waits for them.
+// Jobs that give an Execution: carried out one after another by one thread, which is there as long as there are any
+// and a moment longer, or, where that may not be, by whoever waits for them.
 class Beside {
  public:
   using Job = std::function<Execution()>;
@@ -86,8 +86,8 @@ class Beside {
   using Queue = std::deque<std::shared_ptr<Started>>;
 
   struct State {
-    // Where nobody looks into the queue: a thread does from now on.
-    void start_to_run();
+    // A thread does, which is there or is started now.
+    void look_into_queue();
     void run();
     bool carry_out_here(const std::shared_ptr<Started>& one);
     void carry_out_first(std::unique_lock<std::mutex>& guard);
@@ -102,7 +102,9 @@ class Beside {
     std::atomic<bool> has_deferred = false;
     std::mutex deferring;  // held by who carries them out
     std::thread thread;
-    bool is_running = false;  // the thread, or a caller: it looks into the queue once more
+    std::condition_variable queued;  // tells the thread
+    bool has_thread = false;         // it looks into the queue once more
+    bool ends = false;
   };
 
   PerProcess<State> state_;

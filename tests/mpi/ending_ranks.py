@@ -1,4 +1,4 @@
-"""A program that ends in the middle of a loop of all ranks, on one rank or on all: the others are told, nobody hangs."""
+"""A program that ends in the middle of a loop of all ranks, on one or on all: the others are told, nobody hangs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swath import _core
-from swath.array.counters import Counters
+from swath.array.counters import Counters, Told
 from swath.array.memory import Part
 from swath.array.request import Request
 from swath.errors import Error, to_core
@@ -60,7 +60,7 @@ class Future:
         _futures.add(self)
         self._value: Any = None
         self._error: BaseException | None = None
-        self._counters: Counters | None = None
+        self._told: Told | None = None
         self._times = (0.0, 0.0)
 
     @classmethod
@@ -68,12 +68,12 @@ class Future:
         """Return that of an operation that is carried out now, by `work`."""
         future = cls.__new__(cls)
         future._array, future._request, future._started, future._parts = array, request, None, []
-        future._value = future._error = future._counters = None
+        future._value = future._error = future._told = None
         began = time.monotonic()
         future._times = (began, began)
         try:
             future._value = future._result_of(work())
-            future._counters = array.counters
+            future._told = array._told_last()
             future._times = (began, time.monotonic())
         except Exception as error:
             if getattr(error, "is_from_signal", False):
@@ -84,7 +84,7 @@ class Future:
     @property
     def counters(self) -> Counters:
         """Return what the operation did on this rank, once `result` has returned; before, zeros."""
-        return self._counters or Counters()
+        return Counters() if self._told is None else self._told.counters()
 
     @property
     def times(self) -> tuple[float, float]:
@@ -120,11 +120,11 @@ class Future:
         returned = time.monotonic()
         self._times = began, ended = started.times
         waited = max(min(returned, ended) - max(asked, began), 0.0)
-        waiting = (returned - asked, max(ended - began - waited, 0.0))
+        told = Told(done.method, done.counters, returned - asked, max(ended - began - waited, 0.0))
         if self._is_waited_for:  # before this was called
-            waiting = (ended - began, 0.0)
-        self._counters = Counters.of(done.method, done.counters, waiting)
-        self._array._note(self._request, done, self._counters)
+            told = told._replace(waited_seconds=ended - began, hidden_seconds=0.0)
+        self._told = told
+        self._array._note(self._request, done, told)
         self._value = self._result_of(self._array._in_order_of(self._parts) if self._reads else self._parts)
         self._started, self._parts = None, []
 
@@ -213,7 +213,8 @@ class OperationsBeside:
         def _read(self, request: Request, out: Any, *, alone: bool = False) -> list[Part]: ...
         def _write(self, request: Request, values: Any) -> None: ...
         def _in_order_of(self, parts: list[Part]) -> list[Part]: ...
-        def _note(self, request: Request, done: Execution, counters: Counters | None = None) -> None: ...
+        def _note(self, request: Request, done: Execution, told: Told | None = None) -> None: ...
+        def _told_last(self) -> Told: ...
         def _relocation(self) -> Callable[[], Any] | None: ...
 
     def read_async(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 from swath import _core
 
@@ -61,13 +61,6 @@ class Counters(IoAmounts):
         """Return them as plain data, for JSON."""
         return {"method": self.method, **dataclasses.asdict(self)}
 
-    def plus(self, other: Counters) -> Counters:
-        """Return both together: sums; the larger `buffer_bytes`; the method where it is the same, else "several"."""
-        amounts = {name: getattr(self, name) + getattr(other, name) for name in (*COUNTED, *WAITING)}
-        amounts["buffer_bytes"] = max(self.buffer_bytes, other.buffer_bytes)
-        method = other.method if self.method in ("", other.method) else "several"
-        return Counters(**amounts, method=method)
-
     @classmethod
     def of(cls, method: str, counted: _core.Counters, waiting: tuple[float, float] | None = None) -> Counters:
         """Return what the core counted while it used `method`.
@@ -85,3 +78,48 @@ class Counters(IoAmounts):
 WAITING = ("waited_seconds", "hidden_seconds")
 COUNTED = tuple(field.name for field in dataclasses.fields(Counters) if field.name not in (*WAITING, "method"))
 """What the core counts."""
+
+
+class Told(NamedTuple):
+    """What one operation did, as the core tells it; `counters` is made of it where somebody asks.
+
+    Attributes:
+        method: its name.
+        counted: by the core.
+        waited_seconds: see `Counters`.
+        hidden_seconds: see `Counters`.
+    """
+
+    method: str
+    counted: _core.Counters
+    waited_seconds: float
+    hidden_seconds: float
+
+    @property
+    def total_seconds(self) -> float:
+        """Return how long the operation took."""
+        return self.counted.total_seconds
+
+    def counters(self) -> Counters:
+        """Return it as Counters."""
+        return Counters.of(self.method, self.counted, (self.waited_seconds, self.hidden_seconds))
+
+
+class Totals:
+    """What the steps of a loop did together: sums; the largest `buffer_bytes`; the method where it is the same."""
+
+    def __init__(self) -> None:
+        self._counted = _core.Counters()
+        self._waited = self._hidden = 0.0
+        self._method = ""
+
+    def add(self, told: Told) -> None:
+        """Add one step."""
+        self._counted += told.counted
+        self._waited += told.waited_seconds
+        self._hidden += told.hidden_seconds
+        self._method = told.method if self._method in ("", told.method) else "several"
+
+    def counters(self) -> Counters:
+        """Return them as Counters."""
+        return Counters.of(self._method, self._counted, (self._waited, self._hidden))

@@ -13,7 +13,7 @@ import numpy as np
 from swath import _core, formats
 from swath.array import appending, explaining, layout_warning, layouts, library_access, masks, progress
 from swath.array.attributes import StoredAttributes
-from swath.array.counters import Counters
+from swath.array.counters import Counters, Told, Totals
 from swath.array.decoded import Decoded
 from swath.array.decoding import AS_STORED, mean_others
 from swath.array.fingerprint import fingerprint
@@ -65,7 +65,7 @@ class Array(NumpyProtocol, Iterating):
         self._has_file = has_file  # and closes it with itself
         self._ranks = file.ranks
         self._done: _core.Execution | None = None  # the last operation
-        self._counters: Counters | None = None  # of another than that: one beside the program, or a loop's sums
+        self._told: Told | Totals | None = None  # of another than that: one beside the program, or a loop's sums
         self._shared: Request | None = None  # the last one that ranks shared
         self._watches_layout = layout_warning.is_wanted()
         self.mode = file.mode
@@ -114,9 +114,9 @@ class Array(NumpyProtocol, Iterating):
 
         Of one beside the program (`read_async`) once its result was asked for; after a loop the loop's sums.
         """
-        if self._counters is None and self._done is not None:
-            return Counters.of(self._done.method, self._done.counters)
-        return self._counters or Counters()
+        if self._told is not None:
+            return self._told.counters()
+        return Counters() if self._done is None else Counters.of(self._done.method, self._done.counters)
 
     @property
     def streams(self) -> throttle.TargetStatus | None:
@@ -500,14 +500,19 @@ class Array(NumpyProtocol, Iterating):
         self._note(request, self._done)
         return parts
 
-    def _note(self, request: Request, done: _core.Execution, counters: Counters | None = None) -> None:
+    def _note(self, request: Request, done: _core.Execution, told: Told | None = None) -> None:
         """Take note of the last operation."""
-        self._done, self._counters = done, counters
+        self._done, self._told = done, told
         if request.distribution is not None:
             self._shared = request
         # What was done before anybody could have waited for it needs no second look.
         if self._watches_layout and done.counters.total_seconds >= layout_warning.SECONDS_MIN:
             self._watches_layout = done.plan is None or not layout_warning.warn_of(self, done.plan)
+
+    def _told_last(self) -> Told:
+        """Return what the last operation told, which the program waited for."""
+        assert self._done is not None
+        return Told(self._done.method, self._done.counters, self._done.counters.total_seconds, 0.0)
 
     def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:
         """Raise the error on all ranks. Collective, unless `alone`."""

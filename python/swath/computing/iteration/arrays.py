@@ -10,7 +10,7 @@ import numpy as np
 
 from swath import _core
 from swath.array.beside import Place, note_of_ranks
-from swath.array.counters import Counters
+from swath.array.counters import Told, Totals
 from swath.array.request import Request
 from swath.computing.iteration.depth import depth_of_memory
 from swath.computing.iteration.grid import Box, Grid, checked_axis, checked_block, steps_along
@@ -81,7 +81,7 @@ def blocks(array: Any, block: Any, settings: Settings) -> Loop[tuple[Box, Values
 
     def read(box: Box, out: Values | None) -> tuple[Values, Any]:
         part = array._read(Request("read", None, box), out, alone=True)[0]
-        return part, array.counters
+        return part, array._told_last()
 
     steps = Steps(
         items=grid,
@@ -124,9 +124,9 @@ def iterate(array: Any, distribution: Distribution | None, axis: int, settings: 
     def read(selection: Any, out: Values | None) -> tuple[Values, Any]:
         request = Request("read", distribution, selection)
         if together is None:
-            return array._read(request, out)[0], array.counters
+            return array._read(request, out)[0], array._told_last()
         future = array._start_to_read(request, place._replace(is_waited_for=True), out)
-        return future.result(), future.counters
+        return future.result(), future._told
 
     steps: Steps[Values] = Steps(
         items=items,
@@ -202,13 +202,12 @@ def _depth_max(array: Any, elements: int, settings: Settings) -> int:
     return depth
 
 
-def _totals(array: Any) -> Callable[[Counters], None]:
-    """Return what adds up the counters of a loop's steps, as the array's counters."""
-    total = Counters()
+def _totals(array: Any) -> Callable[[Told], None]:
+    """Return what adds up what a loop's steps did, as the array's counters."""
+    totals = Totals()
 
-    def add(counters: Counters) -> None:
-        nonlocal total
-        total = total.plus(counters)
-        array._counters = total
+    def add(told: Told) -> None:
+        totals.add(told)
+        array._told = totals
 
     return add

@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from swath.array.counters import Told
 from swath.computing.iteration.buffers import Buffers, Values
 from swath.computing.iteration.depth import Measurements, decide, first_decision, fixed, is_point
 from swath.errors import ArgumentError
@@ -27,9 +28,7 @@ class Pending(Protocol):
     def result(self) -> Any:
         """Wait for it, and return its values."""
 
-    @property
-    def counters(self) -> Any:
-        """Return what it took."""
+    _told: Told | None
 
     def _let_go(self) -> None: ...
 
@@ -63,22 +62,22 @@ class Steps(Generic[T]):
     Attributes:
         items: of each step what it reads.
         start: begins to read one, into memory of the loop or None.
-        read: reads one now, and returns the values and the counters.
+        read: reads one now, and returns the values and what was told of it.
         item: makes of an item and its values what the program gets.
         shape: of an item's values.
         dtype: of them.
-        done: is told the counters of each step.
+        done: is told what each step told.
         name: the loop and the array, for messages.
         together: where all ranks go through it; None: this one goes alone.
     """
 
     items: Sequence[Any]
     start: Callable[[Any, Values | None], Pending]
-    read: Callable[[Any, Values | None], tuple[Any, Any]]
+    read: Callable[[Any, Values | None], tuple[Any, Told]]
     item: Callable[[Any, Any], T]
     shape: Callable[[Any], Shape]
     dtype: np.dtype[Any]
-    done: Callable[[Any], None]
+    done: Callable[[Told], None]
     name: str
     together: Together | None = None
 
@@ -192,22 +191,22 @@ class Loop(Generic[T]):
 
     def _values(self, item: Any, asked: float) -> Any:
         if self.depth == 0 and not self._under_way:
-            values, counters = self._steps.read(item, self._buffers.take(self._steps.shape(item)))
+            values, told = self._steps.read(item, self._buffers.take(self._steps.shape(item)))
             self._next = self._given + 1
             is_ahead = False
         else:
             self._start_up_to(self._given + 1)
             pending = self._under_way.popleft()
             values = pending.result()
-            counters = pending.counters
+            assert pending._told is not None
+            told = pending._told
             del pending
             self._start_up_to(self._given + 1 + self.depth)
             is_ahead = True
         waiting = time.monotonic() - asked
-        if not is_ahead or counters.hidden_seconds > 0:
-            reading = counters.total_seconds
-            self._latest = (is_ahead, reading, waiting, counters.waited_seconds, getattr(values, "nbytes", 0))
-        self._steps.done(counters)
+        if not is_ahead or told.hidden_seconds > 0:
+            self._latest = (is_ahead, told.total_seconds, waiting, told.waited_seconds, getattr(values, "nbytes", 0))
+        self._steps.done(told)
         return values
 
     def _start_up_to(self, end: int) -> None:
