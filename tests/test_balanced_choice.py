@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ from swath.computing.balanced.choice import (
 )
 from swath.computing.balanced.dealing import Batches, deal
 from swath.computing.balanced.online import Online
-from swath.computing.balanced.prices import Prices, Reads, Report, union_seconds
+from swath.computing.balanced.prices import Prices, Report, Transfers, union_seconds
 from swath.errors import ArgumentError
 
 NAN = float("nan")
@@ -31,7 +33,8 @@ def batches(nbytes: list[int], computing: list[float], price: float = 1.0, **opt
     sizes = np.array(nbytes, np.int64)
     memory, using = int(options.get("memory", 0)), options.get("using", 0.0)
     where = np.zeros(len(nbytes), np.int8)
-    return RankBatches(sizes, np.array(computing, float), sizes * price, using, memory, where)
+    copying = sizes * options.get("copying", 0.0)
+    return RankBatches(sizes, np.array(computing, float), sizes * price, copying, using, memory, where)
 
 
 @st.composite
@@ -42,7 +45,9 @@ def problems(draw: st.DrawFn, ranks_max: int = 4, batches_max: int = 12) -> list
     for _ in range(draw(st.integers(1, ranks_max))):
         drawn = draw(st.lists(one, max_size=batches_max))
         memory, using = draw(st.integers(0, 200)), draw(st.floats(0, 100))
-        made.append(batches([n for n, _ in drawn], [s for _, s in drawn], price, memory=memory, using=using))
+        copying = draw(st.sampled_from([0.0, 0.0, 0.1, 3.0]))
+        sizes, computing = [n for n, _ in drawn], [s for _, s in drawn]
+        made.append(batches(sizes, computing, price, memory=memory, using=using, copying=copying))
     return made
 
 
@@ -169,17 +174,25 @@ def test_places_in_the_file_do_not_overlap() -> None:
     assert (found.offsets[:-1] + found.nbytes <= found.offsets[1:]).all()
 
 
-def report(computing: list[float], cold: Reads | None = None, node: int = 0) -> Report:
-    nothing = np.full(len(computing), NAN)
-    where = np.zeros(len(computing), np.int8)
-    stored = np.zeros(len(computing), bool)
-    return Report(node, np.array(computing), nothing, 0.0, cold or Reads(), Reads(), where, stored, True, 0, 1.0)
+def report(computing: list[float], cold: Transfers | None = None, **more: Any) -> Report:
+    nothing, where = np.full(len(computing), NAN), np.zeros(len(computing), np.int8)
+    fields: dict[str, Any] = {
+        "computing": np.array(computing),
+        "cold": cold or Transfers(),
+        "warm": Transfers(),
+        "written": Transfers(),
+        "cached": nothing,
+        "places": where,
+        "on_disk": where.astype(bool),
+        **more,
+    }
+    return Report(node=0, using=0.0, may_write=True, memory_bytes=0, **fields)
 
 
 def test_reads_of_ranks_at_the_same_time_count_once() -> None:
     assert union_seconds([(0, 2), (1, 3), (5, 6)]) == 4
     prices = Prices([np.array([100]), np.array([100])], 9.0, 9.0, [np.array([NAN])] * 2)
-    prices.learn([report([1.0], Reads(100, [(0.0, 2.0)])), report([1.0], Reads(100, [(0.0, 2.0)]))])
+    prices.learn([report([1.0], Transfers(100, [(0.0, 2.0)])), report([1.0], Transfers(100, [(0.0, 2.0)]))])
     assert prices.cold == pytest.approx(2.0 / 200)
 
 
@@ -187,16 +200,66 @@ def test_a_guess_is_replaced_by_the_first_measurement_and_later_ones_are_weighed
     prices = Prices([np.array([100])], 9.0, 9.0, [np.array([NAN])])
     prices.learn([report([4.0])])
     assert prices.cold == 9.0
-    prices.learn([report([2.0], Reads(100, [(0.0, 1.0)]))])
-    prices.learn([report([NAN], Reads(100, [(0.0, 3.0)]))])
+    prices.learn([report([2.0], Transfers(100, [(0.0, 1.0)]))])
+    prices.learn([report([NAN], Transfers(100, [(0.0, 3.0)]))])
     assert prices.cold == pytest.approx(0.02)
     assert prices.computing_of(0).tolist() == [3.0]
+
+
+def test_reading_is_taken_to_last_as_long_as_writing_until_something_is_read() -> None:
+    prices = Prices([np.array([100])], 9.0, 9.0, [np.array([NAN])])
+    prices.learn([report([4.0], written=Transfers(100, [(0.0, 5.0)]))])
+    assert prices.cold == pytest.approx(0.05)
+    prices.learn([report([2.0], Transfers(100, [(0.0, 1.0)]), written=Transfers(100, [(0.0, 7.0)]))])
+    prices.learn([report([2.0], written=Transfers(100, [(0.0, 7.0)]))])
+    assert prices.cold == pytest.approx(0.01)
+
+
+def test_what_the_page_cache_holds_takes_the_programs_time_and_not_the_disks() -> None:
+    prices = Prices([np.array([100, 100])] * 2, 0.5, 9.0, [np.array([4.0, 4.0])] * 2)
+    stored = np.ones(2, bool)
+    seen = {"cached": np.array([1.0, 0.0]), "warm": Transfers(100, [(0.0, 2.0)]), "on_disk": stored}
+    prices.learn([report([NAN, NAN], **seen), report([NAN, NAN], **seen)])
+    assert prices.warm == pytest.approx((9.0 + 0.02) / 2)  # each rank's own seconds, at the same time or not
+    found = prices.batches_of(0, 0, np.zeros(2, np.int8))
+    assert found.reading.tolist() == [0.0, 50.0]
+    assert found.copying.tolist() == [pytest.approx(100 * prices.warm), 0.0]
+
+
+def test_what_is_copied_slower_than_computed_is_computed() -> None:
+    chosen = choose([batches([10, 10], [1.0, 9.0], 0.0, copying=0.5)], DiskLimit(20))
+    assert chosen.places[0].tolist() == [Place.COMPUTED, Place.ON_DISK]
+    assert chosen.seconds == 1.0 + 5.0
+
+
+def test_what_is_not_computed_again_gets_dearer_and_cheaper_with_what_is() -> None:
+    prices = Prices([np.array([100, 100])], 1.0, 1.0, [np.array([NAN, NAN])])
+    prices.learn([report([4.0, 8.0])])
+    prices.learn([report([2.0, NAN])])
+    assert prices.computing_of(0).tolist() == [3.0, 6.0]
+
+
+def test_a_batch_that_was_disturbed_once_is_not_taken_to_be_dear() -> None:
+    prices = Prices([np.array([100] * 3)], 1.0, 1.0, [np.array([NAN] * 3)])
+    prices.learn([report([1.0, 9.0, 2.0])])
+    prices.learn([report([2.0, 1.0, 3.0])])
+    first, disturbed, last = prices.computing_of(0)
+    assert first + disturbed + last == pytest.approx((12.0 + 6.0) / 2)
+    assert max(first, disturbed) < last
 
 
 def test_what_nobody_has_computed_is_taken_to_cost_as_the_others_a_byte() -> None:
     prices = Prices([np.array([100, 50])], 1.0, 1.0, [np.array([NAN, NAN])])
     prices.learn([report([4.0, NAN])])
     assert prices.computing_of(0).tolist() == [4.0, 2.0]
+
+
+def test_what_is_on_disk_stays_there_where_nothing_is_saved() -> None:
+    """Computing takes no time, so that the first are as good as any."""
+    one = batches([10] * 10, [0.0] * 10)
+    places = np.where(np.arange(10) >= 6, Place.ON_DISK, Place.COMPUTED).astype(np.int8)
+    one = dataclasses.replace(one, places=places, stays=True)
+    assert choose([one], DiskLimit(50, is_fixed=True)).places[0][6:].tolist() == [Place.ON_DISK] * 4
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])

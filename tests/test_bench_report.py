@@ -374,7 +374,16 @@ def test_a_result_in_which_all_was_refused_makes_a_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(12345.6, "12350"), (0.000123456, "0.0001235"), (1.0, "1"), (0.0, "0"), (2.5e-13, "0.00000000000025")],
+    [
+        (12345.6, "12350"),
+        (86.0712, "86.07"),
+        (-28.0, "-28"),
+        (100.0, "100"),
+        (0.000123456, "0.0001235"),
+        (1.0, "1"),
+        (0.0, "0"),
+        (2.5e-13, "0.00000000000025"),
+    ],
 )
 def test_numbers_are_rounded_to_four_digits_without_exponents(number: float, text: str) -> None:
     assert page_of_bench.rounded(number) == text

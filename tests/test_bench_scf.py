@@ -45,6 +45,7 @@ def a_run(share: str | None, seconds: float, *, disk: str | None = None) -> dict
         "energy": -1.5,
         "energy_difference": 1e-12,
         "plan": None,
+        "disk_share": None if share is None else 0.5,
         "background": [[], []] if share is None else [[iteration, iteration], [iteration]],
     }
 
@@ -92,6 +93,25 @@ def test_auto_is_compared_with_the_best_share_and_with_the_better_end() -> None:
         "small, 2 ranks on modelled disk ssd: the share that auto finds takes 1.25 × that time.",
         "small, 2 ranks on modelled disk ssd: the better end (0 or 100 %) takes 1.60 × the time of auto.",
     ]
+
+
+def test_versions_are_set_beside_the_one_whose_integrals_are_stored() -> None:
+    runs = [a_run(None, 10.0), a_run("50", 4.0), a_run("auto", 5.0, disk="ssd")]
+    here, there = summary.summarise({"runs": runs})["versions"]
+    assert (here["disk"], there["disk"]) == (None, "ssd")
+    stored, balanced = here["versions"]
+    assert (stored["seconds_saved_percent"], balanced["seconds_saved_percent"]) == (0.0, 60.0)
+    # Two seconds as stored, and three iterations that waited three seconds each for room to write.
+    assert (stored["io_seconds"], balanced["io_seconds"], balanced["io_seconds_saved_percent"]) == (2.0, 11.0, -450.0)
+    assert there["versions"][0]["seconds_saved_percent"] is None
+
+
+def test_what_balanced_wrote_behind_is_an_operation() -> None:
+    rows = summary.run_summary(a_run("auto", 10.0))["operations"]
+    behind = next(row for row in rows if row["operation"] == "write behind")
+    assert (behind["count"], behind["bytes"], behind["seconds"]) == (9, 9, 9.0)
+    assert rows[-1]["seconds"] == 11.0
+    assert sum(row["percent_of_io"] for row in rows[:-1]) == pytest.approx(100) == rows[-1]["percent_of_io"]
 
 
 def test_without_both_ends_or_auto_nothing_is_said_of_them() -> None:

@@ -203,6 +203,7 @@ def conclude(options: argparse.Namespace, job: Job, result: Result, ending: Endi
             "seconds": ending.seconds,
             "iteration_seconds": result.seconds,
             "plan": None if ending.plan is None else str(ending.plan),
+            "disk_share": None if ending.plan is None else ending.plan.disk_share,
             "events": [[rank, *event] for rank, (events, _) in enumerate(told) for event in events],
             "background": [iterations for _, iterations in told],
         }

@@ -65,6 +65,24 @@ TEST(Checksums, HaveTheirPublishedValues) {
   EXPECT_EQ(fletcher32(bytes_of("abcde")), (second << 16) | first);
 }
 
+TEST(Checksums, OfLongBytesAreThoseOfEachByteAfterTheOther) {
+  const auto bit_by_bit = [](std::span<const std::byte> bytes) {
+    uint32_t crc = ~uint32_t{0};
+    for (const std::byte byte : bytes) {
+      crc ^= static_cast<uint32_t>(byte);
+      for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82F63B78U : 0);
+    }
+    return ~crc;
+  };
+  Random random(7);
+  for (const int size : {7, 8, 4095, 12287, 12288, 12301, 36872, 100001}) {
+    Bytes bytes(static_cast<size_t>(size) + 1);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.between(0, 255));
+    const auto unaligned = std::span<const std::byte>(bytes).subspan(1);
+    EXPECT_EQ(crc32c(unaligned), bit_by_bit(unaligned)) << size << " bytes";
+  }
+}
+
 TEST(Shuffle, SortsBytesByTheirPlaceInTheElement) {
   const Bytes elements = bytes_of("a1b1c1x");
   Bytes shuffled(7);

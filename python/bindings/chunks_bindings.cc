@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "bindings.h"
+#include "chunks/checksums.h"
 #include "chunks/codec.h"
 #include "chunks/coded_array.h"
 
@@ -124,4 +125,15 @@ void bind_chunks(nb::module_& m) {
   m.def(
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,
       "Raises UnsupportedError for a codec that this build has not.");
+  m.def(
+      "crc32c",
+      [](const nb::handle& array) {
+        const StridedMemory memory(array);
+        if (!memory.is_packed()) throw nb::value_error("crc32c: expected elements one behind the other");
+        int64_t bytes = memory.element_bytes();
+        for (const int64_t length : memory.shape()) bytes *= length;
+        const nb::gil_scoped_release release;
+        return swath::crc32c({memory.address(), static_cast<size_t>(bytes)});
+      },
+      "array"_a, "The checksum of a packed ndarray's bytes.");
 }

@@ -15,8 +15,6 @@ from mpi4py import MPI
 from options import parse
 from pyscf.scf import RHF
 
-import swath
-
 TOLERANCE = 1e-8
 SHARES = ("0", "0.25", "0.5", "0.75", "1", "auto", "300KiB")
 
@@ -24,10 +22,8 @@ SHARES = ("0", "0.25", "0.5", "0.75", "1", "auto", "300KiB")
 def sources() -> list[list[str]]:
     """Arguments of the program."""
     found = [["--integrals", mode] for mode in ("stored", "prefetched", "recomputed")]
-    if hasattr(swath, "Balanced"):
-        found += [["--integrals", "balanced", "--disk", share] for share in SHARES]
-        found.append(["--integrals", "balanced", "--disk", "0.5", "--memory", "64KiB"])
-    return found
+    found += [["--integrals", "balanced", "--disk", share] for share in SHARES]
+    return [*found, ["--integrals", "balanced", "--disk", "0.5", "--memory", "64KiB"]]
 
 
 def main() -> None:

@@ -61,6 +61,7 @@ class Future:
         self._value: Any = None
         self._error: BaseException | None = None
         self._told: Told | None = None
+        self._times = (0.0, 0.0)
 
     @classmethod
     def done_at_once(cls, array: OperationsBeside, request: Request, work: Callable[[], list[Part]]) -> Future:
@@ -68,9 +69,12 @@ class Future:
         future = cls.__new__(cls)
         future._array, future._request, future._started, future._parts = array, request, None, []
         future._value = future._error = future._told = None
+        began = time.monotonic()
+        future._times = (began, began)
         try:
             future._value = future._result_of(work())
             future._told = array._told_last()
+            future._times = (began, time.monotonic())
         except Exception as error:
             if getattr(error, "is_from_signal", False):
                 raise
@@ -81,6 +85,11 @@ class Future:
     def counters(self) -> Counters:
         """Return what the operation did on this rank, once `result` has returned; before, zeros."""
         return Counters() if self._told is None else self._told.counters()
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """Return when the operation began and ended, by `time.monotonic`, once `result` has returned; before, zeros."""
+        return self._times
 
     def done(self) -> bool:
         """Return whether `result` returns, or raises, at once. Local."""
@@ -109,7 +118,7 @@ class Future:
                 self._started, self._error, self._parts = None, error, []
             raise
         returned = time.monotonic()
-        began, ended = started.times
+        self._times = began, ended = started.times
         waited = max(min(returned, ended) - max(asked, began), 0.0)
         told = Told(done.method, done.counters, returned - asked, max(ended - began - waited, 0.0))
         if self._is_waited_for:  # before this was called

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import html
 import importlib.resources
 import importlib.util
@@ -63,8 +64,8 @@ def cell(value: object) -> str:
 
 def rounded(number: float) -> str:
     """To four digits, and never with an exponent: 12345.6: "12350"; 0.000123456: "0.0001235"."""
-    shown = f"{float(f'{number:.{SIGNIFICANT_DIGITS}g}'):.15f}".rstrip("0").rstrip(".")
-    return shown or "0"
+    shown = f"{decimal.Decimal(f'{number:.{SIGNIFICANT_DIGITS}g}'):f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
 def definitions(found: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 Source: Kandaswamy, Kandemir, Choudhary, Bernholdt, *Performance Implications of Architectural and Software Techniques
 on I/O-Intensive Applications* (2002), sections 4.3 and 4.4. `options` says what may be asked, `running` runs the
 application and compares its energies with PySCF's, `summary` adds up its operations, `tables` prints them as tables 2
-to 5 do, `report` draws figures 1 and 6.
+to 5 do, `report` draws figures 1 and 6 and has the versions of figure 2.
 """
 
 from __future__ import annotations

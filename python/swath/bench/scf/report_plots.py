@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 IN_A_ROW = 3
 PANEL_INCHES = (3.5, 2.9)
+LEAST_SECONDS = 1e-3
+"""What the axis of durations goes up to, where there are hardly any."""
 COLORS = {"read": "#2171b5", "write": "#d94801"}
 SHARE_STYLE: dict[str, Any] = {"color": "black", "marker": "o"}
 AUTO_STYLE: dict[str, Any] = {"color": "#238b45", "linestyle": "--", "linewidth": 1.2}
+CHOSEN_STYLE: dict[str, Any] = {"color": "#238b45", "marker": "D", "linestyle": "--"}
 
 Record = Mapping[str, Any]
 
@@ -46,8 +49,8 @@ def durations(name: str, runs: Sequence[Record]) -> str:
                     for e in events
                 ]
                 groups[group_id] = svg.Group({"run": index, "kind": kind}, marks)
-            panel.set_xlim(0, None)
-            panel.set_ylim(0, None)
+            panel.set_xlim(0, max([run["seconds"], *(e[BEGIN] + e[SECONDS] for e in run["events"])]))
+            panel.set_ylim(0, max(panel.get_ylim()[1], LEAST_SECONDS))
             panel.set_xlabel("seconds since the run began")
             panel.set_ylabel("seconds waited")
             if panel.get_legend_handles_labels()[0]:
@@ -60,7 +63,8 @@ def sweeps(name: str, swept: Sequence[Record]) -> str:
     groups: dict[str, svg.Group] = {}
     with _figure(len(swept)) as (figure, axes):
         for index, (panel, sweep) in enumerate(zip(axes, swept, strict=True)):
-            panel.set_title(f"{sweep['input']}, {sweep['ranks']} ranks, {sweep['disk'] or 'this folder'}", fontsize=8)
+            where = "this folder" if sweep["disk"] is None else f"modelled disk {sweep['disk']}"
+            panel.set_title(f"{sweep['input']}, {sweep['ranks']} ranks, {where}", fontsize=8)
             fixed = sorted((p for p in sweep["points"] if p["share"] != AUTO), key=lambda p: float(p["share"]))
             line = panel.plot([float(p["share"]) for p in fixed], [p["seconds"] for p in fixed], **SHARE_STYLE)[0]
             group_id = svg.identity(f"{name}-{index}")
@@ -75,8 +79,10 @@ def sweeps(name: str, swept: Sequence[Record]) -> str:
             groups[group_id] = svg.Group({"sweep": index}, marks)
             for point in sweep["points"]:
                 if point["share"] == AUTO:
-                    panel.axhline(point["seconds"], **AUTO_STYLE, label=AUTO)
-                    panel.legend(loc="upper right")
+                    panel.axhline(point["seconds"], **AUTO_STYLE)
+                    chosen = 100 * point["disk_share"]
+                    panel.plot([chosen], [point["seconds"]], **CHOSEN_STYLE, label=f"auto: {chosen:.0f} %")
+                    panel.legend(loc="best")
             panel.set_ylim(0, None)
             panel.set_xlabel("% of the integrals on disk")
             panel.set_ylabel("seconds")

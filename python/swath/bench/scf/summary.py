@@ -12,7 +12,7 @@ KINDS = ("open", "read", "write", "flush", "close")
 """Operations on files, as the application records them; it never seeks."""
 BACKGROUND = (
     *("batches_computed", "batches_read", "batches_from_memory", "batches_written", "bytes_read", "bytes_written"),
-    *("reading", "writing", "waiting"),
+    *("reading", "writing", "waiting", "waiting_for_writes"),
 )
 """What is added up of what balanced integrals did in each iteration."""
 RANK, KIND, BEGIN, SECONDS, BYTES = range(5)
@@ -27,7 +27,38 @@ def summarise(result: Record) -> Record:
     """Return tables and sentences of all runs."""
     runs = [run_summary(run) for run in result["runs"]]
     sweeps = sweeps_of(result["runs"])
-    return {"runs": runs, "sweeps": sweeps, "sentences": [said for sweep in sweeps for said in sentences(sweep)]}
+    return {
+        "runs": runs,
+        "versions": versions_of(result["runs"], runs),
+        "sweeps": sweeps,
+        "sentences": [said for sweep in sweeps for said in sentences(sweep)],
+    }
+
+
+def versions_of(runs: Sequence[Record], summaries: Sequence[Record]) -> list[Record]:
+    """Figure 2: of each input, number of ranks and disk all runs beside the one whose integrals are stored."""
+    places: dict[tuple[Any, ...], list[Record]] = {}
+    for run, found in zip(runs, summaries, strict=True):
+        io = found["operations"][-1]
+        version = {
+            "integrals": run["integrals"],
+            "share": run["share"],
+            "seconds": found["seconds"],
+            "iteration_seconds": found["iteration_seconds"],
+            "io_seconds": io["seconds"],
+            "percent_of_execution": io["percent_of_execution"],
+        }
+        places.setdefault((run["input"], run["ranks"], run["disk"]), []).append(version)
+    for versions in places.values():
+        stored = next((one for one in versions if one["integrals"] == "stored"), None)
+        for one in versions:
+            for name in ("seconds", "io_seconds"):
+                known = stored is not None and stored[name] > 0
+                one[f"{name}_saved_percent"] = 100 * (1 - one[name] / stored[name]) if known and stored else None
+    return [
+        {"input": name, "ranks": ranks, "disk": disk, "versions": versions}
+        for (name, ranks, disk), versions in places.items()
+    ]
 
 
 def run_summary(run: Record) -> Record:
@@ -36,7 +67,12 @@ def run_summary(run: Record) -> Record:
     execution = run["seconds"] * run["ranks"]
     moved = [event for event in events if event[KIND] in KINDS]
     waited = sum(event[SECONDS] for event in moved)
+    behind = background(run["background"])
+    if behind:
+        waited += behind["waiting_for_writes"]
     rows = [_row(kind, [e for e in moved if e[KIND] == kind], waited, execution) for kind in KINDS]
+    if behind:
+        rows.insert(KINDS.index("write") + 1, _written_behind(behind, waited, execution))
     return {
         "words": run["words"],
         "seconds": run["seconds"],
@@ -44,8 +80,8 @@ def run_summary(run: Record) -> Record:
         "execution_seconds": execution,
         "integral_seconds": sum(e[SECONDS] for e in events if e[KIND] == "integrals"),
         "fock_seconds": sum(e[SECONDS] for e in events if e[KIND] == "fock"),
-        "background": background(run["background"]),
-        "operations": [*rows, _row("all I/O", moved, waited, execution)],
+        "background": behind,
+        "operations": [*rows, _sum_of(rows)],
         "sizes": {kind: size_distribution([e for e in moved if e[KIND] == kind]) for kind in ("read", "write")},
     }
 
@@ -58,14 +94,29 @@ def background(ranks: Sequence[Sequence[Record]]) -> dict[str, float]:
 
 def _row(kind: str, events: Sequence[Sequence[Any]], waited: float, execution: float) -> Record:
     seconds = sum(event[SECONDS] for event in events)
+    return _filled(kind, len(events), seconds, sum(event[BYTES] for event in events), (waited, execution))
+
+
+def _written_behind(behind: Record, waited: float, execution: float) -> Record:
+    """What balanced integrals wrote beside the program, which waited for room now and then."""
+    count, size = int(behind["batches_written"]), int(behind["bytes_written"])
+    return _filled("write behind", count, behind["waiting_for_writes"], size, (waited, execution))
+
+
+def _filled(kind: str, count: int, seconds: float, size: int, of: tuple[float, float]) -> Record:
+    waited, execution = of
     return {
         "operation": kind,
-        "count": len(events),
+        "count": count,
         "seconds": seconds,
-        "bytes": sum(event[BYTES] for event in events),
+        "bytes": size,
         "percent_of_io": 100 * seconds / waited if waited else 0.0,
         "percent_of_execution": 100 * seconds / execution if execution else 0.0,
     }
+
+
+def _sum_of(rows: Sequence[Record]) -> Record:
+    return {"operation": "all I/O", **{name: sum(row[name] for row in rows) for name in rows[0] if name != "operation"}}
 
 
 def size_distribution(events: Sequence[Sequence[Any]]) -> dict[str, int]:
@@ -89,7 +140,12 @@ def sweeps_of(runs: Sequence[Record]) -> list[Record]:
     for place in places:
         here = [r for r in runs if (r["input"], r["ranks"], r["disk"]) == place]
         points = [
-            {"share": r["share"], "seconds": r["seconds"], "iteration_seconds": iteration_seconds(r)}
+            {
+                "share": r["share"],
+                "disk_share": r["disk_share"],
+                "seconds": r["seconds"],
+                "iteration_seconds": iteration_seconds(r),
+            }
             for r in here
             if r["integrals"] == BALANCED
         ]

@@ -13,8 +13,8 @@ from swath.commands import output
 NOTE = """\
 Seconds of all ranks together that the program waited, not that it took to issue requests; so is execution time. No
 seeks: Swath reads and writes at offsets. Of balanced integrals a read is any batch that was not computed, of the disk
-or of memory; its writes are in the background. Without a modelled disk files are in the page cache. All energies are
-PySCF's within 1e-8 Hartree."""
+or of memory; they are written behind the program, which waits for room now and then. Without a modelled disk files are
+in the page cache. All energies are PySCF's within 1e-8 Hartree."""
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
@@ -22,6 +22,8 @@ def show(console: Console, result: dict[str, Any]) -> None:
     summary = result["summary"]
     for run, recorded in zip(summary["runs"], result["runs"], strict=True):
         _show_run(console, run, recorded)
+    for place in summary["versions"]:
+        _show_versions(console, place)
     for sweep in summary["sweeps"]:
         _show_sweep(console, sweep)
     console.print(Text(NOTE, style="dim"), soft_wrap=True)
@@ -69,10 +71,49 @@ def _background_words(found: dict[str, float]) -> str:
     )
 
 
+def _show_versions(console: Console, place: dict[str, Any]) -> None:
+    if len(place["versions"]) < 2:
+        return
+    title = f"Figure 2: {place['input']}, {place['ranks']} ranks, {_where(place)}"
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    numbers = (
+        "all, s",
+        "less than stored",
+        "an iteration, s",
+        "I/O, s of all ranks",
+        "less than stored",
+        "% of execution",
+    )
+    table = output.table("integrals", *numbers, right=numbers, unbroken=("integrals",))
+    for one in place["versions"]:
+        share = "" if one["share"] is None else f" {one['share']}" + ("" if one["share"] == "auto" else " %")
+        table.add_row(
+            f"{one['integrals']}{share}",
+            f"{one['seconds']:.2f}",
+            _percent(one["seconds_saved_percent"]),
+            f"{one['iteration_seconds']:.3f}",
+            f"{one['io_seconds']:.2f}",
+            _percent(one["io_seconds_saved_percent"]),
+            f"{one['percent_of_execution']:.2f}",
+        )
+    console.print(table)
+    console.print()
+
+
+def _percent(saved: float | None) -> str:
+    return "" if saved is None else f"{saved:.0f} %"
+
+
+def _where(place: dict[str, Any]) -> str:
+    return "this folder" if place["disk"] is None else f"MODELLED DISK {place['disk']}"
+
+
 def _show_sweep(console: Console, sweep: dict[str, Any]) -> None:
-    where = "this folder" if sweep["disk"] is None else f"MODELLED DISK {sweep['disk']}"
-    console.print(Text(f"Figure 6: {sweep['input']}, {sweep['ranks']} ranks, {where}", style="bold"), soft_wrap=True)
-    shares = tuple(p["share"] if p["share"] == "auto" else f"{p['share']} %" for p in sweep["points"])
+    title = f"Figure 6: {sweep['input']}, {sweep['ranks']} ranks, {_where(sweep)}"
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    shares = tuple(
+        f"auto: {p['disk_share']:.0%}" if p["share"] == "auto" else f"{p['share']} %" for p in sweep["points"]
+    )
     table = output.table("on disk", *shares, right=shares, unbroken=("on disk",))
     table.add_row("all, s", *(f"{point['seconds']:.2f}" for point in sweep["points"]))
     table.add_row("an iteration, s", *(f"{point['iteration_seconds']:.3f}" for point in sweep["points"]))

@@ -18,12 +18,15 @@ import numpy.typing as npt
 from swath import _core
 from swath.computing.balanced import batch_file
 from swath.computing.balanced.batch_file import BatchFile, How, Kept
-from swath.computing.balanced.choice import Choice, DiskLimit, Place, RankBatches, choose, choose_simply, curve, priced
+from swath.computing.balanced.choice import DiskLimit, Place
 from swath.computing.balanced.dealing import Batches, deal
-from swath.computing.balanced.loop import Loop, Measured, Own, ProduceError
+from swath.computing.balanced.deciding import Decider
+from swath.computing.balanced.loop import Loop, ProduceError
+from swath.computing.balanced.measured import Measured
 from swath.computing.balanced.online import Online
+from swath.computing.balanced.own import Own
 from swath.computing.balanced.plan import BalancedIteration, BalancedPlan
-from swath.computing.balanced.prices import Prices, Report
+from swath.computing.balanced.prices import Prices, Report, Transfers
 from swath.computing.balanced.settings import Memory, checked_memory, disk_limit, memory_of
 from swath.errors import ArgumentError, Error, InternalError, warn_caller
 from swath.ranks import compared
@@ -33,14 +36,8 @@ from swath.throttle.settings import Streams
 
 Values = npt.NDArray[Any]
 
-GAIN_MIN = 0.03
-"""Batches change their places for at least so much of an iteration's time."""
 FREE_PART = 0.9
 """Of the free bytes of a disk, how many "auto" may take."""
-NOT_WRITABLE = 1e6
-"""Seconds that reading is taken to last of a batch that can be neither read nor written: it is not chosen."""
-STORED_FIRST = 1e12
-"""Where the share is fixed, what is on disk stays there: the file has no room for more."""
 COLD_GUESS, WARM_GUESS = 1e-8, 2e-10
 """Seconds a byte where there is no file to ask for."""
 
@@ -162,7 +159,28 @@ class Balanced:
     @property
     def plan(self) -> BalancedPlan:
         """Return what the next iteration does, why, and the predicted curve over the share on disk."""
-        return dataclasses.replace(self._plan, notes=tuple(dict.fromkeys(self._own.notes)))
+        total, own, decision = int(self._batches.nbytes.sum()), self._own, self._decision
+        chosen = decision.choice
+        in_memory = sum(
+            int(self._batches.nbytes[batches][places == Place.IN_MEMORY].sum())
+            for batches, places in zip(self._dealt, chosen.places, strict=True)
+        )
+        return BalancedPlan(
+            iterations=len(self.iterations),
+            batches=len(self._batches.nbytes),
+            nbytes=total,
+            memory_share=in_memory / total if total else 0.0,
+            disk_share=chosen.disk_bytes / total if total else 0.0,
+            memory_bytes=own.keep_bytes,
+            buffer_bytes=2 * own.buffer_bytes,
+            seconds=chosen.seconds,
+            computing_seconds=chosen.computing,
+            reading_seconds=chosen.reading,
+            read_bytes_per_second=1 / self._decider.prices.cold,
+            curve=self._decider.curve(decision),
+            reason=decision.reason,
+            notes=tuple(dict.fromkeys(own.notes)),
+        )
 
     # ---- the file ----------------------------------------------------------------------------------------------------
 
@@ -203,106 +221,56 @@ class Balanced:
         guess = self._ranks.gather_objects(guess)[0]
         own.may_write = has_file and not found.is_earlier
         own.stored = {int(b): found.kept[int(b)] for b in own.mine if int(b) in found.kept}
-        if has_file and not self._disk.is_fixed:
-            self._disk = DiskLimit(min(self._disk.bytes_max, int(FREE_PART * found.free_bytes) + _bytes(found, self)))
-        self._prices = Prices(nbytes, guess[0], guess[1], computing)
-        self._decide([self._report(rank, None) for rank in range(self._ranks.size)])
+        if not has_file:
+            self._disk = DiskLimit(0, self._disk.is_fixed)
+        elif not self._disk.is_fixed:
+            kept = sum(int(self._batches.nbytes[batch]) for batch in found.kept)
+            self._disk = DiskLimit(min(self._disk.bytes_max, int(FREE_PART * found.free_bytes) + kept))
+        prices = Prices(nbytes, guess[0], guess[1], computing)
+        self._decider = Decider(prices, self._disk, int(self._batches.nbytes.sum()))
+        self._decide([self._first_report(rank) for rank in range(self._ranks.size)])
 
-    def _report(self, rank: int, measured: Measured | None) -> Report:
-        """Return what this rank measured; without, what every rank knows of a rank before the first iteration."""
-        own, mine = self._own, self._dealt[rank]
-        if measured is None:
-            stored = np.array([int(b) in self._found.kept for b in mine], bool)
-            nothing = np.full(len(mine), np.nan)
-            measured = Measured(len(mine))
-            keep = own.keep_bytes
-            return Report(
-                0, nothing, nothing, np.nan, measured.cold, measured.warm,
-                np.where(stored, Place.ON_DISK, Place.COMPUTED).astype(np.int8), stored,
-                not self._found.is_earlier, keep, 0.0,
-            )  # fmt: skip
-        stored = np.array([int(b) in own.stored for b in mine], bool)
+    def _report(self, measured: Measured) -> Report:
+        """Return what this rank measured."""
+        own, counts = self._own, measured.counts
+        stored = np.array([int(b) in own.stored for b in own.mine], bool)
         places = np.where(stored, Place.ON_DISK, Place.COMPUTED).astype(np.int8)
-        places[[int(b) in own.memory for b in mine]] = Place.IN_MEMORY
-        using = measured.counts.using if measured.counts.is_whole else np.nan
+        places[[int(b) in own.memory for b in own.mine]] = Place.IN_MEMORY
         return Report(
-            self._ranks.comm.node_of(rank), measured.computing, measured.cached, using, measured.cold, measured.warm,
-            places, stored, own.may_write, own.keep_bytes, measured.counts.total,
-        )  # fmt: skip
+            node=self._ranks.comm.node_of(self._ranks.rank),
+            computing=measured.computing,
+            cached=measured.cached,
+            using=counts.using if counts.is_whole else np.nan,
+            cold=measured.cold,
+            warm=measured.warm,
+            written=measured.written,
+            places=places,
+            on_disk=stored,
+            may_write=own.may_write,
+            memory_bytes=own.keep_bytes,
+            seconds=counts.total,
+            waited=measured.waited_for_disk,
+            read_bytes=counts.bytes_read,
+            is_settled=counts.is_whole and counts.batches_written == 0,
+        )
+
+    def _first_report(self, rank: int) -> Report:
+        """Return what every rank knows of a rank before the first iteration."""
+        mine = self._dealt[rank]
+        stored = np.array([int(b) in self._found.kept for b in mine], bool)
+        nothing = np.full(len(mine), np.nan)
+        places = np.where(stored, Place.ON_DISK, Place.COMPUTED).astype(np.int8)
+        none = Transfers()
+        keeps = self._own.keep_bytes
+        return Report(0, nothing, nothing, np.nan, none, none, none, places, stored, not self._found.is_earlier, keeps)
 
     # ---- deciding ----------------------------------------------------------------------------------------------------
 
     def _decide(self, reports: Sequence[Report]) -> None:
         """Choose where all ranks' batches go: the same on all ranks, from what all reported."""
-        own, rank = self._own, self._ranks.rank
-        self._prices.learn(reports)
-        limit = DiskLimit(self._disk.bytes_max if own.file is not None else 0, self._disk.is_fixed)
-        ranks = [self._rank_batches(number, report) for number, report in enumerate(reports)]
-        if not self._prices.knows_computing:
-            chosen = priced(ranks, [np.zeros(len(one.nbytes), np.int8) for one in ranks])
-            reason = "nothing is measured yet: the first iteration computes all, and keeps what is dear"
-        else:
-            chosen, reason = self._chosen(ranks, reports, limit)
-        own.places = chosen.places[rank].copy()
-        self._plan = self._planned(ranks, chosen, reason)
-
-    def _rank_batches(self, number: int, report: Report) -> RankBatches:
-        batches = self._prices.batches_of(number, report.memory_bytes, report.places)
-        reading = batches.reading
-        if not report.may_write and not self._may_be_taken:
-            reading = np.where(report.on_disk, reading, NOT_WRITABLE)
-        more = STORED_FIRST if self._disk.is_fixed else batches.kept_counts_more
-        places = np.where(report.on_disk & (report.places != Place.IN_MEMORY), Place.ON_DISK, report.places)
-        return dataclasses.replace(batches, reading=reading, places=places.astype(np.int8), kept_counts_more=more)
-
-    @property
-    def _may_be_taken(self) -> bool:
-        """Whether a file of an earlier run may still be changed: not before there was one iteration."""
-        return self._found.is_earlier and bool(self.iterations)
-
-    def _chosen(self, ranks: Sequence[RankBatches], reports: Sequence[Report], limit: DiskLimit) -> tuple[Choice, str]:
-        if limit.is_fixed:
-            chosen = choose(ranks, limit)
-            places = [
-                np.where(one.reading == NOT_WRITABLE, Place.COMPUTED, where).astype(np.int8)
-                for one, where in zip(ranks, chosen.places, strict=True)
-            ]
-            return priced(ranks, places), f"disk fixes the share; read at {1 / self._prices.cold / 1e6:.0f} MB/s"
-        chosen = choose_simply(ranks, limit)
-        now = priced(ranks, [report.places for report in reports])
-        fits = all(
-            int(one.nbytes[report.places == Place.IN_MEMORY].sum()) <= one.memory_bytes
-            for one, report in zip(ranks, reports, strict=True)
-        )
-        becomes_end = _is_inner(now) and not _is_inner(chosen)
-        if self.iterations and fits and now.disk_bytes <= limit.bytes_max and not becomes_end:
-            gain = 1 - chosen.seconds / now.seconds if now.seconds > 0 else 0.0
-            if gain < GAIN_MIN:
-                return now, f"{_in_words(now, ranks)}; no other choice is predicted to gain {GAIN_MIN:.0%}"
-        return chosen, _in_words(chosen, ranks)
-
-    def _planned(self, ranks: Sequence[RankBatches], chosen: Choice, reason: str) -> BalancedPlan:
-        total = int(self._batches.nbytes.sum())
-        in_memory = sum(
-            int(one.nbytes[places == Place.IN_MEMORY].sum()) for one, places in zip(ranks, chosen.places, strict=True)
-        )
-        known = self._prices.knows_computing
-        own = self._own
-        return BalancedPlan(
-            iterations=len(self.iterations),
-            batches=len(self._batches.nbytes),
-            nbytes=total,
-            memory_share=in_memory / total if total else 0.0,
-            disk_share=chosen.disk_bytes / total if total else 0.0,
-            memory_bytes=own.keep_bytes,
-            buffer_bytes=2 * own.buffer_bytes,
-            seconds=chosen.seconds,
-            computing_seconds=chosen.computing,
-            reading_seconds=chosen.reading,
-            read_bytes_per_second=1 / self._prices.cold,
-            curve=curve(ranks) if known and own.file is not None else [],
-            reason=reason,
-        )
+        # Not before there was one iteration is a file of an earlier run changed.
+        self._decision = self._decider.decide(reports, may_be_taken=self._found.is_earlier and bool(self.iterations))
+        self._own.places = self._decision.choice.places[self._ranks.rank].copy()
 
     # ---- iterating ---------------------------------------------------------------------------------------------------
 
@@ -315,7 +283,7 @@ class Balanced:
             raise ArgumentError(f"balance {self._name}: it is closed; make another one")
         running = None if self._loop is None else self._loop()
         if running is not None:
-            running.stop()
+            running.stop(f"balance {self._name}: another iteration has begun, which has ended this one")
         self._meet()
         loop = Loop(self._own, self._online(), self._finished)
         self._loop = weakref.ref(loop)
@@ -325,20 +293,21 @@ class Balanced:
     def _online(self) -> Online | None:
         """Return what decides in an iteration of which nothing is known before."""
         own = self._own
-        if self._prices.knows_computing:
+        prices = self._decider.prices
+        if prices.knows_computing:
             return None
         total, nbytes = int(self._batches.nbytes.sum()), int(self._batches.nbytes[own.mine].sum())
         part = int(self._disk.bytes_max * nbytes / total) if total and own.file is not None else 0
-        return Online(nbytes, own.keep_bytes, part, self._disk.is_fixed, self._prices.cold)
+        return Online(nbytes, own.keep_bytes, part, self._disk.is_fixed, prices.cold)
 
     def _finished(self, error: BaseException | None) -> None:
         """The loop calls it at its end."""
         if error is None:
             self._meet()
             return
-        if not isinstance(error, Exception) or self._ranks.size == 1:
-            return
         self._note_iteration()
+        if not isinstance(error, Exception) or self._ranks.size == 1 or self._process != _core.fork_generation():
+            return
         raised = error.error if isinstance(error, ProduceError) else error
         told: Exception = raised
         if isinstance(error, ProduceError) and (type(raised) is Error or not isinstance(raised, Error)):
@@ -359,15 +328,15 @@ class Balanced:
     def _meet(self, error: Exception | None = None) -> None:
         """Agree with the other ranks on what the iteration measured, where there was one. Collective."""
         measured = self._note_iteration()
-        if measured is None and error is None:
-            return
+        if (measured is None and error is None) or self._process != _core.fork_generation():
+            return  # the other ranks do not know of a forked child
         ranks = self._ranks
         with ranks.in_turn(f"balance {self._name}"):
             if ranks.size > 1 or error is not None:
                 ranks.agree(f"end iteration {len(self.iterations)} of {self._name}" if error is None else "", error)
             if measured is None:
                 return
-            self._decide(ranks.gather_objects(self._report(ranks.rank, measured)))
+            self._decide(ranks.gather_objects(self._report(measured)))
             self._take_away()
         self._warn()
 
@@ -428,7 +397,7 @@ class Balanced:
         self._finalizer.detach()
         running = None if self._loop is None else self._loop()
         if running is not None:
-            running.stop()
+            running.stop(f"balance {self._name}: it is closed")
         if self._process != _core.fork_generation():
             return  # it is the parent's
         try:
@@ -439,7 +408,7 @@ class Balanced:
                 self._meet(error)
         finally:
             self._let_go()
-            self._own.memory.clear()
+            self._own.clear()
 
     def _keep(self) -> None:
         """Complete the file for the next run, where there is a key. Collective."""
@@ -499,27 +468,6 @@ def _check(produce: Any, path: Any, disk: Any, order: Any, key: Any) -> None:
         raise ArgumentError(f"key: expected text that says which values these are, not {type(key).__name__}")
     if path is None and (key is not None or disk not in ("auto", 0)):
         raise ArgumentError("path: needed to keep batches on disk; without one leave out disk= and key=")
-
-
-def _is_inner(chosen: Choice) -> bool:
-    """Whether some batches are computed and some are read."""
-    where = np.concatenate(chosen.places)
-    return bool((where == Place.COMPUTED).any() and (where == Place.ON_DISK).any())
-
-
-def _bytes(found: _Found, balanced: Balanced) -> int:
-    return sum(int(balanced._batches.nbytes[batch]) for batch in found.kept)
-
-
-def _in_words(chosen: Choice, ranks: Sequence[RankBatches]) -> str:
-    nbytes = sum(int(one.nbytes.sum()) for one in ranks)
-    alone = priced(ranks, [np.zeros(len(one.nbytes), np.int8) for one in ranks])
-    text = f"predicted {chosen.seconds:.3g} s, {alone.seconds:.3g} s if all were computed"
-    if chosen.disk_bytes == 0:
-        return f"{text}: reading is no faster than computing, or memory takes all"
-    if chosen.disk_bytes == nbytes:
-        return f"{text}: reading is faster than computing"
-    return f"{text}: reading takes about as long as computing the rest"
 
 
 def _never_closed(name: str, atomic_file: AtomicFile | None, process: int) -> None:

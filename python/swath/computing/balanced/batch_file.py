@@ -23,6 +23,7 @@ import numpy as np
 
 from swath import _core
 from swath.array import opening
+from swath.array.beside import Future
 from swath.array.open_array import Array
 from swath.computing.balanced.dealing import Batches
 from swath.errors import Error, StoreError
@@ -48,11 +49,10 @@ class Kept:
 
 @dataclasses.dataclass(frozen=True)
 class Transfer:
-    """One batch read or written: when it began, how long it took, and how much of it was in the page cache before."""
+    """One batch read or written: when it began, by the clock of the node, and how long it took."""
 
     begin: float
     seconds: float
-    cached: float = 0.0
 
 
 class DamagedError(StoreError):
@@ -67,8 +67,39 @@ class How:
     streams: Streams
 
 
+@dataclasses.dataclass(frozen=True)
+class UnderWay:
+    """A batch that is being read or written beside the program.
+
+    Attributes:
+        batch: its number.
+        memory: its bytes, which belong to the operation until it is done.
+        checksum: of what is written, or was.
+        future: of the operation.
+    """
+
+    batch: int
+    memory: Values
+    checksum: int
+    future: Future
+
+    def is_done(self) -> bool:
+        """Return whether waiting for it would take no time."""
+        return self.future.done()
+
+    def wait(self) -> Transfer:
+        """Return what it took. Raises StoreError."""
+        self.future.result()
+        began, ended = self.future.times
+        return Transfer(began, ended - began)
+
+    def let_go(self) -> None:
+        """Stop a read that is not wanted, and forget what comes of it. In a forked child nothing is under way."""
+        self.future._let_go()
+
+
 class BatchFile:
-    """The file as one rank reads and writes it, from one thread at a time.
+    """The file as one rank reads and writes it: by the array's own operations beside the program, or at once.
 
     Args:
         path: where it is now.
@@ -101,40 +132,40 @@ class BatchFile:
         """Close it."""
         self._array.close()
 
-    def write(self, batch: int, values: Values) -> tuple[Transfer, int]:
-        """Write a batch. Return what it took, and the checksum. Raises StoreError."""
-        data = _bytes_of(values)
-        checksum = zlib.crc32(data.data)
-        begin = time.monotonic()
-        self._array.write(data, selection=self._place(batch))
-        return Transfer(begin, self._array.counters.total_seconds), checksum
+    def begin_write(self, batch: int, memory: Values) -> UnderWay:
+        """Begin to write a batch's bytes."""
+        checksum = _core.crc32c(memory)
+        return UnderWay(batch, memory, checksum, self._array.write_async(memory, selection=self._place(batch)))
 
-    def read(self, batch: int, checksum: int) -> tuple[Values, Transfer]:
-        """Return a batch as new memory, and what it took. Raises StoreError, DamagedError."""
-        values: Values = np.empty(self._batches.shapes[batch], self._batches.dtype)
-        data = _bytes_of(values)
-        cached = self._cached(batch)
+    def begin_read(self, batch: int, checksum: int, memory: Values) -> UnderWay:
+        """Begin to read a batch's bytes into memory; `checked` says whether they are the right ones."""
+        return UnderWay(batch, memory, checksum, self._array.read_async(selection=self._place(batch), out=memory))
+
+    def read(self, batch: int, memory: Values) -> Transfer:
+        """Read a batch's bytes now. Raises StoreError."""
         begin = time.monotonic()
-        self._array.read(selection=self._place(batch), out=data)
-        seconds = self._array.counters.total_seconds
-        if zlib.crc32(data.data) != checksum:
+        self._array.read(selection=self._place(batch), out=memory)
+        return Transfer(begin, time.monotonic() - begin)
+
+    def check(self, batch: int, checksum: int, memory: Values) -> None:
+        """Raise DamagedError where what was read of a batch is not what was written."""
+        if _core.crc32c(memory) != checksum:
             raise DamagedError(
-                f"{self._array.path}: batch {batch}, {data.nbytes:,} bytes from byte {self._place(batch).start}, is "
+                f"{self._array.path}: batch {batch}, {memory.nbytes:,} bytes from byte {self._place(batch).start}, is "
                 "not what was written there"
             )
-        return values, Transfer(begin, seconds, cached)
 
-    def forget_cached(self, batch: int) -> None:
-        """Let the page cache forget a batch that is synced."""
-        place = self._place(batch)
-        _core.forget_cached(self._array.path, place.start, place.stop)
+    def values(self, batch: int, memory: Values) -> Values:
+        """Return a batch's bytes as what they are."""
+        return memory.view(self._batches.dtype).reshape(self._batches.shapes[batch])
 
     def price(self, cached: float) -> float:
         """Return the seconds a byte that the profile predicts for reads of the longest batch."""
         nbytes = int(self._batches.nbytes.max())
         return (self._array.explain(selection=slice(0, nbytes), cached=cached).seconds or 0.0) / nbytes
 
-    def _cached(self, batch: int) -> float:
+    def cached(self, batch: int) -> float:
+        """Return what part of a batch is in the page cache; 0 where that is not known."""
         place = self._place(batch)
         known = self._array._file.core.cached_range(place.start, place.stop - place.start)
         return 0.0 if known is None else known
@@ -142,11 +173,6 @@ class BatchFile:
     def _place(self, batch: int) -> slice:
         begin = int(self._batches.offsets[batch])
         return slice(begin, begin + int(self._batches.nbytes[batch]))
-
-
-def _bytes_of(values: Values) -> Values:
-    """Return contiguous values as bytes."""
-    return values.reshape(-1).view(np.uint8)
 
 
 # ---- files that are kept for the next run ----------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """Which batches are kept in memory, which on disk, and which are computed again. Pure.
 
-An iteration takes T = max(computing + using, reading) seconds, for batches are read while others are computed and used;
-the longest rank counts, and the ranks share a disk, whose seconds add up. The dearest batches (seconds of computing
-per second of reading) are not computed: memory takes those with the most seconds a byte, the disk the next ones, until
-reading takes as long as the rest. The idea: balanced I/O of SCF 3.0 (application-I/O paper, section 4.4, figure 6),
+An iteration takes T = max(computing + copying + using, reading) seconds, for batches are read while others are computed
+and used; the longest rank counts, and the ranks share a disk, whose seconds add up. What the page cache holds is not
+read beside the program but copied by it. The dearest batches (seconds of computing per second of reading) are not
+computed: memory takes those with the most seconds a byte, the disk the next ones, until reading takes as long as the
+rest. The idea: balanced I/O of SCF 3.0 (application-I/O paper, section 4.4, figure 6),
 where the user gives the share.
 """
 
@@ -44,19 +45,21 @@ class RankBatches:
         nbytes: of each batch.
         computing: seconds of each.
         reading: seconds of the disk for each, all ranks' requests together.
+        copying: seconds of the program for each, if it comes from the file.
         using: seconds of the program for all of them.
         memory_bytes: that may keep batches.
         places: where each is now.
-        kept_counts_more: by what a batch that is on disk counts as dearer.
+        stays: whether what is on disk comes before all that is not.
     """
 
     nbytes: npt.NDArray[np.int64]
     computing: Seconds
     reading: Seconds
+    copying: Seconds
     using: float
     memory_bytes: int
     places: Places
-    kept_counts_more: float = KEPT_COUNTS_MORE
+    stays: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Choice:
 
     Attributes:
         places: of each rank's batches.
-        computing: seconds of the longest rank's computing and using.
+        computing: seconds of the longest rank's computing, copying and using.
         reading: seconds of the disk.
         disk_bytes: kept on disk, of all ranks.
     """
@@ -116,6 +119,11 @@ def priced(ranks: Sequence[RankBatches], places: Sequence[Places]) -> Choice:
     return Choice(list(places), max(computing, default=0.0), reading, nbytes)
 
 
+def left_by_memory(ranks: Sequence[RankBatches]) -> int:
+    """Return the bytes of all batches that are not kept in memory."""
+    return sum(int(one.nbytes[~_in_memory(one)].sum()) for one in ranks)
+
+
 def curve(ranks: Sequence[RankBatches], points: int = CURVE_POINTS) -> list[tuple[float, float]]:
     """Return (share of the bytes on disk, predicted seconds of an iteration), from none to all that memory leaves."""
     problem = _Problem(ranks)
@@ -129,7 +137,14 @@ def curve(ranks: Sequence[RankBatches], points: int = CURVE_POINTS) -> list[tupl
 
 
 def _computing(one: RankBatches, places: Places) -> float:
-    return float(one.computing[places == Place.COMPUTED].sum()) + one.using
+    computing = one.computing[places == Place.COMPUTED].sum() + one.copying[places == Place.ON_DISK].sum()
+    return float(computing) + one.using
+
+
+def _saved(one: RankBatches) -> Seconds:
+    """Return the seconds of the program that a batch takes less if it comes from the file."""
+    saved: Seconds = np.maximum(one.computing - one.copying, 0.0)
+    return saved
 
 
 class _Problem:
@@ -143,18 +158,18 @@ class _Problem:
         self._bytes: list[npt.NDArray[np.int64]] = []
         self._reading: list[Seconds] = []
         for one, order in zip(ranks, self._orders, strict=True):
-            computing = one.computing[order]
-            after = np.concatenate((np.cumsum(computing[::-1])[::-1], [0.0]))
-            self._computed.append(np.minimum.accumulate(after) + one.using)
+            after = np.concatenate((np.cumsum(_saved(one)[order][::-1])[::-1], [0.0]))
+            always = np.minimum(one.computing, one.copying)[order].sum() + one.using
+            self._computed.append(np.minimum.accumulate(after) + always)
             self._bytes.append(_sums(one.nbytes[order]))
             self._reading.append(_sums(one.reading[order]))
-        self._levels = np.unique(np.concatenate([*self._computed, [0.0]]))
+        self._levels = np.unique(np.concatenate(self._computed or [np.zeros(1)]))
         self.bytes_max = sum(int(sums[-1]) for sums in self._bytes)
 
     def counts(self, level: float) -> list[int]:
         """Return how many batches each rank keeps on disk so that its computing and using take at most `level`."""
-        # Sums fall with the count: the first that is no longer than the level, or all.
-        return [min(int(np.searchsorted(-sums, -level, "left")), len(sums) - 1) for sums in self._computed]
+        # Sums fall with the count: the first that is no longer than the level, or than all would be.
+        return [int(np.searchsorted(-sums, -max(level, float(sums[-1])), "left")) for sums in self._computed]
 
     def best_level(self, bytes_max: int) -> float:
         """Return the seconds of computing for which max(computing, reading) is least."""
@@ -180,17 +195,20 @@ class _Problem:
         return priced(self._ranks, places)
 
     def _fill_up(self, places: list[Places], counts: Sequence[int], bytes_max: int) -> None:
+        """Add the dearest of the rest that there is room for."""
         room = bytes_max - sum(int(sums[count]) for sums, count in zip(self._bytes, counts, strict=True))
-        rest = [
-            (-_worth(one.computing[batch], one.reading[batch]), rank, int(batch))
-            for rank, (one, order, count) in enumerate(zip(self._ranks, self._orders, counts, strict=True))
-            for batch in order[count:]
-        ]
-        for _, rank, batch in sorted(rest):
-            nbytes = int(self._ranks[rank].nbytes[batch])
-            if nbytes <= room:
-                places[rank][batch] = Place.ON_DISK
-                room -= nbytes
+        rests = [order[count:] for order, count in zip(self._orders, counts, strict=True)]
+        number = np.repeat(np.arange(len(rests)), [len(rest) for rest in rests])
+        batch = np.concatenate(rests) if rests else np.zeros(0, np.intp)
+        nbytes = np.concatenate([one.nbytes[rest] for one, rest in zip(self._ranks, rests, strict=True)] or [batch])
+        if nbytes.min(initial=room + 1) > room:
+            return
+        keys = [_keys(one)[:, rest] for one, rest in zip(self._ranks, rests, strict=True)]
+        order = np.lexsort((number, *np.concatenate(keys or [np.zeros((2, 0))], axis=1)))
+        for index in order[nbytes[order] <= room]:
+            if nbytes[index] <= room:
+                places[number[index]][batch[index]] = Place.ON_DISK
+                room -= int(nbytes[index])
 
     def _first(self, holds: Any) -> float:
         """Return the lowest level for which `holds`, which is true from one of them on; the last one at least."""
@@ -230,9 +248,15 @@ def _in_memory(one: RankBatches) -> npt.NDArray[np.bool_]:
 
 
 def _order(one: RankBatches, in_memory: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-    worth = _worth(one.computing, one.reading) * np.where(one.places == Place.ON_DISK, one.kept_counts_more, 1.0)
-    order = np.argsort(-worth, kind="stable")
+    order = np.lexsort(_keys(one))
     return order[~in_memory[order]]
+
+
+def _keys(one: RankBatches) -> npt.NDArray[np.float64]:
+    """Return what batches for the disk are sorted by: last what stays there, before that the dearest first."""
+    is_stored = one.places == Place.ON_DISK
+    worth = _worth(_saved(one), one.reading) * np.where(is_stored, KEPT_COUNTS_MORE, 1.0)
+    return np.stack((-worth, np.where(is_stored & one.stays, 0.0, 1.0)))
 
 
 def _worth(computing: Any, cost: Any) -> Any:

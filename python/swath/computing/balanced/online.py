@@ -34,9 +34,8 @@ class Online:
         self._next = 0
 
     def measured(self, seconds_a_byte: float) -> None:
-        """Reading takes so long."""
+        """Writing takes so long, and so, as far as is known, does reading."""
         self._price = seconds_a_byte
-        self._next = 0
 
     def place(self, nbytes: int, seconds: float, using: float) -> Place:
         """Return where a batch goes that took so long; `using`: of the program so far."""
@@ -65,7 +64,9 @@ class Online:
         nbytes = np.array(self._sizes, np.int64)
         seconds: Seconds = np.array(self._seconds, np.float64)
         share = float(nbytes.sum()) / max(self._nbytes, 1)
-        seen = RankBatches(nbytes, seconds, np.float64(self._price) * nbytes, using, 0, np.zeros(len(nbytes), np.int8))
+        nothing = np.zeros(len(nbytes))
+        reading = np.float64(self._price) * nbytes
+        seen = RankBatches(nbytes, seconds, reading, nothing, using, 0, nothing.astype(np.int8))
         limit = int(np.ceil(self._disk_bytes * min(1.0, share)))
         chosen = choose([seen], DiskLimit(limit, self._is_fixed)).places[0] == Place.ON_DISK
         dear = seconds / np.maximum(nbytes, 1)

@@ -16,7 +16,8 @@ class BalancedIteration:
         computing: in `produce`, and copying what is kept.
         reading: that the disk and the copying from it took, beside the program.
         writing: that writing took, beside the program.
-        waiting: that the program waited for reads, and for the last writes at the end.
+        waiting: that the program waited for reads.
+        waiting_for_writes: and for writes: for room to write behind, and at the end for the last ones.
         using: between two batches, in the program.
         total: from the first batch asked for to the end.
         is_whole: False where the program left the loop early.
@@ -33,6 +34,7 @@ class BalancedIteration:
     reading: float = 0.0
     writing: float = 0.0
     waiting: float = 0.0
+    waiting_for_writes: float = 0.0
     using: float = 0.0
     total: float = 0.0
     is_whole: bool = False

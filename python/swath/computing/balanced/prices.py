@@ -14,15 +14,17 @@ from swath.computing.balanced.choice import Places, RankBatches, Seconds
 
 NEW_COUNTS = 0.5
 """What was measured last, beside all before."""
+GROWTH_MAX = 1.2
+"""By what a batch becomes dearer beside the others from one measurement to the next, at most."""
 CACHED_MIN, COLD_MAX = 0.9, 0.1
-"""From which part in the page cache on a read tells of memory, and up to which one it tells of the disk."""
+"""From which part in the page cache on a batch is read at once, and up to which one a read tells of the disk."""
 
 Interval = tuple[float, float]
 
 
 @dataclasses.dataclass
-class Reads:
-    """Reads of one kind (from the disk, or from the page cache) that one rank measured in one iteration.
+class Transfers:
+    """Reads or writes of one kind that one rank measured in one iteration.
 
     Attributes:
         nbytes: of all.
@@ -37,6 +39,11 @@ class Reads:
         self.nbytes += nbytes
         self.intervals.append((begin, begin + seconds))
 
+    @property
+    def seconds(self) -> float:
+        """Return those of all, one after the other."""
+        return sum(end - begin for begin, end in self.intervals)
+
 
 @dataclasses.dataclass(frozen=True)
 class Report:
@@ -47,25 +54,32 @@ class Report:
         computing: seconds of each of its batches; NaN of those that it did not compute.
         cached: part of each in the page cache when it was read; NaN of those that it did not read.
         using: seconds that its program took; NaN where it left the loop early.
-        cold, warm: reads that the disk served, and those that the page cache did.
+        cold, warm, written: reads that the disk served, those that the page cache did, and writes.
         places: where its batches are.
         on_disk: whether each is in the file.
         may_write: whether the file takes more.
         memory_bytes: that may keep its batches.
         seconds: of the iteration.
+        waited: of them, for the disk.
+        read_bytes: of the file.
+        is_settled: it was whole, and nothing was written in it: it shows what these places take.
     """
 
     node: int
     computing: Seconds
     cached: Seconds
     using: float
-    cold: Reads
-    warm: Reads
+    cold: Transfers
+    warm: Transfers
+    written: Transfers
     places: Places
     on_disk: np.ndarray[tuple[int], np.dtype[np.bool_]]
     may_write: bool
     memory_bytes: int
-    seconds: float
+    seconds: float = 0.0
+    waited: float = 0.0
+    read_bytes: int = 0
+    is_settled: bool = False
 
 
 def union_seconds(intervals: Iterable[Interval]) -> float:
@@ -102,19 +116,22 @@ class Prices:
     def learn(self, reports: Sequence[Report]) -> None:
         """Take in what all ranks measured."""
         for rank, report in enumerate(reports):
-            self._computing[rank] = _mixed(self._computing[rank], report.computing)
+            self._computing[rank] = _computing(self._computing[rank], report.computing)
             seen = ~np.isnan(report.cached)
             self._cached[rank][seen] = report.cached[seen]
             self._cached[rank][~report.on_disk] = 0.0  # what is not known to be cached is not taken for cached
             self._using[rank] = float(_mixed(np.array(self._using[rank]), np.array(report.using)))
-        cold = _seconds_a_byte([(report.node, report.cold) for report in reports])
+        cold = seconds_a_byte([(report.node, report.cold) for report in reports])
+        written = seconds_a_byte([(report.node, report.written) for report in reports])
         if cold is not None:
             # A first measurement replaces the guess.
             self.cold = cold if not self.is_measured else float(_weighed(self.cold, cold))
             self.is_measured = True
-        warm = _seconds_a_byte([(report.node, report.warm) for report in reports])
-        if warm is not None:
-            self.warm = float(_weighed(self.warm, warm))
+        elif written is not None and not self.is_measured:
+            self.cold = written  # until something is read, as long as writing takes
+        warm_bytes = sum(report.warm.nbytes for report in reports)
+        if warm_bytes:  # each rank copies by its own processor
+            self.warm = float(_weighed(self.warm, sum(report.warm.seconds for report in reports) / warm_bytes))
 
     @property
     def knows_computing(self) -> bool:
@@ -133,11 +150,11 @@ class Prices:
     def batches_of(self, rank: int, memory_bytes: int, places: Places) -> RankBatches:
         """Return a rank's batches with what they take."""
         nbytes, cached = self._nbytes[rank], self._cached[rank]
-        reading = nbytes * (cached * self.warm + (1 - cached) * self.cold)
-        using = self._using[rank]
-        return RankBatches(
-            nbytes, self.computing_of(rank), reading, 0.0 if np.isnan(using) else using, memory_bytes, places
-        )
+        at_once = cached >= CACHED_MIN
+        reading = np.where(at_once, 0.0, nbytes * (1 - cached) * self.cold)
+        copying = np.where(at_once, nbytes * self.warm, 0.0)
+        using = 0.0 if np.isnan(self._using[rank]) else self._using[rank]
+        return RankBatches(nbytes, self.computing_of(rank), reading, copying, using, memory_bytes, places)
 
 
 def _mixed(old: Seconds, new: Seconds) -> Seconds:
@@ -146,19 +163,36 @@ def _mixed(old: Seconds, new: Seconds) -> Seconds:
     return np.where(np.isnan(new), old, np.where(np.isnan(old), new, both))
 
 
+def _computing(old: Seconds, new: Seconds) -> Seconds:
+    """Return the seconds of each batch: of all together what was measured last and before, half of each.
+
+    What a batch takes of them is the lesser of both: one that took far longer was disturbed. One that was not computed
+    now has become dearer or cheaper as the others have.
+    """
+    both = ~np.isnan(old) & ~np.isnan(new)
+    before, now = float(old[both].sum()), float(new[both].sum())
+    if before <= 0 or now <= 0:
+        return _mixed(old, new)
+    ratio = now / before
+    least = np.minimum(old * ratio * GROWTH_MAX, new)
+    middle = float(_weighed(before, now))
+    mixed = np.where(both, least * (middle / float(least[both].sum())), old * float(_weighed(1.0, ratio)))
+    return np.where(np.isnan(old), new, mixed)
+
+
 def _weighed(old: float | Seconds, new: float | Seconds) -> float | Seconds:
     return NEW_COUNTS * new + (1 - NEW_COUNTS) * old
 
 
-def _seconds_a_byte(reads: Sequence[tuple[int, Reads]]) -> float | None:
-    """Return the seconds a byte of the disk: of the bytes of all ranks while any of them read.
+def seconds_a_byte(transfers: Sequence[tuple[int, Transfers]]) -> float | None:
+    """Return the seconds a byte of the disk: of the bytes of all ranks while any of them was served.
 
-    Clocks of different nodes cannot be compared: the node that read longest counts.
+    Clocks of different nodes cannot be compared: the node that was served longest counts.
     """
-    nbytes = sum(one.nbytes for _, one in reads)
+    nbytes = sum(one.nbytes for _, one in transfers)
     if nbytes == 0:
         return None
     of_nodes: dict[int, list[Interval]] = {}
-    for node, one in reads:
+    for node, one in transfers:
         of_nodes.setdefault(node, []).extend(one.intervals)
     return max(union_seconds(intervals) for intervals in of_nodes.values()) / nbytes
