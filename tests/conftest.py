@@ -6,10 +6,12 @@ and no test teaches the user's own profile.
 
 import itertools
 import os
+import signal
 
 import pytest
 
 os.environ["SWATH_PROFILE"] = "none"
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background of a shell
 TESTS = itertools.count()
 
 

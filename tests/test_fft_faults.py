@@ -27,12 +27,10 @@ from mpi_runs import HERE, mpiexec, needs_mpi
 from swath.simulated import run_ranks
 
 PROGRAM = """
-import signal
 import sys
 from pathlib import Path
 import scipy.fft
 import swath
-signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background of a shell
 Path(sys.argv[3]).touch()
 swath.fftn(sys.argv[1], sys.argv[2], memory=1_000_000, overwrite=True)
 """
