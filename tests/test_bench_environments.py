@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from swath.bench import copy_peers
+from swath.bench import copy_peers, layout
 from swath.bench.measure import stamped
 from swath.bench.ncio import peers
 from swath.bench.ncio.options import CASES, Options
@@ -131,6 +131,7 @@ def test_every_peer_of_every_benchmark_can_be_installed_and_has_a_program() -> N
         *((name, name) for name in copy_peers.NAMES),
         *((run.peer, run.peer) for run in RUNS),
         *((contender.environment, contender.program) for contender in contenders_of(ZARR_PEERS, 2)),
+        *((name, name.replace("-", "_")) for name in layout.PEERS),
     }
     assert {environment for environment, _ in programs} == set(ENVIRONMENTS)
     for _, program in programs:
