@@ -510,8 +510,8 @@ void bind_open_array(nb::module_& m) {
             return std::const_pointer_cast<swath::ChunkPlan>(array.explain_chunks(operation, cached));
           },
           "operation"_a, "cached"_a.none(), "Of coded chunks.")
-      .def("with_all_shares", &Array::with_all_shares, "operation"_a, "also"_a, nb::call_guard<nb::gil_scoped_release>(),
-           "Collective. The operation with the boxes of all ranks.")
+      .def("with_all_shares", &Array::with_all_shares, "operation"_a, "also"_a,
+           nb::call_guard<nb::gil_scoped_release>(), "Collective. The operation with the boxes of all ranks.")
       .def("sync", &Array::sync, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
       .def("expect_sync", &Array::expect_sync, "Its file was synced, and will be again.")
       .def("fill_unwritten", &Array::fill_unwritten, nb::call_guard<nb::gil_scoped_release>(),
