@@ -39,7 +39,7 @@ Future Array::start_comparing(int loop, const std::string& doing, std::shared_pt
                               bool is_waited_for) {
   if (comm_->size() == 1) return {beside_, Beside::done_at_once([] { return Execution{}; })};
   const CollectiveTurnScope turn(&comm_->turn(), doing, name_);
-  const std::string words = doing + " " + name_;
+  std::string words = doing + " " + name_;
   const auto job = [=, this, &comm = comm_beside()] {
     return loops_.step(loop, [&] {
       *numbers = agree_on(comm, {hash_text(words), [&] { return words; }}, std::nullopt, *numbers);
