@@ -315,11 +315,22 @@ def panels(pattern: PanelPass, buffers: int, ranks: int = 1) -> Iterator[Extents
             yield shape
         return
     everything = math.prod(shape[d] for d in free)
-    lines = pattern.lines_within(buffers, everything)
+    found = False
+    for most in (-(-everything // ranks), everything):  # each rank has something to do, where memory allows it
+        for extents in _panels_within(pattern, free, buffers, most):
+            found = True
+            yield extents
+        if found or ranks == 1:
+            return
+
+
+def _panels_within(pattern: PanelPass, free: Sequence[int], buffers: int, most: int) -> Iterator[Extents]:
+    """Yield extents of panels of `most` lines, or what a unit has, that fit in memory, each once."""
+    shape = pattern.source.shape
     seen = set()
     for unit in _units(pattern):
-        share = max(-(-everything // ranks), math.prod(unit[d] for d in free))  # each rank has something to do
-        for extents in _grown(shape, free, unit, min(lines, share)):
+        lines = pattern.lines_within(buffers, max(most, math.prod(unit[d] for d in free)))
+        for extents in _grown(shape, free, unit, lines):
             if extents not in seen:
                 seen.add(extents)
                 if not _cuts_chunks(pattern, extents):
