@@ -51,6 +51,7 @@ from swath.errors import (
     StoreError,
     UnsupportedError,
 )
+from swath.places import Places
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
 from swath.throttle.throttle import stream
 
@@ -93,6 +94,7 @@ __all__ = [
     "LockWarning",
     "NotFoundError",
     "OutOfMemoryError",
+    "Places",
     "Plan",
     "SelectionError",
     "StoreError",

@@ -16,6 +16,7 @@ from swath.array.memory import Part
 from swath.array.request import Request
 from swath.errors import Error, to_core
 from swath.ranks.ranks import Ranks
+from swath.places import Places
 from swath.space import Boxes, Distribution
 
 Operation = _core.Operation
@@ -147,7 +148,7 @@ class OperationsBeside:
 
     def read_async(
         self,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",
@@ -183,7 +184,7 @@ class OperationsBeside:
     def write_async(
         self,
         values: Any,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",

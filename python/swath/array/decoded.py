@@ -12,6 +12,7 @@ import numpy.typing as npt
 from swath.array.decoding import USED, Decoding
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.errors import ArgumentError
+from swath.places import Places
 from swath.space import Boxes, Distribution, Shape
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Decoded(NumpyProtocol):
 
     def read(
         self,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",

@@ -22,10 +22,12 @@ from swath.array.iterating import Iterating
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
+from swath.array.placing import PlacedParts, Placing
 from swath.array.plan import Plan
 from swath.array.request import Request, checked_tuning
 from swath.errors import ArgumentError, Error, to_core
 from swath.formats import Description
+from swath.places import Places
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
 from swath.space import Boxes, Distribution, Selection, normalise_selection, selected_shape, selection_text
@@ -42,7 +44,7 @@ Share = tuple[Distribution | None, Selection, int | None]
 class Array(NumpyProtocol, Iterating):
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
-    With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
+    With a communicator `read`, `write`, `close`, and `explain` of boxes and places are collective: every rank calls them, with the
     same arguments, on the same array, in the same order; else there is a DisagreementError on all. `a[...]` and
     `explain` of a distribution are local.
 
@@ -88,6 +90,7 @@ class Array(NumpyProtocol, Iterating):
         self._core = _core.Array(self._ranks.comm, file.core, self._form, description.fill, given)
         # It is pure, and does not hold the array, which would hold itself.
         self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, self._ranks.size))
+        self._placing = Placing(description, self._form, self._ranks)
         file.has(self)
 
     @classmethod
@@ -103,10 +106,14 @@ class Array(NumpyProtocol, Iterating):
 
     def _become(self, description: Description) -> None:
         """Be stored so from now on: grown, or moved by a change of the file. Every rank does so."""
+        self._describe(description)
+        self._core.become(self._form, layouts.coded_chunks(description), self._file.core, self._ranks.size == 1)
+
+    def _describe(self, description: Description) -> None:
         self._description = description
         self._form = layouts.array_form(description, self._identity_for_ranks())
         self._operations.cache_clear()
-        self._core.become(self._form, layouts.coded_chunks(description), self._file.core, self._ranks.size == 1)
+        self._placing = Placing(description, self._form, self._ranks)
 
     @property
     def counters(self) -> Counters:
@@ -179,7 +186,7 @@ class Array(NumpyProtocol, Iterating):
 
     def read(
         self,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",
@@ -193,8 +200,8 @@ class Array(NumpyProtocol, Iterating):
         meet first: a short read does not wait for them before it begins (decision record 0018).
 
         Args:
-            distribution: a `Distribution` of the (selected) array, or this rank's `Boxes` of the whole array; without
-                a communicator it may be left out: the whole selection.
+            distribution: a `Distribution` of the (selected) array, or this rank's `Boxes` or `Places` of the whole
+                array; without a communicator it may be left out: the whole selection.
             selection: NumPy basic slicing, as in `np.s_[10:90, ::2]`; integers drop their dimension.
             method: "auto", "direct", "sieve", "list" or "two-phase".
             out: where to put it: an ndarray of the share's shape and the array's dtype (in either byte order), strided
@@ -203,7 +210,9 @@ class Array(NumpyProtocol, Iterating):
             tuning: sizes in bytes by name, e.g. {"window_bytes": 1 << 22}; see docs/methods.md.
 
         Returns:
-            An ndarray of `distribution.local_shape(selected shape, rank)`; for boxes a list of ndarrays, one a box.
+            An ndarray of `distribution.local_shape(selected shape, rank)`; for boxes a list of ndarrays, one a box;
+            for places one of the shape that NumPy gives `full[indices]`. Places in coded chunks take, besides it,
+            memory for the boxes around them: of each chunk that holds some no more than the box that holds them.
 
         Raises:
             ArgumentError: before anything is read.
@@ -218,7 +227,7 @@ class Array(NumpyProtocol, Iterating):
     def write(
         self,
         values: Any,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",
@@ -231,7 +240,8 @@ class Array(NumpyProtocol, Iterating):
             values: an ndarray of the share's shape and the array's dtype, in either byte order, strided as it likes
                 (views without ghost cells); for boxes a list of them. Masked elements are written as the variable's
                 `_FillValue`, else its `missing_value`.
-            distribution: see `read`. Boxes must not overlap.
+            distribution: see `read`. Boxes must not overlap, nor places without `overlap=True`. Places in coded chunks
+                are not written.
             selection: see `read`.
             method: see `read`.
             rank: see `read`.
@@ -246,7 +256,7 @@ class Array(NumpyProtocol, Iterating):
 
     def explain(
         self,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",
@@ -256,7 +266,7 @@ class Array(NumpyProtocol, Iterating):
         cached: float | None = None,
         analyze: bool = False,
     ) -> Plan:
-        """Plan what `read` (or `write`) of the same arguments would do. Local for a distribution, collective for boxes.
+        """Plan what `read` (or `write`) of the same arguments would do. Local for a distribution, else collective.
 
         Args:
             distribution: see `read`. Without a communicator it may be for any number of ranks.
@@ -278,10 +288,10 @@ class Array(NumpyProtocol, Iterating):
         if analyze:
             with self._ranks.in_turn(f"explain {self.path}"):
                 return explaining.analyzed(self, request)
-        if not isinstance(distribution, Boxes):
+        if not isinstance(distribution, (Boxes, Places)):
             return explaining.explained(self, request, cached)
         with self._ranks.in_turn(f"explain {self.path}"):
-            return explaining.explained_boxes(self, request, cached)
+            return explaining.explained_shares(self, request, cached)
 
     def __getitem__(self, selection: Any) -> Any:
         """Read the selected elements, as NumPy's basic slicing returns them: a scalar where every dimension is dropped.
@@ -428,13 +438,15 @@ class Array(NumpyProtocol, Iterating):
         if distribution is None and ranks.size > 1 and not alone:
             raise ArgumentError(
                 f"{direction} {self.path}: with a communicator of {ranks.size} ranks say who gets what: a "
-                "swath.Distribution or swath.Boxes (or a[...] for this rank alone)"
+                "swath.Distribution, swath.Boxes or swath.Places (or a[...] for this rank alone)"
             )
+        if isinstance(distribution, Places):
+            return self._placing.operation(request, sizes)
         if isinstance(distribution, Boxes):
             return self._operation_of_boxes(request, distribution, sizes)
         if distribution is not None and not isinstance(distribution, Distribution):
             raise ArgumentError(
-                f"{direction} {self.path}: expected a swath.Distribution or swath.Boxes, not "
+                f"{direction} {self.path}: expected a swath.Distribution, swath.Boxes or swath.Places, not "
                 f"{type(distribution).__name__}"
             )
         if distribution is None and rank is not None:
@@ -474,17 +486,18 @@ class Array(NumpyProtocol, Iterating):
     def _execute_in_turn(
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
     ) -> list[Part]:
-        operation: _core.Operation | None = None
-        try:
-            operation = self._operation(request, alone=alone)
-            parts = parts_of(operation)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-            self._refuse(operation, error, alone=alone)
+        operation, parts = self._prepared(request, parts_of, alone=alone)
+        if isinstance(request.distribution, Places) and request.direction == "write" and self._relocation():
+            with self._agreed_errors():
+                nothing = self._placing.nothing(request)
+                self._core.execute(nothing, self._placing.without_memory(), None, None, self._allocate)
+            operation, parts = self._prepared(request, parts_of)  # places of the file, which are known by now
         library = None
         if not self._core.has_plans:
             if request.direction == "write" and not self._core.goes_by_chunks("write"):
                 self._file.commit()  # each rank keeps its own changes while the library writes
-            library = functools.partial(library_access.move, self._description, request, self._ranks.rank, parts)
+            asked = self._placing.in_boxes(request) if isinstance(request.distribution, Places) else request
+            library = functools.partial(library_access.move, self._description, asked, self._ranks.rank, parts)
         relocate = self._relocation() if request.direction == "write" else None
         try:
             if progress.shown:
@@ -499,10 +512,21 @@ class Array(NumpyProtocol, Iterating):
         self._note(request, self._done)
         return parts
 
+    def _prepared(
+        self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
+    ) -> tuple[_core.Operation, list[Part]]:
+        """Return the operation and its memory, or raise on all ranks what is wrong with either on one."""
+        operation: _core.Operation | None = None
+        try:
+            operation = self._operation(request, alone=alone)
+            return operation, parts_of(operation)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+            self._refuse(operation, error, alone=alone)
+
     def _note(self, request: Request, done: _core.Execution, counters: Counters | None = None) -> None:
         """Take note of the last operation."""
         self._done, self._counters = done, counters
-        if request.distribution is not None:
+        if isinstance(request.distribution, (Distribution, Boxes)):
             self._shared = request
         # What was done before anybody could have waited for it needs no second look.
         if self._watches_layout and done.counters.total_seconds >= layout_warning.SECONDS_MIN:
@@ -536,12 +560,15 @@ class Array(NumpyProtocol, Iterating):
 
     def _in_order_of(self, parts: list[Part]) -> list[Part]:
         """Return what was read, where `out` is in the other byte order with its bytes swapped."""
+        parts = [parts.finish()] if isinstance(parts, PlacedParts) else parts
         for part in parts:
             if part.dtype != self.dtype:
                 part.byteswap(inplace=True)
         return parts
 
     def _memory_to_read(self, request: Request, out: Any, operation: _core.Operation) -> list[Part]:
+        if isinstance(request.distribution, Places):
+            return self._placing.to_read(request, out)
         shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
         if out is None:
             # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
@@ -559,8 +586,10 @@ class Array(NumpyProtocol, Iterating):
     def _memory_to_write(self, request: Request, values: Any, operation: _core.Operation) -> list[Part]:
         if self.mode != "r+":
             raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
-        shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
         values = self._unmasked(values)
+        if isinstance(request.distribution, Places):
+            return self._placing.to_write(request, values)
+        shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
         return checked_values(values, shapes, self.dtype, boxes=isinstance(request.distribution, Boxes))
 
     def _unmasked(self, values: Any) -> Any:
@@ -580,9 +609,7 @@ class Array(NumpyProtocol, Iterating):
 
     def _allocate(self) -> Stored:
         """Collective. The core calls it inside a write, which has the array alone."""
-        self._description = self._file.allocate(self._description)
-        self._form = layouts.array_form(self._description, self._identity_for_ranks())
-        self._operations.cache_clear()
+        self._describe(self._file.allocate(self._description))
         return self._form, layouts.coded_chunks(self._description)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from swath.places import Places
 from swath.space import Boxes, Distribution
 
 BEHIND_MAX = 8
@@ -55,7 +56,7 @@ class Writer:
     def write(
         self,
         values: Any,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",
