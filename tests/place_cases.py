@@ -77,7 +77,7 @@ def random_places(rng: random.Random, shape: tuple[int, ...]) -> tuple[swath.Pla
         references.append(reference)
 
     def joined(full: np.ndarray) -> np.ndarray:
-        return np.concatenate([np.empty(0, full.dtype), *(reference(full).ravel() for reference in references)])
+        return np.concatenate([np.empty(0, full.dtype), *(reference(full).ravel() for reference in references)]).astype(full.dtype)
 
     return swath.Places.union(*parts), joined
 
@@ -141,7 +141,7 @@ def check_reads_of_places(case: Case, opened: dict[str, Any], comm: Any, rank: i
     """Every method reads what NumPy's index arrays give. Collective."""
     rng = random.Random(case.seed * 100 + rank)
     places, reference = random_places(rng, case.shape)
-    expected = reference(case.values())
+    expected = np.asarray(reference(case.values()), dtype=case.dtype)
     with swath.open(**opened, comm=comm) as a:
         assert places.shape_in(a.shape) == expected.shape
         for method in METHODS:
