@@ -88,10 +88,12 @@ Node::Pointer strided_node(int64_t count, int64_t stride, const Node::Pointer& c
   return node;
 }
 
-bool are_equally_spaced(const std::vector<int64_t>& displacements) {
-  const int64_t spacing = displacements[1] - displacements[0];
+// Distances are compared modulo 2^64: whoever makes a level of them checks that they are within 62 bits.
+bool are_equally_spaced(std::span<const int64_t> displacements) {
+  const auto distance = [](int64_t a, int64_t b) { return static_cast<uint64_t>(b) - static_cast<uint64_t>(a); };
+  const uint64_t spacing = distance(displacements[0], displacements[1]);
   return std::adjacent_find(displacements.begin(), displacements.end(), [&](int64_t a, int64_t b) {
-           return b - a != spacing;
+           return distance(a, b) != spacing;
          }) == displacements.end();
 }
 
@@ -202,6 +204,11 @@ Nest Nest::strided(int64_t count, int64_t stride, const Nest& child) {
 
 Nest Nest::indexed(std::span<const int64_t> displacements, const Nest& child) {
   if (displacements.empty() || child.empty()) return {};
+  // Many lists are regular: they need not be copied first.
+  if (displacements.size() > 1 && are_equally_spaced(displacements)) {
+    const int64_t spacing = sum(displacements[1], -displacements[0]);
+    return strided(std::ssize(displacements), spacing, child).shifted(displacements[0]);
+  }
   if (child.node_->kind == Node::Kind::kBlock) {
     const std::vector<int64_t> lengths(displacements.size(), child.bytes());
     return blocks(displacements, lengths).shifted(child.origin_);

@@ -78,6 +78,7 @@ void bind_nest(nb::module_& m) {
   nb::class_<Nest>(m, "Nest", "A sequence of bytes as nested levels (core/space/nest.h); it never changes.")
       .def(nb::init<>(), "No bytes.")
       .def_static("block", &Nest::block, "bytes"_a)
+      .def_static("strided", &Nest::strided, "count"_a, "stride"_a, "child"_a)
       .def_static(
           "indexed",
           [](const Numbers& displacements, const Nest& child) { return Nest::indexed(span_of(displacements), child); },

@@ -29,6 +29,7 @@ class Storage:
     Attributes:
         chunk_shape: in elements; the array's where there are no chunks.
         strides: in bytes, inside a chunk. Of coded chunks zeros.
+        is_chunked: whether there are chunks.
         steps: from a chunk to the next along each dimension, in numbers of chunks.
         element_bytes: of one element.
     """
@@ -42,6 +43,7 @@ class Storage:
             self.chunk_shape = tuple(max(n, 1) for n in chunk_shape)
         grid = [-(-n // chunk) for n, chunk in zip(shape, self.chunk_shape, strict=True)]
         self.steps = [math.prod(grid[d + 1 :]) for d in range(len(grid))]
+        self.is_chunked = chunk_shape is not None
         self._layout = layout
         if isinstance(layout, StridedLayout):
             self.strides: Shape = tuple(layout.strides)
@@ -92,17 +94,15 @@ class Level:
     def __init__(self, axes: tuple[int, ...], dimensions: tuple[int, ...], piece: Resolved, storage: Storage) -> None:
         self.axes, self.dimensions = axes, dimensions
         self.lengths = tuple(piece.shape[axis] for axis in axes)
-        count = math.prod(self.lengths)
         self.chunks: Indices | None = None
-        self.places = np.zeros(count, dtype=np.int64)
-        chunks = np.zeros(count, dtype=np.int64)
+        places: Indices | None = None
         for d in dimensions:
             indices = self.along_axes(piece.indices[d])
-            chunk, within = _divided(indices, storage.chunk_shape[d])
-            self.places += within * storage.strides[d]
+            chunk, within = _divided(indices, storage.chunk_shape[d]) if storage.is_chunked else (None, indices)
+            places = _sum(places, within * storage.strides[d])
             if chunk is not None:
-                chunks += chunk * storage.steps[d]
-                self.chunks = chunks
+                self.chunks = _sum(self.chunks, chunk * storage.steps[d])
+        self.places = np.zeros(math.prod(self.lengths), dtype=np.int64) if places is None else places
         self.positions: Indices | None = None
         self.repeats: Repeats | None = None
 
@@ -134,15 +134,15 @@ class Level:
         self.positions = order
 
     def _ascends(self) -> bool:
-        step = np.diff(self.places)
+        behind = self.places[1:] > self.places[:-1]
         if self.chunks is None:
-            return bool((step > 0).all())
-        of_chunk = np.diff(self.chunks)
-        return bool(((of_chunk > 0) | ((of_chunk == 0) & (step > 0))).all())
+            return bool(behind.all())
+        this, other = self.chunks[1:], self.chunks[:-1]
+        return bool(((this > other) | ((this == other) & behind)).all())
 
     def _differs(self) -> npt.NDArray[np.bool_]:
-        differs = np.diff(self.places) != 0
-        return differs if self.chunks is None else differs | (np.diff(self.chunks) != 0)
+        differs = self.places[1:] != self.places[:-1]
+        return differs if self.chunks is None else differs | (self.chunks[1:] != self.chunks[:-1])
 
     def segments(self) -> list[tuple[int, slice]]:
         """Return (chunk, its elements) of each chunk."""
@@ -175,11 +175,20 @@ class Level:
 
     def along(self, steps: tuple[int, ...], positions: Indices) -> Indices:
         """Return how far positions are from the first, where it is so far from one to the next along each axis."""
+        if len(self.axes) == 1:
+            return positions * steps[self.axes[0]]
         of_axes = np.unravel_index(positions, self.lengths)
         found = np.zeros(len(positions), dtype=np.int64)
         for axis, coordinates in zip(self.axes, of_axes, strict=True):
             found += coordinates * steps[axis]
         return found
+
+
+def _sum(some: Indices | None, more: Indices) -> Indices:
+    if some is None:
+        return more
+    some += more
+    return some
 
 
 def _divided(indices: Indices, chunk: int) -> tuple[Indices | None, Indices]:

@@ -8,6 +8,7 @@ import math
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from swath import _core
 from swath.array.levels import Level, Product, Repeats, Storage
@@ -27,35 +28,45 @@ class _List:
     def __init__(self, product: Product, storage: Storage) -> None:
         self._element_bytes = storage.element_bytes
         level = product.levels[0] if product.levels else None
+        places = np.zeros(0 if product.is_empty else 1, np.int64) if level is None else level.places
+        self._positions = None if level is None else level.positions  # None: one behind the other
+        self._level = level
+        self._offsets, self._origin = places, product.place
+        self.has_absent = False
         if product.is_empty:
-            places = chunks = np.zeros(0, np.int64)
-        elif level is None:
-            places, chunks = np.zeros(1, np.int64), np.zeros(1, np.int64)
+            pass
+        elif level is None or level.chunks is None:
+            origin = int(storage.offsets(np.array([product.chunk]))[0])
+            self._origin += origin
+            if origin < 0:
+                self._keep(np.zeros(places.shape, dtype=bool))
         else:
-            places = level.places
-            chunks = np.zeros(len(places), np.int64) if level.chunks is None else level.chunks
-        offsets = storage.offsets(product.chunk + chunks)
-        is_there = offsets >= 0
-        self.has_absent = not bool(is_there.all())
-        offsets = offsets + places + product.place
-        positions = None if level is None else level.positions  # None: one behind the other
-        if self.has_absent:
-            positions = None if level is None else level.flat_positions()[is_there]
-            offsets = offsets[is_there]
-        if not (np.diff(offsets) > 0).all():
-            order = np.argsort(offsets, kind="stable")
-            offsets, positions = offsets[order], order if positions is None else positions[order]
-        self._level, self._positions, self._count = level, positions, len(offsets)
-        self._offsets = offsets
-        self.nest = Nest.indexed(offsets, Nest.block(self._element_bytes))
+            offsets = storage.offsets(product.chunk + level.chunks)
+            self._offsets = offsets + places
+            if bool((offsets < 0).any()):
+                self._keep(offsets >= 0)
+            if not (self._offsets[1:] > self._offsets[:-1]).all():
+                order = np.argsort(self._offsets, kind="stable")
+                self._offsets = self._offsets[order]
+                self._positions = order if self._positions is None else self._positions[order]
+        self._count = len(self._offsets)
+        self.nest = Nest.indexed(self._offsets, Nest.block(self._element_bytes)).shifted(self._origin)
+
+    def _keep(self, is_there: npt.NDArray[np.bool_]) -> None:
+        self.has_absent = not is_there.all()
+        if self._level is not None:
+            self._positions = self._level.flat_positions()[is_there]
+        self._offsets = self._offsets[is_there]
 
     def offsets(self) -> Indices:
         """Return where each element is, in the order of the file."""
-        return self._offsets
+        return self._offsets + self._origin
 
     def forget_offsets(self) -> None:
         """There is the nest."""
         self._offsets = np.zeros(0, np.int64)
+        if self._level is not None:
+            self._level.forget_places()
 
     def along(self, steps: Steps) -> Indices:
         """Return how far in the result each element is from the first."""
@@ -64,7 +75,12 @@ class _List:
         return self._level.along(steps, self._level.flat_positions() if self._positions is None else self._positions)
 
     def memory(self, steps: Steps) -> Nest:
-        return Nest.indexed(self.along(steps), Nest.block(self._element_bytes))
+        block = Nest.block(self._element_bytes)
+        if self._level is None or self._positions is not None:
+            return Nest.indexed(self.along(steps), block)
+        for axis, length in zip(reversed(self._level.axes), reversed(self._level.lengths), strict=True):
+            block = Nest.strided(length, steps[axis], block)
+        return block
 
 
 class _Nested:
@@ -169,7 +185,7 @@ class Placed:
             self.nest = self._merged.nest
         else:
             self.nest = _sequence([piece.nest for _, _, piece in self._pieces], [0] * len(self._pieces))
-        for _, _, piece in self._pieces:
+        for piece in pieces:
             piece.forget_offsets()
         self._packed: Nest | None = None
 
