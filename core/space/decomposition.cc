@@ -255,7 +255,8 @@ std::string Decomposition::to_string() const {
       listed += view.nest.listed();
       memory_bytes += view.nest.memory_bytes();
     }
-    std::string text = "views of " + std::to_string(ranks_) + " ranks, " + std::to_string(levels) + " levels, ";
+    std::string text = "views of " + std::to_string(ranks_) + " ranks, " + std::to_string(levels) +
+                       (levels == 1 ? " level, " : " levels, ");
     if (listed > 0) text += with_commas(listed) + " listed places, ";
     text += in_bytes(memory_bytes) + " of memory";
     return text + (allows_overlap_ ? ", which may overlap" : "");
@@ -318,8 +319,7 @@ Decomposition Decomposition::with_told(const std::vector<std::vector<std::byte>>
     if (is_views()) view_of_rank.push_back(View::read(reader));
     reader.expect_end();
   }
-  return is_boxes() ? boxes(std::move(boxes_of_rank), shape)
-                    : views(std::move(view_of_rank), shape, allows_overlap_);
+  return is_boxes() ? boxes(std::move(boxes_of_rank), shape) : views(std::move(view_of_rank), shape, allows_overlap_);
 }
 
 void Decomposition::write(ByteWriter& writer, bool with_told) const {

@@ -34,12 +34,7 @@ int64_t product(int64_t a, int64_t b) {
 }
 
 NestSummary summary_of_block(int64_t bytes) {
-  return {.bytes = bytes,
-          .high = bytes,
-          .end = bytes,
-          .first_run = bytes,
-          .last_run = bytes,
-          .longest_run = bytes};
+  return {.bytes = bytes, .high = bytes, .end = bytes, .first_run = bytes, .last_run = bytes, .longest_run = bytes};
 }
 
 // Of so many of `child`, `stride` apart; `joint_breaks` 0 where they touch.
@@ -92,9 +87,8 @@ Node::Pointer strided_node(int64_t count, int64_t stride, const Node::Pointer& c
 bool are_equally_spaced(std::span<const int64_t> displacements) {
   const auto distance = [](int64_t a, int64_t b) { return static_cast<uint64_t>(b) - static_cast<uint64_t>(a); };
   const uint64_t spacing = distance(displacements[0], displacements[1]);
-  return std::adjacent_find(displacements.begin(), displacements.end(), [&](int64_t a, int64_t b) {
-           return distance(a, b) != spacing;
-         }) == displacements.end();
+  return std::adjacent_find(displacements.begin(), displacements.end(),
+                            [&](int64_t a, int64_t b) { return distance(a, b) != spacing; }) == displacements.end();
 }
 
 // The displacements begin with 0, and children do not touch where they are blocks.

@@ -16,7 +16,8 @@ View View::all(Nest nest) {
 
 View View::repeated(const Nest& nest, int64_t extent, int64_t first, int64_t bytes) {
   if (bytes == 0) return {};
-  if (nest.empty()) fail_argument("view: a type without data is repeated, but " + std::to_string(bytes) + " bytes are wanted");
+  if (nest.empty())
+    fail_argument("view: a type without data is repeated, but " + std::to_string(bytes) + " bytes are wanted");
   // Whole repetitions before the first byte only move what follows.
   const int64_t skipped = first / nest.bytes();
   int64_t distance = 0;
@@ -26,9 +27,7 @@ View View::repeated(const Nest& nest, int64_t extent, int64_t first, int64_t byt
   return {Nest::strided(ceil_div(first + bytes, nest.bytes()), extent, from), first, first + bytes};
 }
 
-int64_t View::bytes_before(int64_t offset) const {
-  return std::clamp(nest.bytes_before(offset), first, last) - first;
-}
+int64_t View::bytes_before(int64_t offset) const { return std::clamp(nest.bytes_before(offset), first, last) - first; }
 
 void View::check() const {
   if (first < 0 || last < first || last > nest.bytes()) {

@@ -2,23 +2,26 @@
 
 Two comparisons on one file of 8-byte elements in the page cache. Regular: the elements that CYCLIC(1) gives a rank, as
 `swath.Places` of a range, beside the distribution itself, both by two-phase. Listed: random elements, sorted, of which
-no two ranks have the same, beside MPI-IO's `Create_hindexed_block`, collectively. Of the listed ones the first
-operation, which makes the view and tells it, is apart from the later ones; so it is for MPI-IO, whose first one makes
-the type and sets the view.
+no two ranks have the same, by the method that Swath chooses, beside MPI-IO's `Create_hindexed_block`, collectively. The
+first operation on a file that was just opened, which makes the view and tells it, is apart from the next one; so it is
+for MPI-IO, whose first one makes the type and sets the view.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import statistics
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 import swath
+from swath.bench.interleaved import romio_hints
 from swath.bench.measure import (
     VALUE_BYTES,
     VALUE_DTYPE,
@@ -35,9 +38,6 @@ from swath.bench.measure import (
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.ranks.ranks import Ranks
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
 
 DIRECTIONS = ("write", "read")
 DISTRIBUTION, VIEW, LISTED, MPI_IO = "distribution", "view", "listed view", "MPI-IO, hindexed_block"
@@ -93,18 +93,16 @@ class Contender:
     Attributes:
         name: as it is shown.
         indices: this rank's elements, ascending.
-        begin: makes anew what moves them. Collective.
+        opened: the file, open, as what makes what moves them. Collective.
     """
 
     name: str
     indices: Values
-    begin: Callable[[], Move]
+    opened: Callable[[], AbstractContextManager[Callable[[], Move]]]
 
 
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
     """Collective. Measures all contenders; the result is plain data, the same on every rank."""
-    from mpi4py import MPI
-
     elements = options.elements
     cyclic = np.arange(ranks.rank, elements, ranks.size, dtype=np.int64)
     chosen = np.random.default_rng(1).choice(elements, options.places, replace=False)
@@ -113,54 +111,61 @@ def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
     file = FileUnderTest(ranks, path, elements)
     with file.opened():
         file.fill(0)
-        with swath.open(path, shape=elements, dtype=VALUE_DTYPE, mode="r+", comm=MPI.COMM_WORLD) as array:
-            peer = _opened_by_mpi_io(MPI.COMM_WORLD, path)
-            contenders = [
-                Contender(DISTRIBUTION, cyclic, lambda: _by_swath(array, distribution)),
-                Contender(VIEW, cyclic, lambda: _by_swath(array, swath.Places(cyclic))),
-                Contender(LISTED, listed, lambda: _by_swath(array, swath.Places(listed))),
-                Contender(MPI_IO, listed, lambda: _by_mpi_io(peer, listed)),
-            ]
-            measurements = _measure_all(ranks, file, contenders, options)
-            peer.Close()
+        contenders = [
+            Contender(DISTRIBUTION, cyclic, lambda: _by_swath(path, elements, "two-phase", lambda: distribution)),
+            Contender(VIEW, cyclic, lambda: _by_swath(path, elements, "two-phase", lambda: swath.Places(cyclic))),
+            Contender(LISTED, listed, lambda: _by_swath(path, elements, "auto", lambda: swath.Places(listed))),
+            Contender(MPI_IO, listed, lambda: _by_mpi_io(path, listed)),
+        ]
+        measurements = _measure_all(ranks, file, contenders, options)
     return {"file_bytes": file.bytes, "measurements": measurements}
 
 
-def _by_swath(array: swath.Array, share: Any) -> Move:
-    def move(direction: str, memory: Values) -> None:
-        if direction == "read":
-            array.read(share, method="two-phase", out=memory)
-        else:
-            array.write(memory, share, method="two-phase")
+@contextlib.contextmanager
+def _by_swath(
+    path: str, elements: int, method: str, make: Callable[[], swath.Distribution | swath.Places]
+) -> Iterator[Callable[[], Move]]:
+    from mpi4py import MPI
 
-    return move
+    with swath.open(path, shape=elements, dtype=VALUE_DTYPE, mode="r+", comm=MPI.COMM_WORLD) as array:
+
+        def begin() -> Move:
+            share = make()
+
+            def move(direction: str, memory: Values) -> None:
+                if direction == "read":
+                    array.read(share, method=method, out=memory)
+                else:
+                    array.write(memory, share, method=method)
+
+            return move
+
+        yield begin
 
 
-def _opened_by_mpi_io(comm: MPI.Intracomm, path: str) -> MPI.File:
+@contextlib.contextmanager
+def _by_mpi_io(path: str, indices: Values) -> Iterator[Callable[[], Move]]:
     """Collective buffering for both directions, every rank an aggregator: the best of the modes of `interleaved`."""
     from mpi4py import MPI
 
     info = MPI.Info.Create()
-    for hint in ("romio_cb_read", "romio_cb_write"):
-        info.Set(hint, "enable")
-    info.Set("cb_config_list", "*:*")
-    info.Set("cb_nodes", str(comm.size))
-    file = MPI.File.Open(comm, path, MPI.MODE_RDWR, info)
+    for hint, value in romio_hints(MPI.COMM_WORLD.size)["ROMIO collective, all aggregate"].items():
+        info.Set(hint, value)
+    file = MPI.File.Open(MPI.COMM_WORLD, path, MPI.MODE_RDWR, info)
     info.Free()
-    return file
 
+    def begin() -> Move:
+        places = MPI.INT64_T.Create_hindexed_block(1, indices * VALUE_BYTES).Commit()
+        file.Set_view(0, MPI.INT64_T, places, "native")
+        places.Free()
 
-def _by_mpi_io(file: MPI.File, indices: Values) -> Move:
-    from mpi4py import MPI
+        def move(direction: str, memory: Values) -> None:
+            (file.Read_at_all if direction == "read" else file.Write_at_all)(0, memory)
 
-    places = MPI.INT64_T.Create_hindexed_block(1, indices * VALUE_BYTES).Commit()
-    file.Set_view(0, MPI.INT64_T, places, "native")
-    places.Free()
+        return move
 
-    def move(direction: str, memory: Values) -> None:
-        (file.Read_at_all if direction == "read" else file.Write_at_all)(0, memory)
-
-    return move
+    yield begin
+    file.Close()
 
 
 def _measure_all(
@@ -184,34 +189,26 @@ def _measure(
     """Move the elements twice by what is made anew: the first time with the making of it."""
     memory = np.full(contender.indices.size, UNTOUCHED, dtype=np.int64)
     made: list[Move] = []
-
-    def first() -> None:
-        made.append(contender.begin())
-        made[0](direction, memory)
-
     measured = []
-    for turn, work in ((FIRST, first), (LATER, lambda: made[0](direction, memory))):
-        stamp += 2
-        file.fill(stamp)
-        new = stamped(contender.indices, stamp + 1)
-        memory[:] = UNTOUCHED if direction == "read" else new
-        cached = file.cached_bytes()
-        seconds = timed(ranks, work)["seconds"]
-        who = f"{direction} by {contender.name}, {turn}"
-        if direction == "read":
-            check_equal(ranks, memory, lambda i, j, s=stamp: stamped(contender.indices[i:j], s), who)
-        else:
-            _check_written(ranks, file, contender.indices, stamp, who)
-        measured.append(
-            {
-                "contender": contender.name,
-                "direction": direction,
-                "turn": turn,
-                "seconds": seconds,
-                "bytes": _bytes_of_all(ranks, contender),
-                "cached_bytes_before": cached,
-            }
-        )
+    with contender.opened() as begin:
+
+        def first() -> None:
+            made.append(begin())
+            made[0](direction, memory)
+
+        for turn, work in ((FIRST, first), (LATER, lambda: made[0](direction, memory))):
+            stamp += 2
+            file.fill(stamp)
+            memory[:] = UNTOUCHED if direction == "read" else stamped(contender.indices, stamp + 1)
+            cached = file.cached_bytes()
+            seconds = timed(ranks, work)["seconds"]
+            who = f"{direction} by {contender.name}, {turn}"
+            if direction == "read":
+                check_equal(ranks, memory, lambda i, j, s=stamp: stamped(contender.indices[i:j], s), who)
+            else:
+                _check_written(ranks, file, contender.indices, stamp, who)
+            case = {"contender": contender.name, "direction": direction, "turn": turn, "cached_bytes_before": cached}
+            measured.append({**case, "seconds": seconds, "bytes": _bytes_of_all(ranks, contender)})
     return measured
 
 
@@ -273,7 +270,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     options, summarised = result["options"], result["summary"]
     console.print(
         Text(
-            f"Views: {options['ranks']} ranks, {output.in_bytes(result['file_bytes'])}, two-phase, page cache; "
+            f"Views: {options['ranks']} ranks, {output.in_bytes(result['file_bytes'])}, page cache; "
             f"{options['places']:,} places listed; milliseconds",
             style="bold",
         )
@@ -293,7 +290,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     console.print(
         Text(
             f"Median of {options['repetitions']} repetitions after one that does not count; contenders in turn, the "
-            "file rewritten before each, all of it checked after each.\nfirst: with what makes and tells the view (Places, "
+            "file opened and rewritten before each, all of it checked after each.\nfirst: with what makes and tells the view (Places, "
             "Create_hindexed_block, Set_view). "
             f"This is the page cache, not a device ({known}).",
             style="dim",
