@@ -31,7 +31,8 @@ def random_indices(rng: random.Random, shape: tuple[int, ...], *, repeats: bool 
     if not repeats:
         indices = _unique(indices, shape)
     if rng.random() < 0.3:
-        order = np.lexsort([index.ravel() % n for index, n in zip(reversed(indices), reversed(shape[:given]))])
+        wrapped = [index.ravel() % n for index, n in zip(indices, shape, strict=False)]
+        order = np.lexsort(wrapped[::-1])
         indices = [index.ravel()[order] % n for index, n in zip(indices, shape, strict=False)]
     if rng.random() < 0.2 and not any(np.ndim(i) > 1 for i in indices):
         indices = [index.tolist() for index in indices]
@@ -77,7 +78,7 @@ def random_places(rng: random.Random, shape: tuple[int, ...]) -> tuple[swath.Pla
         references.append(reference)
 
     def joined(full: np.ndarray) -> np.ndarray:
-        return np.concatenate([np.empty(0, full.dtype), *(reference(full).ravel() for reference in references)]).astype(full.dtype)
+        return np.concatenate([np.empty(0, full.dtype), *(reference(full).ravel() for reference in references)])
 
     return swath.Places.union(*parts), joined
 

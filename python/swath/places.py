@@ -39,9 +39,7 @@ class _OfArrays:
     def resolved(self, shape: Shape, where: str) -> Resolved:
         given = len(self._arrays)
         if given > len(shape):
-            raise ArgumentError(
-                f"{where}{given} index arrays for an array of {len(shape)} dimensions, shape {shape}"
-            )
+            raise ArgumentError(f"{where}{given} index arrays for an array of {len(shape)} dimensions, shape {shape}")
         trailing = shape[given:]
         indices = [_within(array, shape[d], d, where) for d, array in enumerate(self._arrays)]
         indices = [array.reshape(*array.shape, *[1] * len(trailing)) for array in indices]
@@ -85,9 +83,9 @@ class _OfShare:
             raise type(error)(f"{where}{error}") from None
         holds = bool(self.distribution._core.holds(self.rank))
         # Who has no place in the grid has nothing, also where all dimensions are dropped.
-        resolved = _product([
-            start + step * (np.zeros(1, np.int64) if dropped else next(kept)) for start, step, _, dropped in selection
-        ])
+        resolved = _product(
+            [start + step * (np.zeros(1, np.int64) if dropped else next(kept)) for start, step, _, dropped in selection]
+        )
         return resolved if holds else Resolved(resolved.indices, (0,))
 
     def __repr__(self) -> str:

@@ -15,8 +15,8 @@ from swath.array.counters import Counters
 from swath.array.memory import Part
 from swath.array.request import Request
 from swath.errors import Error, to_core
-from swath.ranks.ranks import Ranks
 from swath.places import Places
+from swath.ranks.ranks import Ranks
 from swath.space import Boxes, Distribution
 
 Operation = _core.Operation

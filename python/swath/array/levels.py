@@ -141,8 +141,10 @@ class Level:
         return bool(((this > other) | ((this == other) & behind)).all())
 
     def _differs(self) -> npt.NDArray[np.bool_]:
-        differs = self.places[1:] != self.places[:-1]
-        return differs if self.chunks is None else differs | (self.chunks[1:] != self.chunks[:-1])
+        differs: npt.NDArray[np.bool_] = self.places[1:] != self.places[:-1]
+        if self.chunks is not None:
+            differs |= self.chunks[1:] != self.chunks[:-1]
+        return differs
 
     def segments(self) -> list[tuple[int, slice]]:
         """Return (chunk, its elements) of each chunk."""

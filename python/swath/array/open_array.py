@@ -14,10 +14,7 @@ from swath import _core, formats
 from swath.array import appending, explaining, layout_warning, layouts, library_access, masks, progress
 from swath.array.attributes import StoredAttributes
 from swath.array.counters import Counters
-from swath.array.decoded import Decoded
-from swath.array.decoding import AS_STORED, mean_others
-from swath.array.fingerprint import fingerprint
-from swath.array.html_of_files import of_array
+from swath.array.described import DescribedArray
 from swath.array.iterating import Iterating
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
@@ -41,12 +38,12 @@ Share = tuple[Distribution | None, Selection, int | None]
 """Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
 
 
-class Array(NumpyProtocol, Iterating):
+class Array(NumpyProtocol, Iterating, DescribedArray):
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
-    With a communicator `read`, `write`, `close`, and `explain` of boxes and places are collective: every rank calls them, with the
-    same arguments, on the same array, in the same order; else there is a DisagreementError on all. `a[...]` and
-    `explain` of a distribution are local.
+    With a communicator `read`, `write`, `close`, and `explain` of boxes and places are collective: every rank calls
+    them, with the same arguments, on the same array, in the same order; else there is a DisagreementError on all.
+    `a[...]` and `explain` of a distribution are local.
 
     Any number of threads may read at once, by `a[...]` and, without a communicator, by `read`. A write waits for the
     operations that were called before it, and those that are called after it wait for it. Collective calls are of one
@@ -148,41 +145,6 @@ class Array(NumpyProtocol, Iterating):
     def shape(self) -> tuple[int, ...]:
         """Return the lengths in elements."""
         return self._description.shape
-
-    @property
-    def dimensions(self) -> tuple[str, ...]:
-        """Return their names; () where the file names none."""
-        return self._description.dimensions
-
-    @property
-    def chunks(self) -> tuple[int, ...] | None:
-        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
-        return getattr(self._description.layout, "chunk_shape", None)
-
-    @property
-    def fill_value(self) -> Any:
-        """Return what an element reads as that was never stored; None where the format does not tell."""
-        if self.dtype.hasobject or not self._description.fill:
-            return None
-        return np.frombuffer(self._description.fill, dtype=self.dtype)[0]
-
-    @property
-    def decoded(self) -> Decoded:
-        """Return a view that masks and scales what it reads, by the attributes `_FillValue`, `scale_factor` and so on.
-
-        Everything else of the array has the stored values.
-        """
-        return Decoded(self)
-
-    @property
-    def format(self) -> str:
-        """Return the format: "raw", "npy", "netcdf-classic", "hdf5" or "zarr"."""
-        return self._description.format
-
-    @property
-    def layout(self) -> str:
-        """Return where the bytes are, in words: "C order at offset 128"."""
-        return layouts.text(self._description, self._core.chunks)
 
     def read(
         self,
@@ -387,17 +349,6 @@ class Array(NumpyProtocol, Iterating):
             if error is None:
                 raise
 
-    def __dask_tokenize__(self) -> tuple[Any, ...]:
-        return "swath.Array", *fingerprint(self._description, self._file.folder)
-
-    def __repr__(self) -> str:
-        state = "closed, " if self._core.is_closed else ""
-        values = f"; values {AS_STORED}" if mean_others(self.attributes) else ""
-        return f"<swath.Array {self._title()}: {state}{self.layout}{values}>"
-
-    def _repr_html_(self) -> str:
-        return of_array(self, self._shared)
-
     def _close(self, error: BaseException | None) -> None:
         if self._has_file:
             self._file.close(error)
@@ -408,15 +359,6 @@ class Array(NumpyProtocol, Iterating):
         """Raise ArgumentError where the array is closed."""
         if self._core.is_closed:
             raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
-
-    @property
-    def _identity(self) -> str:
-        """Return which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
-        return compared.identity(self._description, self.path)
-
-    def _title(self) -> str:
-        name = self.path if self.variable is None else f"{self.path}:{self.variable}"
-        return f"{self.dtype} {self.shape} in {name}"
 
     # ---- one operation -----------------------------------------------------------------------------------------------
 

@@ -45,7 +45,9 @@ class Placing:
         self._is_picked = isinstance(description.layout, (CodedLayout, LibraryLayout))
         self._placed = functools.lru_cache(PLACES_KEPT)(functools.partial(_placed, description))
         self._picked = functools.lru_cache(PLACES_KEPT)(functools.partial(_picked, description))
-        self._own = functools.lru_cache(2 * PLACES_KEPT)(functools.partial(_own, ranks.rank, ranks.size, description.shape))
+        self._own = functools.lru_cache(2 * PLACES_KEPT)(
+            functools.partial(_own, ranks.rank, ranks.size, description.shape)
+        )
 
     def operation(self, request: Request, sizes: Any) -> _core.Operation:
         """Return the operation that is requested. Raise ArgumentError where there can be none."""
@@ -64,7 +66,9 @@ class Placing:
                 f"{where}: {repeated}; each element must be written once (or give overlap=True: the last value of a "
                 "rank then stays)"
             )
-        return _core.Operation(self._form, direction, self._own(placed, writes and places.overlap), request.method, sizes)
+        return _core.Operation(
+            self._form, direction, self._own(placed, writes and places.overlap), request.method, sizes
+        )
 
     def _operation_of_boxes(self, request: Request, sizes: Any) -> _core.Operation:
         if request.direction == "write":
@@ -94,7 +98,11 @@ class Placing:
         places, dtype = _places_of(request), self._description.dtype
         found = self._picked(places) if self._is_picked else self._placed(places)
         what = functools.partial(str, f"read places of {self._description.name}")
-        result = new_part(found.shape, dtype, what) if out is None else checked_out(out, [found.shape], dtype, boxes=False)[0]
+        result = (
+            new_part(found.shape, dtype, what)
+            if out is None
+            else checked_out(out, [found.shape], dtype, boxes=False)[0]
+        )
         stored = result if result.dtype == dtype else result.view(dtype)
         if isinstance(found, Picked):
             parts = [new_part(shape, dtype, what) for shape in found.boxes.shapes]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -155,7 +156,8 @@ def _by_mpi_io(path: str, indices: Values) -> Iterator[Callable[[], Move]]:
     info.Free()
 
     def begin() -> Move:
-        places = MPI.INT64_T.Create_hindexed_block(1, indices * VALUE_BYTES).Commit()
+        displacements: Any = indices * VALUE_BYTES  # mpi4py takes the array as it is
+        places = MPI.INT64_T.Create_hindexed_block(1, displacements).Commit()
         file.Set_view(0, MPI.INT64_T, places, "native")
         places.Free()
 
@@ -204,7 +206,7 @@ def _measure(
             seconds = timed(ranks, work)["seconds"]
             who = f"{direction} by {contender.name}, {turn}"
             if direction == "read":
-                check_equal(ranks, memory, lambda i, j, s=stamp: stamped(contender.indices[i:j], s), who)
+                check_equal(ranks, memory, functools.partial(_stamped_part, contender.indices, stamp), who)
             else:
                 _check_written(ranks, file, contender.indices, stamp, who)
             case = {"contender": contender.name, "direction": direction, "turn": turn, "cached_bytes_before": cached}
@@ -212,9 +214,13 @@ def _measure(
     return measured
 
 
+def _stamped_part(indices: Values, stamp: int, begin: int, end: int) -> Values:
+    return stamped(indices[begin:end], stamp)
+
+
 def _bytes_of_all(ranks: Ranks, contender: Contender) -> int:
     """Return the bytes that all ranks move. Collective."""
-    return sum(ranks.gather_objects(int(contender.indices.size))) * VALUE_BYTES
+    return sum(map(int, ranks.gather_objects(contender.indices.size))) * VALUE_BYTES
 
 
 def _check_written(ranks: Ranks, file: FileUnderTest, indices: Values, stamp: int, who: str) -> None:
@@ -262,7 +268,8 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _median(of: dict[str, Any], name: str, turn: str) -> float:
-    return statistics.median(of[name][turn])
+    values: list[float] = of[name][turn]
+    return statistics.median(values)
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
@@ -290,8 +297,8 @@ def show(console: Console, result: dict[str, Any]) -> None:
     console.print(
         Text(
             f"Median of {options['repetitions']} repetitions after one that does not count; contenders in turn, the "
-            "file opened and rewritten before each, all of it checked after each.\nfirst: with what makes and tells the view (Places, "
-            "Create_hindexed_block, Set_view). "
+            "file opened and rewritten before each, all of it checked after each.\nfirst: with what makes and tells "
+            "the view (Places, Create_hindexed_block, Set_view). "
             f"This is the page cache, not a device ({known}).",
             style="dim",
         ),
