@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mpi_runs import needs_mpi
 from rich.console import Console
 
+from mpi_runs import needs_mpi
 from swath.bench import views
 from swath.bench.measure import FileUnderTest, WrongDataError
 from swath.errors import ArgumentError

@@ -18,6 +18,7 @@ from swath.array.file import File, FileGroup
 from swath.array.open_array import Array
 from swath.array.opening import create, create_file, open, open_file  # noqa: A004
 from swath.array.pickling import register as _register_for_pickling
+from swath.array.places import Places
 from swath.array.plan import Plan
 from swath.array.redistribution import redistribute
 from swath.computing.balanced import Balanced, BalancedIteration, BalancedPlan
@@ -51,7 +52,6 @@ from swath.errors import (
     StoreError,
     UnsupportedError,
 )
-from swath.places import Places
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
 from swath.throttle.throttle import stream
 

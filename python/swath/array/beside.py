@@ -13,9 +13,9 @@ import numpy as np
 from swath import _core
 from swath.array.counters import Counters
 from swath.array.memory import Part
+from swath.array.places import Places
 from swath.array.request import Request
 from swath.errors import Error, to_core
-from swath.places import Places
 from swath.ranks.ranks import Ranks
 from swath.space import Boxes, Distribution
 

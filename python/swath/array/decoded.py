@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from swath.array.decoding import USED, Decoding
 from swath.array.numpy_protocol import NumpyProtocol
+from swath.array.places import Places
 from swath.errors import ArgumentError
-from swath.places import Places
 from swath.space import Boxes, Distribution, Shape
 
 if TYPE_CHECKING:

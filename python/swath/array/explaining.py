@@ -6,11 +6,11 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from swath import _core
+from swath.array.places import Places
 from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.array.request import Request, checked_tuning
 from swath.errors import ArgumentError
 from swath.formats import LibraryLayout
-from swath.places import Places
 from swath.space import Boxes, Distribution, normalise_selection
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from swath.array.places import Indices, Resolved
 from swath.errors import InternalError
 from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
-from swath.places import Indices, Resolved
 from swath.space import Shape
 
 NO_GAP = np.iinfo(np.int64).max

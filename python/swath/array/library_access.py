@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from swath import formats
+from swath.array.places import Places
 from swath.formats import CodedLayout, Description, LibraryLayout
-from swath.places import Places
 from swath.space import Boxes, Shape, normalise_selection, selected_shape
 
 if TYPE_CHECKING:

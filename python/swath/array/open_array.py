@@ -19,12 +19,12 @@ from swath.array.iterating import Iterating
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
+from swath.array.places import Places
 from swath.array.placing import PlacedParts, Placing
 from swath.array.plan import Plan
 from swath.array.request import Request, checked_tuning
 from swath.errors import ArgumentError, Error, to_core
 from swath.formats import Description
-from swath.places import Places
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
 from swath.space import Boxes, Distribution, Selection, normalise_selection, selected_shape, selection_text

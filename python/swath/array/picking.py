@@ -10,8 +10,8 @@ import numpy as np
 
 from swath.array.levels import Level, Storage, groups_of
 from swath.array.memory import Part
+from swath.array.places import Indices, Places, Resolved
 from swath.formats import Description
-from swath.places import Indices, Places, Resolved
 from swath.space import Boxes, Shape
 
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from swath import _core
 from swath.array.levels import Level, Product, Repeats, Storage
 from swath.array.memory import Part
+from swath.array.places import Indices, Places
 from swath.formats import Description
-from swath.places import Indices, Places
 from swath.space import Shape
 
 Nest = _core.Nest

@@ -12,10 +12,10 @@ from swath import _core
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.picking import Picked
 from swath.array.placed import Placed
+from swath.array.places import Places
 from swath.array.request import Request
 from swath.errors import ArgumentError
 from swath.formats import CodedLayout, Description, LibraryLayout
-from swath.places import Places
 from swath.ranks.ranks import Ranks
 from swath.space import Shape
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from swath.array.places import Places
 from swath.errors import ArgumentError
-from swath.places import Places
 from swath.space import Boxes, Distribution
 
 

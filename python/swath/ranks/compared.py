@@ -30,7 +30,6 @@ from swath.formats.description import (
     StridedLayout,
     TiledLayout,
 )
-from swath.places import Places
 from swath.space import Boxes
 from swath.store.lock_timeout import lock_seconds
 from swath.throttle.settings import AUTO, settings_for
@@ -168,8 +167,6 @@ def _in_words(value: Any) -> str:
         value = value.item()
     if isinstance(value, Boxes):
         return "boxes"  # every rank has its own
-    if isinstance(value, Places):
-        return f"places, overlap={value.overlap}"
     if value is None or value is ... or isinstance(value, (bool, int, float, complex, bytes, slice)):
         return repr(value)
     if isinstance(value, str):

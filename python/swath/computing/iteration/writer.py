@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swath.places import Places
+from swath.array.places import Places
 from swath.space import Boxes, Distribution
 
 BEHIND_MAX = 8
