@@ -38,7 +38,7 @@ Share = tuple[Distribution | None, Selection, int | None]
 """Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
 
 
-class Array(NumpyProtocol, Iterating, DescribedArray):
+class Array(DescribedArray, NumpyProtocol, Iterating):
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes and places are collective: every rank calls
