@@ -360,7 +360,9 @@ def test_explain_says_what_is_wrong(tmp_path: Path) -> None:
             a.explain(tuning={"window_bytes": 0})
         with pytest.raises(swath.ArgumentError, match="1 dimension"):
             a.explain(Distribution((Block(),), grid=(2,)))
-        with pytest.raises(swath.ArgumentError, match=r"expected a swath.Distribution, swath.Boxes or swath.Places, not tuple"):
+        with pytest.raises(
+            swath.ArgumentError, match=r"expected a swath.Distribution, swath.Boxes or swath.Places, not tuple"
+        ):
             a.explain((Block(), Block()))
         for plan in (a.explain(), a.explain(table_1("row-block", 5))):
             assert repr(plan) == f"<Plan: {plan.method} ({plan.reason})>"

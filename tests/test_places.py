@@ -17,6 +17,9 @@ import swath
 from cases import make_case, make_file
 from mpi_runs import run_well
 from place_cases import check_reads_of_places, check_writes_of_places
+from swath import _core
+from swath.array.placed import Placed
+from swath.formats.description import ChunkedLayout, Description, TiledLayout
 from swath.simulated import run_ranks
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -245,6 +248,19 @@ def test_chunks_that_are_coded_are_read_in_boxes_and_not_written(tmp_path: Path,
                 a.write(np.zeros(len(mine[0]), "<i4"), swath.Places(*mine))
 
     run_ranks(ranks, work)
+
+
+def test_tiles_are_chunks_one_behind_the_other() -> None:
+    offsets = 100 + np.arange(20).reshape(4, 5) * 168
+    union = swath.Places.union(swath.Places(*INDICES), swath.Boxes([((2, 3), (9, 8))]))
+    for places in (swath.Places(*INDICES), swath.Places(*np.ix_(*INDICES)), union):
+        serialised = []
+        for layout in (ChunkedLayout((6, 7), offsets), TiledLayout(100, (6, 7))):
+            described = Description("a", "raw", None, (20, 30), FULL.dtype, layout, b"")
+            own = _core.Decomposition.own_view(Placed(places, described, "").nest, 0, 1, (20, 30))
+            form = _core.ArrayForm("a", (20, 30), 4, None)
+            serialised.append(_core.Operation(form, "read", own).serialise())
+        assert serialised[0] == serialised[1]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
