@@ -49,7 +49,7 @@ struct RankHints {
   uint64_t read_by_least = 0;
   uint64_t read_by_most = 0;
   uint64_t shares = 0;  // a hash of this rank's boxes; of all ranks the sum
-  ChunkNeeds chunks;   // of coded chunks that ranks share
+  ChunkNeeds chunks;    // of coded chunks that ranks share
 
   void combine(const RankHints& other);
   Conditions conditions() const;

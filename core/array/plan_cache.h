@@ -28,7 +28,7 @@ struct FileRange {
 struct PlanInputs {
   Conditions conditions;
   std::shared_ptr<const Profile> profile;
-  uint64_t shares = 0;     // of all ranks together; 0 without
+  uint64_t shares = 0;    // of all ranks together; 0 without
   int ranks_of_node = 0;  // of the fullest node
   bool messages = false;  // some ranks share no memory
   Capabilities capabilities;

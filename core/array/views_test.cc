@@ -2,15 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "array/array.h"
 #include "store/engine_test_file.h"
-#include "store/fault.h"
+#include "testing/allocations.h"
 #include "testing/nests.h"
 #include "testing/ranks_and_memory.h"
 
@@ -60,7 +63,8 @@ void place_in_memory(Random& random, RankCase& rank, bool repeats) {
                                                 .bytes_max = std::max<int64_t>(bytes, 8)});
     if (!one.offsets.empty()) {
       const int64_t times = bytes / std::ssize(one.offsets) + 1;
-      const int64_t distance = repeats && random.chance(30) ? random.between(-40, 40) : one.span() + random.between(0, 9);
+      const int64_t distance =
+          repeats && random.chance(30) ? random.between(-40, 40) : one.span() + random.between(0, 9);
       const int64_t extent = random.chance(20) ? -distance : distance;
       nest = {Nest::strided(times, extent, one.nest), {}};
       for (int64_t i = 0; i < times; ++i) nest.append(one, i * extent);
@@ -124,11 +128,6 @@ std::shared_ptr<Comm> shared(Comm& comm) {
   return {&comm, [](Comm*) {}};
 }
 
-struct Opened {
-  std::unique_ptr<Array> array;
-  std::shared_ptr<const Layout> layout;
-};
-
 // A file of bytes.
 std::unique_ptr<Array> open_bytes(Comm& comm, const std::string& engine, const std::string& path, int64_t bytes) {
   const auto layout = std::make_shared<const Layout>(Layout::ordered({bytes}, 1, 0, {0}));
@@ -136,9 +135,8 @@ std::unique_ptr<Array> open_bytes(Comm& comm, const std::string& engine, const s
   options.name = "a.raw";
   options.form = std::make_shared<const ArrayForm>("a.raw", layout->shape(), 1, layout);
   options.fill = {std::byte{0}};
-  const auto file = std::make_shared<File>(path, [engine, path] {
-    return open_for_engines(path, OpenMode::kReadWrite, {.engine = engine})(nullptr);
-  });
+  const auto file = std::make_shared<File>(
+      path, [engine, path] { return open_for_engines(path, OpenMode::kReadWrite, {.engine = engine})(nullptr); });
   return std::make_unique<Array>(shared(comm), file, options);
 }
 
@@ -243,6 +241,60 @@ TEST(Views, MemoryThatIsThereTwiceIsWrittenFrom) {
   }
 }
 
+// Two ranks deal the blocks of a file of many GiB out between them; what lies between is a hole of the file.
+TEST(Views, SpansAboveFourGiBAreMovedLikeOthers) {
+  constexpr int64_t kFar = (int64_t{3} << 30) + 13;
+  const std::vector<int64_t> listed{0, 100, kFar / 2, kFar / 2 + 9};
+  for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+    for (const bool is_listed : {false, true}) {
+      SCOPED_TRACE(to_string(method) + (is_listed ? " listed" : " strided"));
+      const Nest pair = Nest::strided(2, 64, Nest::block(9));
+      const Nest nest = is_listed ? Nest::strided(3, kFar, Nest::indexed(listed, Nest::block(7)))
+                                  : Nest::strided(3, kFar, Nest::strided(4, 256, pair));
+      const int64_t file_bytes = nest.high() + 200;
+      const EngineTestFile file;
+      file.write({});
+      std::filesystem::resize_file(file.path(), static_cast<uintmax_t>(file_bytes));
+      std::array<Bytes, 2> written;
+      expect_no_errors(on_all_ranks({2, 1, true, 5}, [&](Comm& comm) {
+        Random random(static_cast<uint64_t>(comm.rank()) + 1);
+        const auto array = open_bytes(comm, "posix", file.path(), file_bytes);
+        const View view = View::all(nest.shifted(16 * comm.rank()));
+        const auto own = Decomposition::own_view(view, comm.rank(), 2, array->form()->shape());
+        Bytes& data = written[static_cast<size_t>(comm.rank())];
+        data = random_bytes(random, view.bytes());
+        Bytes again(data.size());
+        const auto execute = [&](Direction direction, Bytes& bytes) {
+          array->execute({array->form(), {direction, own, method, {{"runs_bytes_min", 1}}}},
+                         packed_memory(own, comm.rank(), 1, bytes.data()));
+        };
+        execute(Direction::kWrite, data);
+        execute(Direction::kRead, again);
+        EXPECT_EQ(again, data);
+      }));
+      // Around each block, what nobody has is zero still.
+      std::map<int64_t, std::byte> expected;
+      for (size_t rank = 0; rank < 2; ++rank) {
+        for (int64_t p = 0; p < nest.bytes(); ++p) {
+          expected[nest.offset_of(p) + 16 * static_cast<int64_t>(rank)] = written[rank][static_cast<size_t>(p)];
+        }
+      }
+      const auto engine = open_for_engines(file.path(), OpenMode::kRead, {})(nullptr);
+      Counters counters;
+      for (const auto& [offset, value] : expected) {
+        Bytes around(3);
+        const int64_t begin = std::max<int64_t>(offset - 1, 0);
+        const Transfer piece{begin, around.data(), 3};
+        engine->transfer(Direction::kRead, {&piece, 1}, counters);
+        for (int64_t i = 0; i < 3; ++i) {
+          const auto found = expected.find(begin + i);
+          EXPECT_EQ(around[static_cast<size_t>(i)], found == expected.end() ? std::byte{0} : found->second);
+        }
+      }
+    }
+  }
+}
+
 // Two ranks that both have bytes 8 to 12.
 ViewsCase overlapping_pair() {
   ViewsCase given;
@@ -306,12 +358,82 @@ TEST(Views, RankWhoseFileBreaksIsHeardByAll) {
     file.write(random_bytes(random, given.file_bytes));
     const auto errors = on_all_ranks(machine, [&](Comm& comm) {
       const bool breaks = comm.rank() == static_cast<int>(given.ranks.size()) / 2;
-      const auto array = open_bytes(comm, breaks ? "fault:read@0=EIO,write@0=EIO" : "posix", file.path(), given.file_bytes);
+      const auto array =
+          open_bytes(comm, breaks ? "fault:read@0=EIO,write@0=EIO" : "posix", file.path(), given.file_bytes);
       array->execute(operation_of(*array, given, comm.rank(), write),
                      given.ranks[static_cast<size_t>(comm.rank())].local());
     });
     for (const Error& error : errors) EXPECT_STREQ(error.what(), errors[0].what());
   }
+}
+
+// What one rank of two, on a node each, needs for a strided view of so many regions of 8 bytes.
+struct Needed {
+  int64_t memory_bytes = 0;  // beside the local data
+  int64_t told_bytes = 0;    // sent by a node in the first operation more than in the second
+};
+
+Needed needed_by_view(int64_t regions, Method method, Direction direction, const Nest& nest) {
+  Needed needed;
+  Simulation simulation(2, 2, 1);
+  const int64_t file_bytes = regions * 32 + 64;
+  run_ranks(simulation, [&](Comm& comm) {
+    const auto array = open_bytes(comm, "null", "/dev/zero", file_bytes);
+    const View view = View::all(nest.shifted(8 * comm.rank()));
+    const auto own = Decomposition::own_view(view, comm.rank(), 2, array->form()->shape());
+    const Operation operation(array->form(), {direction, own, method, {}});
+    Bytes data(static_cast<size_t>(view.bytes()));
+    const LocalMemory local = packed_memory(own, comm.rank(), 1, data.data());
+    std::array<int64_t, 2> sent{};
+    comm.barrier();
+    for (int64_t& bytes : sent) {
+      allocations().peak_bytes = allocations().live_bytes;
+      const int64_t live = allocations().live_bytes;
+      const int64_t before = simulation.traffic().nodes[0].bytes_sent;
+      comm.barrier();
+      array->execute(operation, local);
+      comm.barrier();
+      bytes = simulation.traffic().nodes[0].bytes_sent - before;
+      if (comm.rank() == 0) needed.memory_bytes = std::max(needed.memory_bytes, allocations().peak_bytes - live);
+    }
+    if (comm.rank() == 0) needed.told_bytes = sent[0] - sent[1];
+  });
+  return needed;
+}
+
+TEST(Views, RegularOneNeedsNoMoreMemoryAndMessagesForFourMillionRegions) {
+  if (!SWATH_COUNTS_ALLOCATIONS) GTEST_SKIP() << "a sanitizer counts otherwise";
+  for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+    for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+      if (method == Method::kDirect && direction == Direction::kWrite) continue;  // as reading, and as long
+      SCOPED_TRACE(to_string(method) + " " + to_string(direction));
+      const auto of = [&](int64_t regions) {
+        return needed_by_view(regions, method, direction, Nest::strided(regions, 32, Nest::block(8)));
+      };
+      const Needed few = of(600'000);
+      const Needed many = of(4'000'000);
+      EXPECT_EQ(many.told_bytes, few.told_bytes);
+      EXPECT_LT(many.told_bytes, 2000);
+      EXPECT_LE(many.memory_bytes, few.memory_bytes + 4096);
+    }
+  }
+}
+
+TEST(Views, ListedOneNeedsWhatWasListedOnce) {
+  if (!SWATH_COUNTS_ALLOCATIONS) GTEST_SKIP() << "a sanitizer counts otherwise";
+  Random random(3);
+  std::vector<int64_t> displacements;
+  for (int64_t i = 0, at = 0; i < 200'000; ++i) {
+    displacements.push_back(at);
+    at += 8 * random.between(2, 4);
+  }
+  const Nest nest = Nest::indexed(displacements, Nest::block(8));
+  const int64_t list_bytes = 8 * nest.listed();
+  EXPECT_LT(nest.memory_bytes(), list_bytes + 1000);
+  const Needed needed = needed_by_view(200'000, Method::kList, Direction::kRead, nest);
+  // Its own list, told to the other node once.
+  EXPECT_GE(needed.told_bytes, list_bytes);
+  EXPECT_LT(needed.told_bytes, list_bytes + 2000);
 }
 
 }  // namespace

@@ -261,9 +261,7 @@ class ChunkReader::Reading {
   std::span<std::byte> decoded_room(Worker& worker) const { return worker.decoded.at_least(array_.chunk_bytes()); }
 
   // Whether the elements are one piece of the chunk, and one piece of memory.
-  static bool is_one_piece(const Regions& regions) {
-    return regions.is_dense() && regions.runs() == 1;
-  }
+  static bool is_one_piece(const Regions& regions) { return regions.is_dense() && regions.runs() == 1; }
 
   void place(const Regions& regions, std::span<const std::byte> decoded, int64_t offset, std::byte* address) const {
     place(regions, 0, regions.count(), decoded, offset, address);

@@ -7,7 +7,7 @@
 namespace swath {
 
 ProductRegions::ProductRegions(int64_t file_origin, int64_t memory_origin, int64_t element_bytes,
-                 std::vector<RegionDimension> dimensions)
+                               std::vector<RegionDimension> dimensions)
     : file_origin_(file_origin), memory_origin_(memory_origin), element_bytes_(element_bytes), count_(1) {
   for (const auto& dimension : dimensions) count_ *= dimension.indices.count();
   if (count_ == 0) return;

@@ -35,7 +35,8 @@ class ProductRegions {
   ProductRegions() = default;
   // `file_origin`: offset of index 0 of every dimension. `memory_origin`: offset of position 0 of every dimension.
   // The layout guarantees that no two elements overlap and that dimensions nest (Layout::strided checks it).
-  ProductRegions(int64_t file_origin, int64_t memory_origin, int64_t element_bytes, std::vector<RegionDimension> dimensions);
+  ProductRegions(int64_t file_origin, int64_t memory_origin, int64_t element_bytes,
+                 std::vector<RegionDimension> dimensions);
 
   int64_t count() const { return count_; }
   int64_t bytes() const { return count_ * element_bytes_; }
@@ -76,9 +77,7 @@ class ProductRegions {
   int64_t dense_positions() const { return dense_; }
   bool is_dense() const { return dense_ == count_; }
   int64_t memory_block_bytes() const { return dense_ * element_bytes_; }
-  int64_t memory_end(int64_t position, int64_t last) const {
-    return std::min(last, (position / dense_ + 1) * dense_);
-  }
+  int64_t memory_end(int64_t position, int64_t last) const { return std::min(last, (position / dense_ + 1) * dense_); }
   int64_t memory_pieces(int64_t first, int64_t last) const { return (last - 1) / dense_ - first / dense_ + 1; }
 
   // The run that starts at `position` and the position after it, no further than `last`. O(dimensions) a run.

@@ -21,12 +21,12 @@ struct MemoryNest {
   static MemoryNest packed(int64_t bytes) { return {Nest::block(bytes), 0}; }
 };
 
-// Regions that together have all bytes of the view, in its order. Their elements are bytes: windows cut a view anywhere,
-// on both sides alike, whatever the other side's memory is.
+// Regions that together have all bytes of the view, in its order. Their elements are bytes: windows cut a view
+// anywhere, on both sides alike, whatever the other side's memory is.
 //
-// Theorem: a side that is strided alone has breakpoints at multiples of the bytes of its levels. Where, of all levels of
-// both sides, each divides the next, both sides are strided between two of them; and a range of positions, in the mixed
-// radix of these levels, is at most 2 * levels - 1 boxes.
+// Theorem: a side that is strided alone has breakpoints at multiples of the bytes of its levels. Where, of all levels
+// of both sides, each divides the next, both sides are strided between two of them; and a range of positions, in the
+// mixed radix of these levels, is at most 2 * levels - 1 boxes.
 std::vector<Regions> refine(const View& file, const MemoryNest& memory);
 
 }  // namespace swath

@@ -48,7 +48,8 @@ ListedNest random_regular(Random& random, bool is_ascending) {
 Case random_case(Random& random) {
   const bool is_regular = random.chance(50);
   const ListedNest file = is_regular ? random_regular(random, true) : random_side(random, true, 1000);
-  ListedNest memory = is_regular && random.chance(70) ? random_regular(random, false) : random_side(random, false, 1000);
+  ListedNest memory =
+      is_regular && random.chance(70) ? random_regular(random, false) : random_side(random, false, 1000);
   const int64_t file_bytes = std::ssize(file.offsets);
   // Memory that is too short is repeated.
   if (memory.offsets.empty()) memory = {Nest::block(8), {0, 1, 2, 3, 4, 5, 6, 7}};

@@ -35,7 +35,7 @@ class Regions {
     return of([](const auto& form) { return form.element_bytes(); });
   }
   int64_t bytes() const { return count() * element_bytes(); }
-  int64_t begin_offset() const { return offset_of(0); }                         // first byte; requires count() > 0
+  int64_t begin_offset() const { return offset_of(0); }                            // first byte; requires count() > 0
   int64_t end_offset() const { return offset_of(count() - 1) + element_bytes(); }  // one past the last byte
 
   // File offset of the element at a linear position, and its offset in memory.

@@ -86,8 +86,7 @@ Share share_of(const Request& request, const Access& access) {
   if (request.memory_block_bytes == 0) {
     share.memory_block = share.bytes;
     access.visit_all([&](const Slice& slice) {
-      share.memory_block =
-          std::min(share.memory_block, as_double(slice.regions.memory_block_bytes()));
+      share.memory_block = std::min(share.memory_block, as_double(slice.regions.memory_block_bytes()));
     });
   }
   return share;

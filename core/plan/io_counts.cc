@@ -222,13 +222,9 @@ bool exchange_is_staged(const Layout& layout, const Decomposition& decomposition
          runs.bytes < runs.count * tuning.staged_run_bytes;
 }
 
-Access access_of(const Request& request, int rank) {
-  return Access::of(*request.layout, request.decomposition, rank);
-}
+Access access_of(const Request& request, int rank) { return Access::of(*request.layout, request.decomposition, rank); }
 
-Access access_together(const Request& request) {
-  return Access::together(*request.layout, request.decomposition);
-}
+Access access_together(const Request& request) { return Access::together(*request.layout, request.decomposition); }
 
 // One request a run; a run that cannot go straight to memory is cut at the size of the bounce buffer.
 IoCounts count_direct(const Request& request, const Access& access, int64_t counted_max) {

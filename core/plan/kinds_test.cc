@@ -1,5 +1,4 @@
 #include "plan/kinds.h"
-#include "store/structured.h"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +15,7 @@
 #include "plan/make_plan.h"
 #include "plan/steps.h"
 #include "store/request.h"
+#include "store/structured.h"
 #include "testing/allocations.h"
 #include "testing/requests.h"
 

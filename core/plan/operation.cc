@@ -163,8 +163,8 @@ Operation Operation::read(ByteReader& reader) {
 std::string Operation::words() const {
   std::string text = swath::to_string(direction()) + " " + array_->identity();
   text += "\ndistribution=" + (decomposition().is_boxes()   ? "boxes"
-                              : decomposition().is_views() ? "views"
-                                                           : decomposition().to_string());
+                               : decomposition().is_views() ? "views"
+                                                            : decomposition().to_string());
   if (!decomposition().is_told()) text += "\nselection=" + to_text(decomposition().selection());
   text += "\nmethod='" + swath::to_string(method()) + "'";
   for (const auto& [name, value] : tuning()) text += "\ntuning[" + name + "]=" + std::to_string(value);

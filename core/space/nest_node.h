@@ -34,12 +34,12 @@ struct Nest::Node {
   Kind kind = Kind::kBlock;
   NestSummary all;
   int64_t count = 1;
-  int64_t stride = 0;                       // kStrided
-  std::vector<int64_t> displacements;       // kIndexed, kBlocks, kSequence: of child 0 it is 0
-  std::vector<int64_t> data_before;         // kBlocks, kSequence: bytes of the children before each; at last of all
-  std::vector<int64_t> breaks_before;       // kSequence, and kIndexed where some children touch: breaks before each
-  int64_t joint_breaks = 0;                 // kStrided, kIndexed with equal joints: breaks between two children
-  std::vector<Pointer> children;            // kStrided, kIndexed: one for all; kSequence: each
+  int64_t stride = 0;                  // kStrided
+  std::vector<int64_t> displacements;  // kIndexed, kBlocks, kSequence: of child 0 it is 0
+  std::vector<int64_t> data_before;    // kBlocks, kSequence: bytes of the children before each; at last of all
+  std::vector<int64_t> breaks_before;  // kSequence, and kIndexed where some children touch: breaks before each
+  int64_t joint_breaks = 0;            // kStrided, kIndexed with equal joints: breaks between two children
+  std::vector<Pointer> children;       // kStrided, kIndexed: one for all; kSequence: each
   int depth = 1;
 
   bool is_listed() const { return kind != Kind::kBlock && kind != Kind::kStrided; }

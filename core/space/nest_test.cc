@@ -90,8 +90,7 @@ void expect_walk(const ListedNest& listed, int64_t position, Random& random) {
         ASSERT_EQ(row.offset + i * row.stride + byte, listed.offsets[position + i * row.block + byte]);
       }
     }
-    const int64_t step =
-        random.chance(30) ? random.between(1, row.block) : row.block * random.between(1, row.count);
+    const int64_t step = random.chance(30) ? random.between(1, row.block) : row.block * random.between(1, row.count);
     cursor.advance(step);
     position += step;
   }

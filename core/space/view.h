@@ -28,7 +28,7 @@ struct View {
 
   int64_t bytes() const { return last - first; }
   bool empty() const { return first == last; }
-  int64_t begin() const { return nest.offset_of(first); }         // requires !empty()
+  int64_t begin() const { return nest.offset_of(first); }       // requires !empty()
   int64_t end() const { return nest.offset_of(last - 1) + 1; }  // requires !empty()
   int64_t offset_of(int64_t position) const { return nest.offset_of(first + position); }
   // How many of its bytes lie before `offset`.

@@ -49,7 +49,8 @@ class Engine {
   virtual void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) = 0;
 
   // Carries out what an access has of a range, as structure. Here it is flattened, in batches of bounded size, which go
-  // through transfer(): an engine whose store takes structure (capabilities().structured_requests) sends it on as it is.
+  // through transfer(): an engine whose store takes structure (capabilities().structured_requests) sends it on as it
+  // is.
   virtual void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters);
 
   // A batch in the background: at most one is under way. wait() returns when it is done and throws what it

@@ -79,6 +79,65 @@ TEST_P(EngineContract, ScatteredTransfersInAnyOrderReachTheirPlacesAndNothingEls
   EXPECT_EQ(counters.read_requests, static_cast<int64_t>(batch.size()));
 }
 
+// A view of blocks of 3 and 5 bytes, to memory that goes backwards; but the part of it that lies in [200, 900).
+TEST_P(EngineContract, StructuredTransfersMoveWhatTheRegionsSayInBatchesThatAreCounted) {
+  const std::vector<int64_t> displacements{0, 10};
+  const Nest blocks = Nest::blocks(displacements, std::vector<int64_t>{3, 5});
+  const View view = View::all(Nest::strided(60, 20, blocks).shifted(7));
+  const MemoryNest memory{Nest::strided(120, -4, Nest::block(4)).shifted(480), 0};
+  const Layout layout = Layout::ordered({2000}, 1, 0, {0});
+  const Access access(layout, view, memory);
+  Bytes expected = counting_bytes(2000);
+  file.write(expected);
+  Bytes data = counting_bytes(500, 99);
+  std::vector<int64_t> moved;  // data bytes of the view
+  for (int64_t p = 0; p < view.bytes(); ++p) {
+    if (view.offset_of(p) >= 200 && view.offset_of(p) < 900) moved.push_back(p);
+  }
+  for (const int64_t p : moved) {
+    expected[static_cast<size_t>(view.offset_of(p))] = data[static_cast<size_t>(memory.nest.offset_of(p))];
+  }
+  auto engine = open(OpenMode::kReadWrite);
+  std::byte* const address = data.data();
+  std::atomic<int64_t> bytes_done{0};
+  const StructuredTransfer part{access, {&address, 1}, 16, 200, 900, &bytes_done};
+  engine->transfer_structured(Direction::kWrite, part, counters);
+  EXPECT_EQ(file.contents(), expected);
+  EXPECT_EQ(counters.written_bytes, std::ssize(moved));
+  EXPECT_EQ(bytes_done, std::ssize(moved));
+  EXPECT_EQ(counters.write_requests, view.nest.runs(moved.front(), moved.back() + 1));
+  const Bytes written = data;
+  for (const int64_t p : moved) data[static_cast<size_t>(memory.nest.offset_of(p))] = std::byte{0};
+  engine->transfer_structured(Direction::kRead, part, counters);
+  EXPECT_EQ(data, written);
+  EXPECT_EQ(counters.read_requests, counters.write_requests);
+  int64_t pieces = 0;
+  for_each_flat_batch(part, [&](std::span<const Transfer> batch) {
+    EXPECT_LE(std::ssize(batch), 16);
+    for (const Transfer& piece : batch) pieces += piece.bytes;
+  });
+  EXPECT_EQ(pieces, std::ssize(moved));
+}
+
+TEST(StructuredTransfers, AreBrokenWhereTheFaultIs) {
+  const EngineTestFile file;
+  file.write(counting_bytes(1000));
+  const View view = View::all(Nest::strided(40, 20, Nest::block(3)));
+  const Layout layout = Layout::ordered({1000}, 1, 0, {0});
+  const Access access(layout, view, MemoryNest::packed(view.bytes()));
+  Bytes data(static_cast<size_t>(view.bytes()));
+  std::byte* const address = data.data();
+  Counters counters;
+  const auto engine = open_engine(file.path(), OpenMode::kRead, {.engine = "fault:read@25=EIO"});
+  try {
+    engine->transfer_structured(Direction::kRead, {access, {&address, 1}, 10}, counters);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("at 500"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(counters.read_bytes, 75);  // of the 25 before it
+}
+
 TEST_P(EngineContract, NeighboursThatAbutInTheFileAreOneRequest) {
   file.write(counting_bytes(64));
   Bytes first(10), second(20), third(5), apart(3);
