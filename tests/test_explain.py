@@ -158,9 +158,31 @@ def coded_table(folder: Path) -> swath.Plan:
     return run_ranks(3, work, nodes=2)[0]
 
 
+def regular_view(folder: Path) -> swath.Plan:
+    path = raw(folder, (100_000,)).path
+
+    def work(comm: Any) -> swath.Plan:
+        with swath.open(path, shape=100_000, dtype="<f8", comm=comm) as a:
+            return a.explain(swath.Places(range(comm.rank, 100_000, comm.size)), cached=1)
+
+    return run_ranks(2, work)[0]
+
+
+def listed_view(folder: Path) -> swath.Plan:
+    path = raw(folder, (100_000,)).path
+
+    def work(comm: Any) -> swath.Plan:
+        with swath.open(path, shape=100_000, dtype="<f8", comm=comm) as a:
+            mine = np.random.default_rng(1).permutation(100_000)[comm.rank : 20_000 : comm.size]
+            return a.explain(swath.Places(mine, overlap=True), write=True, cached=1)
+
+    return run_ranks(2, work)[0]
+
+
 CASES = (
     *(chunked_hdf5, record_variable, boxes, scalar, conforming),
     *(write_with_holes, one_rank, sparse, library, coded, coded_write, coded_table),
+    *(regular_view, listed_view),
 )
 
 
@@ -338,7 +360,9 @@ def test_explain_says_what_is_wrong(tmp_path: Path) -> None:
             a.explain(tuning={"window_bytes": 0})
         with pytest.raises(swath.ArgumentError, match="1 dimension"):
             a.explain(Distribution((Block(),), grid=(2,)))
-        with pytest.raises(swath.ArgumentError, match=r"expected a swath.Distribution or swath.Boxes, not tuple"):
+        with pytest.raises(
+            swath.ArgumentError, match=r"expected a swath.Distribution, swath.Boxes or swath.Places, not tuple"
+        ):
             a.explain((Block(), Block()))
         for plan in (a.explain(), a.explain(table_1("row-block", 5))):
             assert repr(plan) == f"<Plan: {plan.method} ({plan.reason})>"

@@ -174,7 +174,7 @@ def test_a_distribution_must_fit_the_array_and_the_ranks(tmp_path: Any, directio
             (Boxes([((0,), (1,))]), {}, "expected corners of 2 dimensions"),
             (Boxes([]), {"selection": np.s_[:2]}, "boxes are of the whole array; leave out the selection"),
             (Boxes([]), {"rank": 1}, "leave out rank=1"),
-            ("block", {}, "expected a swath.Distribution or swath.Boxes, not str"),
+            ("block", {}, "expected a swath.Distribution, swath.Boxes or swath.Places, not str"),
             (None, {"method": 3}, "method: expected the name of one"),
         ):
             arguments = ([],) if isinstance(who, Boxes) and values else values

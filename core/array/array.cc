@@ -437,7 +437,10 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
     store_as(call.companions.relocate());
     current = operation.of(form());
   }
-  if (is_unfilled_ && plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes()) {
+  // Bytes that several ranks have say nothing of how much is written.
+  const Decomposition& decomposition = current.decomposition();
+  const bool is_counted_once = !decomposition.is_views() || decomposition.are_disjoint();
+  if (is_unfilled_ && (!is_counted_once || plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes())) {
     fill(call.comm.size() == comm_->size() ? call.comm : *comm_);
   }
   return current;

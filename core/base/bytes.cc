@@ -1,5 +1,8 @@
 #include "base/bytes.h"
 
+#include <bit>
+#include <cstring>
+
 #include "base/error.h"
 
 namespace swath {
@@ -7,17 +10,16 @@ namespace {
 
 constexpr int64_t kNumberBytes = 8;
 
+// Numbers are copied as the little-endian machines that the library runs on hold them: there may be very many.
+static_assert(std::endian::native == std::endian::little);
+
 }  // namespace
 
-void ByteWriter::put(int64_t value) {
-  for (int shift = 0; shift < 64; shift += 8) {
-    bytes_.push_back(static_cast<std::byte>(static_cast<uint64_t>(value) >> shift));
-  }
-}
+void ByteWriter::put(int64_t value) { put_raw(std::as_bytes(std::span(&value, 1))); }
 
 void ByteWriter::put(std::span<const int64_t> values) {
   put(std::ssize(values));
-  for (const int64_t value : values) put(value);
+  put_raw(std::as_bytes(values));
 }
 
 void ByteWriter::put(std::string_view text) {
@@ -35,13 +37,9 @@ std::span<const std::byte> ByteReader::next(int64_t bytes) {
 }
 
 int64_t ByteReader::number() {
-  uint64_t value = 0;
-  int shift = 0;
-  for (const std::byte byte : next(kNumberBytes)) {
-    value |= static_cast<uint64_t>(byte) << shift;
-    shift += 8;
-  }
-  return static_cast<int64_t>(value);
+  int64_t value = 0;
+  std::memcpy(&value, next(kNumberBytes).data(), kNumberBytes);
+  return value;
 }
 
 int64_t ByteReader::number_in(int64_t begin, int64_t end, std::string_view name) {
@@ -62,7 +60,8 @@ int64_t ByteReader::count(int64_t bytes_each) {
 
 std::vector<int64_t> ByteReader::numbers() {
   std::vector<int64_t> values(static_cast<size_t>(count(kNumberBytes)));
-  for (int64_t& value : values) value = number();
+  const auto bytes = next(std::ssize(values) * kNumberBytes);
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/units.h"
 
 namespace swath {
 namespace {
@@ -248,12 +249,16 @@ std::string Decomposition::to_string() const {
   if (is_views()) {
     int levels = 0;
     int64_t listed = 0;
+    int64_t memory_bytes = 0;
     for (const View& view : views_->of_rank) {
       levels = std::max(levels, view.nest.depth());
       listed += view.nest.listed();
+      memory_bytes += view.nest.memory_bytes();
     }
-    std::string text = "views of " + std::to_string(ranks_) + " ranks, " + std::to_string(levels) + " levels";
-    if (listed > 0) text += ", " + std::to_string(listed) + " listed places";
+    std::string text = "views of " + std::to_string(ranks_) + " ranks, " + std::to_string(levels) +
+                       (levels == 1 ? " level, " : " levels, ");
+    if (listed > 0) text += with_commas(listed) + " listed places, ";
+    text += in_bytes(memory_bytes) + " of memory";
     return text + (allows_overlap_ ? ", which may overlap" : "");
   }
   std::string text = distribution_.empty() ? "whole" : distribution_[0].to_string();

@@ -96,6 +96,10 @@ class Nest {
   const std::shared_ptr<const Node>& node() const { return node_; }
 
  private:
+  // Blocks, those that touch joined; length_of(i) of each.
+  template <typename LengthOf>
+  static Nest joined_blocks(std::span<const int64_t> displacements, const LengthOf& length_of);
+
   Nest(int64_t origin, std::shared_ptr<const Node> node) : origin_(origin), node_(std::move(node)) {}
 
   int64_t origin_ = 0;

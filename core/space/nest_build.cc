@@ -37,6 +37,26 @@ NestSummary summary_of_block(int64_t bytes) {
   return {.bytes = bytes, .high = bytes, .end = bytes, .first_run = bytes, .last_run = bytes, .longest_run = bytes};
 }
 
+// Of blocks that do not touch, the first of them at 0; length_of(i) of each.
+template <typename LengthOf>
+NestSummary summary_of_blocks(const std::vector<int64_t>& displacements, const LengthOf& length_of) {
+  NestSummary all = summary_of_block(length_of(0));
+  for (size_t i = 1; i < displacements.size(); ++i) {
+    const int64_t displacement = displacements[i];
+    const int64_t length = length_of(i);
+    all.is_ascending = all.is_ascending && displacement >= all.high;
+    all.widest_hole = std::max(all.widest_hole, displacement - all.end);
+    all.longest_run = std::max(all.longest_run, length);
+    all.bytes = sum(all.bytes, length);
+    all.end = sum(displacement, length);
+    all.low = std::min(all.low, displacement);
+    all.high = std::max(all.high, all.end);
+  }
+  all.breaks = std::ssize(displacements) - 1;
+  all.last_run = length_of(displacements.size() - 1);
+  return all;
+}
+
 // Of so many of `child`, `stride` apart; `joint_breaks` 0 where they touch.
 NestSummary summary_of_strided(const NestSummary& child, int64_t count, int64_t stride, int64_t joint_breaks) {
   NestSummary all = child;
@@ -83,10 +103,12 @@ Node::Pointer strided_node(int64_t count, int64_t stride, const Node::Pointer& c
   return node;
 }
 
-bool are_equally_spaced(const std::vector<int64_t>& displacements) {
-  const int64_t spacing = displacements[1] - displacements[0];
+// Distances are compared modulo 2^64: whoever makes a level of them checks that they are within 62 bits.
+bool are_equally_spaced(std::span<const int64_t> displacements) {
+  const auto distance = [](int64_t a, int64_t b) { return static_cast<uint64_t>(b) - static_cast<uint64_t>(a); };
+  const uint64_t spacing = distance(displacements[0], displacements[1]);
   return std::adjacent_find(displacements.begin(), displacements.end(),
-                            [&](int64_t a, int64_t b) { return b - a != spacing; }) == displacements.end();
+                            [&](int64_t a, int64_t b) { return distance(a, b) != spacing; }) == displacements.end();
 }
 
 // The displacements begin with 0, and children do not touch where they are blocks.
@@ -98,6 +120,13 @@ Node::Pointer indexed_node(std::vector<int64_t> displacements, const Node::Point
   node->kind = Node::Kind::kIndexed;
   node->count = count;
   node->depth = depth_over(child->depth);
+  if (child->kind == Node::Kind::kBlock) {
+    node->all = summary_of_blocks(displacements, [&](size_t) { return child->all.bytes; });
+    node->joint_breaks = 1;
+    node->displacements = std::move(displacements);
+    node->children = {child};
+    return node;
+  }
   std::vector<int64_t> breaks_before{0};
   node->all = child->all;
   for (size_t i = 1; i < displacements.size(); ++i) {
@@ -129,15 +158,8 @@ Node::Pointer blocks_node(std::vector<int64_t> displacements, const std::vector<
   node->count = static_cast<int64_t>(lengths.size());
   node->data_before = {0};
   node->data_before.reserve(displacements.size() + 1);
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    const NestSummary block = summary_of_block(lengths[i]);
-    if (i == 0) {
-      node->all = block;
-    } else {
-      node->all.append(block, displacements[i]);
-    }
-    node->data_before.push_back(node->all.bytes);
-  }
+  node->all = summary_of_blocks(displacements, [&](size_t i) { return lengths[i]; });
+  for (const int64_t length : lengths) node->data_before.push_back(node->data_before.back() + length);
   node->displacements = std::move(displacements);
   return node;
 }
@@ -194,11 +216,37 @@ Nest Nest::strided(int64_t count, int64_t stride, const Nest& child) {
   return {child.origin_, strided_node(count, stride, child.node_)};
 }
 
+template <typename LengthOf>
+Nest Nest::joined_blocks(std::span<const int64_t> displacements, const LengthOf& length_of) {
+  std::vector<int64_t> places;
+  std::vector<int64_t> joined;
+  places.reserve(displacements.size());
+  joined.reserve(displacements.size());
+  for (size_t i = 0; i < displacements.size(); ++i) {
+    const int64_t length = length_of(i);
+    if (length <= 0) continue;
+    if (!places.empty() && sum(places.back(), joined.back()) == displacements[i]) {
+      joined.back() = sum(joined.back(), length);
+    } else {
+      places.push_back(displacements[i]);
+      joined.push_back(length);
+    }
+  }
+  if (places.empty()) return {};
+  places.shrink_to_fit();
+  const int64_t origin = take_origin(places);
+  return {origin, blocks_node(std::move(places), joined)};
+}
+
 Nest Nest::indexed(std::span<const int64_t> displacements, const Nest& child) {
   if (displacements.empty() || child.empty()) return {};
+  // Many lists are regular: they need not be copied first.
+  if (displacements.size() > 1 && are_equally_spaced(displacements)) {
+    const int64_t spacing = sum(displacements[1], -displacements[0]);
+    return strided(std::ssize(displacements), spacing, child).shifted(displacements[0]);
+  }
   if (child.node_->kind == Node::Kind::kBlock) {
-    const std::vector<int64_t> lengths(displacements.size(), child.bytes());
-    return blocks(displacements, lengths).shifted(child.origin_);
+    return joined_blocks(displacements, [&](size_t) { return child.bytes(); }).shifted(child.origin_);
   }
   std::vector<int64_t> places(displacements.begin(), displacements.end());
   const int64_t origin = sum(take_origin(places), child.origin_);
@@ -206,22 +254,7 @@ Nest Nest::indexed(std::span<const int64_t> displacements, const Nest& child) {
 }
 
 Nest Nest::blocks(std::span<const int64_t> displacements, std::span<const int64_t> lengths) {
-  std::vector<int64_t> places;
-  std::vector<int64_t> joined;
-  places.reserve(displacements.size());
-  for (size_t i = 0; i < displacements.size(); ++i) {
-    if (lengths[i] <= 0) continue;
-    if (!places.empty() && sum(places.back(), joined.back()) == displacements[i]) {
-      joined.back() = sum(joined.back(), lengths[i]);
-    } else {
-      places.push_back(displacements[i]);
-      joined.push_back(lengths[i]);
-    }
-  }
-  if (places.empty()) return {};
-  places.shrink_to_fit();
-  const int64_t origin = take_origin(places);
-  return {origin, blocks_node(std::move(places), joined)};
+  return joined_blocks(displacements, [&](size_t i) { return lengths[i]; });
 }
 
 Nest Nest::sequence(std::span<const int64_t> displacements, std::span<const Nest> children) {

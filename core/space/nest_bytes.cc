@@ -1,10 +1,10 @@
 // Nests as bytes: a table of their levels, each once, children before parents.
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "space/nest.h"
 #include "space/nest_node.h"
 
@@ -60,15 +60,19 @@ class LevelTable {
     return writer.take();
   }
 
-  int64_t place_of_bytes(const std::vector<std::byte>& bytes) {
-    const std::string key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const auto [found, is_new] = by_bytes_.try_emplace(key, std::ssize(levels_));
-    if (is_new) levels_.push_back(bytes);
-    return found->second;
+  int64_t place_of_bytes(std::vector<std::byte> bytes) {
+    const uint64_t key = hash_bytes(bytes);
+    const auto [first, last] = by_hash_.equal_range(key);
+    for (auto known = first; known != last; ++known) {
+      if (levels_[static_cast<size_t>(known->second)] == bytes) return known->second;
+    }
+    by_hash_.emplace(key, std::ssize(levels_));
+    levels_.push_back(std::move(bytes));
+    return std::ssize(levels_) - 1;
   }
 
   std::unordered_map<const Node*, int64_t> places_;
-  std::unordered_map<std::string, int64_t> by_bytes_;
+  std::unordered_multimap<uint64_t, int64_t> by_hash_;
   std::vector<std::vector<std::byte>> levels_;
 };
 

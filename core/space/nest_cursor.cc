@@ -1,5 +1,7 @@
 #include "space/nest_cursor.h"
 
+#include <algorithm>
+
 #include "space/nest_node.h"
 
 namespace swath {
@@ -42,6 +44,32 @@ NestCursor::Row NestCursor::row() const {
   if (row_->kind != Node::Kind::kStrided || in_block_ > 0) return {offset, left, 1, 0};
   const int64_t count = row_->count - block_;
   return {offset, left, count, count > 1 ? row_->stride : 0};
+}
+
+std::optional<NestCursor::List> NestCursor::list() const {
+  if (!row_->is_listed() || in_block_ > 0) return std::nullopt;
+  const auto from = static_cast<size_t>(block_);
+  List list{row_offset_, std::span(row_->displacements).subspan(from), {}, 0};
+  if (row_->data_before.empty()) {
+    list.block = row_->child_bytes(0);
+  } else {
+    list.data_before = std::span(row_->data_before).subspan(from);
+  }
+  return list;
+}
+
+int64_t NestCursor::List::whole_blocks(int64_t bytes) const {
+  if (is_equal()) return std::min(std::ssize(displacements), bytes / block);
+  return std::upper_bound(data_before.begin(), data_before.end(), data_before[0] + bytes) - data_before.begin() - 1;
+}
+
+int64_t NestCursor::List::bytes_of(int64_t blocks) const {
+  return is_equal() ? blocks * block : data_before[static_cast<size_t>(blocks)] - data_before[0];
+}
+
+void NestCursor::advance_list(int64_t blocks) {
+  block_ += blocks;
+  if (block_ == row_->count) next_row();
 }
 
 void NestCursor::advance(int64_t bytes) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "space/nest_cursor.h"
 #include "space/nest_node.h"
 
 namespace swath {
@@ -81,17 +82,51 @@ bool patterns_may_meet(const Node& a, const Node& b, int64_t b_offset) {
   return patterns_may_meet(of_a, of_b, behind) || patterns_may_meet(of_a, of_b, behind - a.stride);
 }
 
+// A walk along the bytes of a view, which goes on to an offset: row by row where that is near, else by a search.
+class Walk {
+ public:
+  explicit Walk(const View& view) : view_(view), cursor_(view.nest, view.first), position_(view.first) {}
+
+  // The first byte at or after `offset`, which never descends; -1 where there is none.
+  int64_t next(int64_t offset) {
+    for (int steps = 0; position_ < view_.last; ++steps) {
+      const NestCursor::Row row = cursor_.row();
+      if (row.offset + std::min(row.block, view_.last - position_) > offset) return std::max(row.offset, offset);
+      if (steps == kStepsMax) {
+        position_ = view_.first + view_.bytes_before(offset);
+        cursor_ = NestCursor(view_.nest, position_);
+        steps = 0;
+        continue;
+      }
+      const int64_t behind = row.stride > 0 ? (offset - row.offset - row.block) / row.stride : 0;
+      skip(std::min(behind + 1, row.count) * row.block);
+    }
+    return -1;
+  }
+
+ private:
+  static constexpr int kStepsMax = 8;
+
+  void skip(int64_t bytes) {
+    position_ += bytes;
+    if (position_ < view_.last) cursor_.advance(bytes);
+  }
+
+  const View& view_;
+  NestCursor cursor_;
+  int64_t position_;
+};
+
 // By turns, each view is asked for its first byte at or after that of the other.
 int64_t walked_shared_byte(const View& a, const View& b) {
+  Walk of_a(a);
+  Walk of_b(b);
   int64_t at = 0;
   while (true) {
-    const int64_t position = a.bytes_before(at);
-    if (position == a.bytes()) return -1;
-    const int64_t found = a.offset_of(position);
-    const int64_t beside = b.bytes_before(found);
-    if (beside == b.bytes()) return -1;
-    at = b.offset_of(beside);
-    if (at == found) return found;
+    const int64_t found = of_a.next(at);
+    if (found < 0) return -1;
+    at = of_b.next(found);
+    if (at < 0 || at == found) return at;
   }
 }
 

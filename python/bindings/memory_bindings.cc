@@ -20,13 +20,34 @@ using swath::Comm;
 using swath::Error;
 using swath::ErrorKind;
 
+namespace {
+
+// Where the bytes of a view are in an ndarray, which it keeps alive: counted from its element 0.
+struct ViewMemory {
+  nb::object array;
+  swath::Nest nest;
+};
+
+swath::LocalMemory memory_of_view(const swath::View& view, const nb::handle& given) {
+  const auto& placed = nb::cast<const ViewMemory&>(given);
+  if (placed.nest.bytes() != view.bytes()) throw Error(ErrorKind::kInternal, "a view and its memory differ in bytes");
+  const StridedMemory place(placed.array);
+  swath::LocalMemory memory;
+  memory.view = {view, {placed.nest, 0}};
+  memory.addresses.push_back(place.address());
+  memory.is_packed = placed.nest == swath::Nest::block(view.bytes());
+  return memory;
+}
+
+}  // namespace
+
 swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank, int64_t element_bytes,
                              const nb::list& arrays) {
+  const size_t wanted = decomposition.is_views() ? 1 : decomposition.parts(rank, element_bytes).size();
+  if (wanted != arrays.size()) throw Error(ErrorKind::kInternal, "one array a part is needed");
+  if (decomposition.is_views()) return memory_of_view(decomposition.view(rank), arrays[0]);
   swath::LocalMemory memory;
   memory.parts = decomposition.parts(rank, element_bytes);
-  if (memory.parts.size() != arrays.size()) {
-    throw Error(ErrorKind::kInternal, "one array a part is needed");
-  }
   for (size_t i = 0; i < arrays.size(); ++i) {
     const StridedMemory place(arrays[i]);
     swath::place_in_memory(memory.parts[i], decomposition.selection(), place.strides());
@@ -52,6 +73,13 @@ std::vector<swath::CopyLevel> levels_between(const std::vector<int64_t>& shape, 
 }  // namespace
 
 void bind_memory(nb::module_& m) {
+  nb::class_<ViewMemory>(m, "ViewMemory", "Where the bytes of a view are in an ndarray.")
+      .def(
+          "__init__",
+          [](ViewMemory* self, nb::object array, const swath::Nest& nest) {
+            new (self) ViewMemory{std::move(array), nest};
+          },
+          "array"_a, "nest"_a, "Offsets of the nest count from the array's element 0.");
   m.def(
       "copy_strided",
       [](const nb::handle& target, const nb::handle& source) {

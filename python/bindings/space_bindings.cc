@@ -8,8 +8,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <span>
 #include <utility>
 
+#include "base/error.h"
 #include "bindings.h"
 #include "layout/layout.h"
 #include "space/decomposition.h"
@@ -60,6 +62,50 @@ swath::Boxes boxes_of(const std::vector<Corners>& corners) {
   return boxes;
 }
 
+// Long lists: never through Python's.
+using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::span<const int64_t> span_of(const Numbers& numbers) { return {numbers.data(), numbers.shape(0)}; }
+
+void check_as_many(size_t displacements, size_t others) {
+  if (displacements != others) {
+    throw swath::Error(swath::ErrorKind::kInternal, "one displacement each is needed");
+  }
+}
+
+void bind_nest(nb::module_& m) {
+  using swath::Nest;
+  nb::class_<Nest>(m, "Nest", "A sequence of bytes as nested levels (core/space/nest.h); it never changes.")
+      .def(nb::init<>(), "No bytes.")
+      .def_static("block", &Nest::block, "bytes"_a)
+      .def_static("strided", &Nest::strided, "count"_a, "stride"_a, "child"_a)
+      .def_static(
+          "indexed",
+          [](const Numbers& displacements, const Nest& child) { return Nest::indexed(span_of(displacements), child); },
+          "displacements"_a, "child"_a, "The child at each of the displacements, in any order.")
+      .def_static(
+          "blocks",
+          [](const Numbers& displacements, const Numbers& lengths) {
+            check_as_many(displacements.shape(0), lengths.shape(0));
+            return Nest::blocks(span_of(displacements), span_of(lengths));
+          },
+          "displacements"_a, "lengths"_a)
+      .def_static(
+          "sequence",
+          [](const Numbers& displacements, const std::vector<Nest>& children) {
+            check_as_many(displacements.shape(0), children.size());
+            return Nest::sequence(span_of(displacements), children);
+          },
+          "displacements"_a, "children"_a, "Different children.")
+      .def("shifted", &Nest::shifted, "distance"_a)
+      .def_prop_ro("bytes", &Nest::bytes)
+      .def_prop_ro("low", &Nest::low)
+      .def_prop_ro("high", &Nest::high)
+      .def_prop_ro("listed", &Nest::listed)
+      .def_prop_ro("memory_bytes", &Nest::memory_bytes)
+      .def("__str__", &Nest::to_string);
+}
+
 swath::Decomposition decomposition_of_boxes(const std::vector<std::vector<Corners>>& boxes_of_rank,
                                             const swath::Shape& shape) {
   std::vector<swath::Boxes> boxes;
@@ -70,6 +116,7 @@ swath::Decomposition decomposition_of_boxes(const std::vector<std::vector<Corner
 }  // namespace
 
 void bind_space(nb::module_& m) {
+  bind_nest(m);
   nb::class_<swath::Distribution>(m, "Distribution")
       .def("__init__",
            [](swath::Distribution* self, const std::vector<std::pair<std::string, int64_t>>& rules,
@@ -127,6 +174,13 @@ void bind_space(nb::module_& m) {
             return swath::Decomposition::own_boxes(boxes_of(own), rank, ranks, shape);
           },
           "own"_a, "rank"_a, "ranks"_a, "shape"_a, "As one rank knows it, before the ranks have told each other.")
+      .def_static(
+          "own_view",
+          [](const swath::Nest& own, int rank, int ranks, const swath::Shape& shape, bool allows_overlap) {
+            return swath::Decomposition::own_view(swath::View::all(own), rank, ranks, shape, allows_overlap);
+          },
+          "own"_a, "rank"_a, "ranks"_a, "shape"_a, "allows_overlap"_a = false,
+          "The same of the bytes of the file that one rank has.")
       .def_prop_ro("ranks", &swath::Decomposition::ranks)
       .def("check_written_once", &swath::Decomposition::check_written_once)
       .def("__str__", &swath::Decomposition::to_string);

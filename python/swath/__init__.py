@@ -19,6 +19,7 @@ from swath.array.file import File, FileGroup
 from swath.array.open_array import Array
 from swath.array.opening import create, create_file, open, open_file  # noqa: A004
 from swath.array.pickling import register as _register_for_pickling
+from swath.array.places import Places
 from swath.array.plan import Plan
 from swath.array.recording import Recorded, recorded
 from swath.array.redistribution import redistribute
@@ -96,6 +97,7 @@ __all__ = [
     "LockWarning",
     "NotFoundError",
     "OutOfMemoryError",
+    "Places",
     "Plan",
     "Recorded",
     "SelectionError",

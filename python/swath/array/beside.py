@@ -16,6 +16,7 @@ import numpy as np
 from swath import _core
 from swath.array.counters import Counters, Told
 from swath.array.memory import Part
+from swath.array.places import Places
 from swath.array.request import Request
 from swath.errors import Error, to_core
 from swath.ranks.ranks import Ranks
@@ -219,7 +220,7 @@ class OperationsBeside:
 
     def read_async(
         self,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",
@@ -252,7 +253,7 @@ class OperationsBeside:
     def write_async(
         self,
         values: Any,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",

@@ -14,6 +14,7 @@ from swath.array.counters import Counters
 from swath.array.decoding import USED, Decoding
 from swath.array.iterating import MEMORY
 from swath.array.numpy_protocol import NumpyProtocol
+from swath.array.places import Places
 from swath.computing.iteration import arrays
 from swath.computing.iteration.grid import Box
 from swath.computing.iteration.loop import Loop
@@ -105,7 +106,7 @@ class Decoded(NumpyProtocol):
 
     def read(
         self,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",

@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from swath import _core
+from swath.array.places import Places
 from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.array.request import Request, checked_tuning
 from swath.errors import ArgumentError
@@ -36,8 +37,8 @@ def explained_for(array: Array, request: Request, ranks: int, cached: float | No
     return _plan(array, operation, cached)
 
 
-def explained_boxes(array: Array, request: Request, cached: float | None) -> Plan:
-    """Return the plan of the boxes of all ranks. Collective."""
+def explained_shares(array: Array, request: Request, cached: float | None) -> Plan:
+    """Return the plan of the boxes, or places, of all ranks. Collective."""
     try:
         operation = array._operation(request)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
@@ -64,8 +65,8 @@ def analyzed(array: Array, request: Request) -> Plan:
 
 
 def _explained(array: Array, request: Request) -> Plan:
-    is_of_boxes = isinstance(request.distribution, Boxes)
-    return explained_boxes(array, request, None) if is_of_boxes else explained(array, request, None)
+    is_told = isinstance(request.distribution, (Boxes, Places))
+    return explained_shares(array, request, None) if is_told else explained(array, request, None)
 
 
 def plan_of_chunks(array: Array, operation: _core.Operation, cached: float | None) -> Plan:

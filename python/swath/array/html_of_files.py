@@ -11,7 +11,7 @@ from swath.array.decoding import AS_STORED, mean_others
 from swath.array.request import Request
 from swath.formats import Contents, StridedLayout
 from swath.formats.contents import Attributes
-from swath.space import Boxes, normalise_selection, selected_shape, selection_text
+from swath.space import Boxes, Distribution, normalise_selection, selected_shape, selection_text
 
 if TYPE_CHECKING:
     from swath.array.open_array import Array
@@ -76,7 +76,7 @@ def _order(array: Array) -> tuple[int, ...] | None:
 
 
 def _shared(array: Array, request: Request) -> html.Shared:
-    assert request.distribution is not None
+    assert isinstance(request.distribution, (Distribution, Boxes))  # of places there is no picture
     if isinstance(request.distribution, Boxes):
         rank = array._ranks.rank
         return html.Shared(request.direction, array.shape, array.dimensions, request.distribution, rank)

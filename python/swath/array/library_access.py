@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath import formats
+from swath.array.places import Places
 from swath.formats import CodedLayout, Description, LibraryLayout
 from swath.space import Boxes, Shape, normalise_selection, selected_shape
 
@@ -38,6 +39,7 @@ def _local_indices(shape: Shape, request: Request, rank: int) -> list[list[npt.N
     distribution = request.distribution
     if isinstance(distribution, Boxes):
         return [[np.arange(b, e) for b, e in zip(low, high, strict=True)] for low, high in distribution.boxes]
+    assert not isinstance(distribution, Places)  # which are boxes by now
     selection = normalise_selection(request.selection, shape)
     selected = selected_shape(selection)
     if distribution is None:

@@ -14,14 +14,13 @@ from swath import _core, formats
 from swath.array import appending, explaining, layout_warning, layouts, library_access, masks, progress
 from swath.array.attributes import StoredAttributes
 from swath.array.counters import Counters, Told, Totals
-from swath.array.decoded import Decoded
-from swath.array.decoding import AS_STORED, mean_others
-from swath.array.fingerprint import fingerprint
-from swath.array.html_of_files import of_array
+from swath.array.described import DescribedArray
 from swath.array.iterating import Iterating
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.opened_file import OpenedFile, OpenOptions
+from swath.array.places import Places
+from swath.array.placing import PlacedParts, Placing
 from swath.array.plan import Plan
 from swath.array.recording import Recorder
 from swath.array.request import Request, checked_tuning
@@ -40,12 +39,12 @@ Share = tuple[Distribution | None, Selection, int | None]
 """Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
 
 
-class Array(NumpyProtocol, Iterating):
+class Array(DescribedArray, NumpyProtocol, Iterating):
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
-    With a communicator `read`, `write`, `close`, and `explain` of boxes are collective: every rank calls them, with the
-    same arguments, on the same array, in the same order; else there is a DisagreementError on all. `a[...]` and
-    `explain` of a distribution are local.
+    With a communicator `read`, `write`, `close`, and `explain` of boxes and places are collective: every rank calls
+    them, with the same arguments, on the same array, in the same order; else there is a DisagreementError on all.
+    `a[...]` and `explain` of a distribution are local.
 
     Any number of threads may read at once, by `a[...]` and, without a communicator, by `read`. A write waits for the
     operations that were called before it, and those that are called after it wait for it. Collective calls are of one
@@ -90,6 +89,7 @@ class Array(NumpyProtocol, Iterating):
         self._core = _core.Array(self._ranks.comm, file.core, self._form, description.fill, given)
         # It is pure, and does not hold the array, which would hold itself.
         self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, self._ranks.size))
+        self._placing = Placing(description, self._form, self._ranks)
         file.has(self)
 
     @classmethod
@@ -105,10 +105,14 @@ class Array(NumpyProtocol, Iterating):
 
     def _become(self, description: Description) -> None:
         """Be stored so from now on: grown, or moved by a change of the file. Every rank does so."""
+        self._describe(description)
+        self._core.become(self._form, layouts.coded_chunks(description), self._file.core, self._ranks.size == 1)
+
+    def _describe(self, description: Description) -> None:
         self._description = description
         self._form = layouts.array_form(description, self._identity_for_ranks())
         self._operations.cache_clear()
-        self._core.become(self._form, layouts.coded_chunks(description), self._file.core, self._ranks.size == 1)
+        self._placing = Placing(description, self._form, self._ranks)
 
     @property
     def counters(self) -> Counters:
@@ -144,44 +148,9 @@ class Array(NumpyProtocol, Iterating):
         """Return the lengths in elements."""
         return self._description.shape
 
-    @property
-    def dimensions(self) -> tuple[str, ...]:
-        """Return their names; () where the file names none."""
-        return self._description.dimensions
-
-    @property
-    def chunks(self) -> tuple[int, ...] | None:
-        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
-        return getattr(self._description.layout, "chunk_shape", None)
-
-    @property
-    def fill_value(self) -> Any:
-        """Return what an element reads as that was never stored; None where the format does not tell."""
-        if self.dtype.hasobject or not self._description.fill:
-            return None
-        return np.frombuffer(self._description.fill, dtype=self.dtype)[0]
-
-    @property
-    def decoded(self) -> Decoded:
-        """Return a view that masks and scales what it reads, by the attributes `_FillValue`, `scale_factor` and so on.
-
-        Everything else of the array has the stored values.
-        """
-        return Decoded(self)
-
-    @property
-    def format(self) -> str:
-        """Return the format: "raw", "npy", "netcdf-classic", "hdf5" or "zarr"."""
-        return self._description.format
-
-    @property
-    def layout(self) -> str:
-        """Return where the bytes are, in words: "C order at offset 128"."""
-        return layouts.text(self._description, self._core.chunks)
-
     def read(
         self,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",
@@ -195,8 +164,8 @@ class Array(NumpyProtocol, Iterating):
         meet first: a short read does not wait for them before it begins (decision record 0018).
 
         Args:
-            distribution: a `Distribution` of the (selected) array, or this rank's `Boxes` of the whole array; without
-                a communicator it may be left out: the whole selection.
+            distribution: a `Distribution` of the (selected) array, or this rank's `Boxes` or `Places` of the whole
+                array; without a communicator it may be left out: the whole selection.
             selection: NumPy basic slicing, as in `np.s_[10:90, ::2]`; integers drop their dimension.
             method: "auto", "direct", "sieve", "list" or "two-phase".
             out: where to put it: an ndarray of the share's shape and the array's dtype (in either byte order), strided
@@ -205,7 +174,9 @@ class Array(NumpyProtocol, Iterating):
             tuning: sizes in bytes by name, e.g. {"window_bytes": 1 << 22}; see docs/methods.md.
 
         Returns:
-            An ndarray of `distribution.local_shape(selected shape, rank)`; for boxes a list of ndarrays, one a box.
+            An ndarray of `distribution.local_shape(selected shape, rank)`; for boxes a list of ndarrays, one a box;
+            for places one of the shape that NumPy gives `full[indices]`. Places in coded chunks take, besides it,
+            memory for the boxes around them: of each chunk that holds some no more than the box that holds them.
 
         Raises:
             ArgumentError: before anything is read.
@@ -220,7 +191,7 @@ class Array(NumpyProtocol, Iterating):
     def write(
         self,
         values: Any,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",
@@ -233,7 +204,8 @@ class Array(NumpyProtocol, Iterating):
             values: an ndarray of the share's shape and the array's dtype, in either byte order, strided as it likes
                 (views without ghost cells); for boxes a list of them. Masked elements are written as the variable's
                 `_FillValue`, else its `missing_value`.
-            distribution: see `read`. Boxes must not overlap.
+            distribution: see `read`. Boxes must not overlap, nor places without `overlap=True`. Places in coded chunks
+                are not written.
             selection: see `read`.
             method: see `read`.
             rank: see `read`.
@@ -248,7 +220,7 @@ class Array(NumpyProtocol, Iterating):
 
     def explain(
         self,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",
@@ -258,7 +230,7 @@ class Array(NumpyProtocol, Iterating):
         cached: float | None = None,
         analyze: bool = False,
     ) -> Plan:
-        """Plan what `read` (or `write`) of the same arguments would do. Local for a distribution, collective for boxes.
+        """Plan what `read` (or `write`) of the same arguments would do. Local for a distribution, else collective.
 
         Args:
             distribution: see `read`. Without a communicator it may be for any number of ranks.
@@ -280,10 +252,10 @@ class Array(NumpyProtocol, Iterating):
         if analyze:
             with self._ranks.in_turn(f"explain {self.path}"):
                 return explaining.analyzed(self, request)
-        if not isinstance(distribution, Boxes):
+        if not isinstance(distribution, (Boxes, Places)):
             return explaining.explained(self, request, cached)
         with self._ranks.in_turn(f"explain {self.path}"):
-            return explaining.explained_boxes(self, request, cached)
+            return explaining.explained_shares(self, request, cached)
 
     def __getitem__(self, selection: Any) -> Any:
         """Read the selected elements, as NumPy's basic slicing returns them: a scalar where every dimension is dropped.
@@ -379,17 +351,6 @@ class Array(NumpyProtocol, Iterating):
             if error is None:
                 raise
 
-    def __dask_tokenize__(self) -> tuple[Any, ...]:
-        return "swath.Array", *fingerprint(self._description, self._file.folder)
-
-    def __repr__(self) -> str:
-        state = "closed, " if self._core.is_closed else ""
-        values = f"; values {AS_STORED}" if mean_others(self.attributes) else ""
-        return f"<swath.Array {self._title()}: {state}{self.layout}{values}>"
-
-    def _repr_html_(self) -> str:
-        return of_array(self, self._shared)
-
     def _record_into(self, recorder: Recorder | None) -> None:
         """Have operations recorded from now on, or no more. Raise ArgumentError where they are already."""
         if recorder is not None and self._recorder is not None:
@@ -407,15 +368,6 @@ class Array(NumpyProtocol, Iterating):
         """Raise ArgumentError where the array is closed."""
         if self._core.is_closed:
             raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
-
-    @property
-    def _identity(self) -> str:
-        """Return which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
-        return compared.identity(self._description, self.path)
-
-    def _title(self) -> str:
-        name = self.path if self.variable is None else f"{self.path}:{self.variable}"
-        return f"{self.dtype} {self.shape} in {name}"
 
     # ---- one operation -----------------------------------------------------------------------------------------------
 
@@ -437,13 +389,15 @@ class Array(NumpyProtocol, Iterating):
         if distribution is None and ranks.size > 1 and not alone:
             raise ArgumentError(
                 f"{direction} {self.path}: with a communicator of {ranks.size} ranks say who gets what: a "
-                "swath.Distribution or swath.Boxes (or a[...] for this rank alone)"
+                "swath.Distribution, swath.Boxes or swath.Places (or a[...] for this rank alone)"
             )
+        if isinstance(distribution, Places):
+            return self._placing.operation(request, sizes)
         if isinstance(distribution, Boxes):
             return self._operation_of_boxes(request, distribution, sizes)
         if distribution is not None and not isinstance(distribution, Distribution):
             raise ArgumentError(
-                f"{direction} {self.path}: expected a swath.Distribution or swath.Boxes, not "
+                f"{direction} {self.path}: expected a swath.Distribution, swath.Boxes or swath.Places, not "
                 f"{type(distribution).__name__}"
             )
         if distribution is None and rank is not None:
@@ -483,17 +437,18 @@ class Array(NumpyProtocol, Iterating):
     def _execute_in_turn(
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
     ) -> list[Part]:
-        operation: _core.Operation | None = None
-        try:
-            operation = self._operation(request, alone=alone)
-            parts = parts_of(operation)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-            self._refuse(operation, error, alone=alone)
+        operation, parts = self._prepared(request, parts_of, alone=alone)
+        if isinstance(request.distribution, Places) and request.direction == "write" and self._relocation():
+            with self._agreed_errors():
+                nothing = self._placing.nothing(request)
+                self._core.execute(nothing, self._placing.without_memory(), None, None, self._allocate)
+            operation, parts = self._prepared(request, parts_of)  # places of the file, which are known by now
         library = None
         if not self._core.has_plans:
             if request.direction == "write" and not self._core.goes_by_chunks("write"):
                 self._file.commit()  # each rank keeps its own changes while the library writes
-            library = functools.partial(library_access.move, self._description, request, self._ranks.rank, parts)
+            asked = self._placing.in_boxes(request) if isinstance(request.distribution, Places) else request
+            library = functools.partial(library_access.move, self._description, asked, self._ranks.rank, parts)
         relocate = self._relocation() if request.direction == "write" else None
         try:
             if progress.shown:
@@ -508,15 +463,27 @@ class Array(NumpyProtocol, Iterating):
         self._note(request, self._done)
         return parts
 
+    def _prepared(
+        self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
+    ) -> tuple[_core.Operation, list[Part]]:
+        """Return the operation and its memory, or raise on all ranks what is wrong with either on one."""
+        operation: _core.Operation | None = None
+        try:
+            operation = self._operation(request, alone=alone)
+            return operation, parts_of(operation)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+            self._refuse(operation, error, alone=alone)
+
     def _note(self, request: Request, done: _core.Execution, told: Told | None = None) -> None:
         """Take note of the last operation."""
         self._done, self._told = done, told
-        if request.distribution is not None:
+        if isinstance(request.distribution, (Distribution, Boxes)):
             self._shared = request
         if self._recorder is not None:
             self._recorder.add(request)
-        # What was done before anybody could have waited for it needs no second look.
-        if self._watches_layout and done.counters.total_seconds >= layout_warning.SECONDS_MIN:
+        # What was done before anybody could have waited for it needs no second look; for places no layout is advised.
+        is_watched = self._watches_layout and not isinstance(request.distribution, Places)
+        if is_watched and done.counters.total_seconds >= layout_warning.SECONDS_MIN:
             self._watches_layout = not layout_warning.warn_of(self, done)
 
     def _told_last(self) -> Told:
@@ -552,12 +519,15 @@ class Array(NumpyProtocol, Iterating):
 
     def _in_order_of(self, parts: list[Part]) -> list[Part]:
         """Return what was read, where `out` is in the other byte order with its bytes swapped."""
+        parts = [parts.finish()] if isinstance(parts, PlacedParts) else parts
         for part in parts:
             if part.dtype != self.dtype:
                 part.byteswap(inplace=True)
         return parts
 
     def _memory_to_read(self, request: Request, out: Any, operation: _core.Operation) -> list[Part]:
+        if isinstance(request.distribution, Places):
+            return self._placing.to_read(request, out)
         shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
         if out is None:
             # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
@@ -575,8 +545,10 @@ class Array(NumpyProtocol, Iterating):
     def _memory_to_write(self, request: Request, values: Any, operation: _core.Operation) -> list[Part]:
         if self.mode != "r+":
             raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
-        shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
         values = self._unmasked(values)
+        if isinstance(request.distribution, Places):
+            return self._placing.to_write(request, values)
+        shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
         return checked_values(values, shapes, self.dtype, boxes=isinstance(request.distribution, Boxes))
 
     def _unmasked(self, values: Any) -> Any:
@@ -596,9 +568,7 @@ class Array(NumpyProtocol, Iterating):
 
     def _allocate(self) -> Stored:
         """Collective. The core calls it inside a write, which has the array alone."""
-        self._description = self._file.allocate(self._description)
-        self._form = layouts.array_form(self._description, self._identity_for_ranks())
-        self._operations.cache_clear()
+        self._describe(self._file.allocate(self._description))
         return self._form, layouts.coded_chunks(self._description)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from swath.array.places import Places
 from swath.array.request import Request
 from swath.errors import ArgumentError, Error, FormatError, NotFoundError, StoreError
 from swath.ranks.ranks import Ranks
@@ -210,6 +211,8 @@ class Recorder:
     def add(self, request: Request) -> None:
         """Count an operation that was carried out."""
         direction, distribution, method = request.direction, request.distribution, request.method
+        if isinstance(distribution, Places):
+            return  # no layout is priced for them
         if isinstance(distribution, Boxes):
             with self._lock:
                 self._times_of_boxes += 1

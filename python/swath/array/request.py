@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from swath.array.places import Places
 from swath.errors import ArgumentError
 from swath.space import Boxes, Distribution
 
@@ -15,7 +16,7 @@ class Request(NamedTuple):
     """What a caller asks for, as it was given: the arguments of `Array.read` and `Array.write`."""
 
     direction: str
-    distribution: Distribution | Boxes | None
+    distribution: Distribution | Boxes | Places | None
     selection: Any
     method: str = "auto"
     rank: int | None = None

@@ -32,6 +32,7 @@ from swath.bench import (
     scf,
     table1,
     threads,
+    views,
     zarr,
 )
 from swath.bench.conditions import conditions, in_words, memory_bytes
@@ -51,6 +52,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "interleaved": interleaved,
     "table1": table1,
     "redistribute": redistribute,
+    "views": views,
     "latency": latency,
     "layout": layout,
     "threads": threads,
@@ -84,6 +86,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 beside the conforming read; redistribution beside it
   redistribute  four ranks, 256 MiB, from memory to memory between distributions of
                 table 1: beside MPI_Alltoallw, mpi4py-fft, and a memcpy of the bytes
+  views         two ranks, 64 MiB: CYCLIC(1) given as a view beside the distribution, and
+                10^6 random places of 8 bytes beside MPI.File with hindexed_block
   latency       one small read, beside the system call alone, NumPy and h5py; tiny
                 collective reads beside MPI.File; planning for 10,000 ranks
   layout        twenty mixes of accesses on modelled disks: the layout that is advised,
@@ -210,6 +214,7 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument_group("threads").add_argument("--threads", type=_count, metavar="N", help="that read at once (4)")
     _add_zarr_arguments(made.add_argument_group("zarr", "lists are separated by commas; default: all that is named"))
+    made.add_argument_group("views").add_argument("--places", type=_count, metavar="N", help="that are listed (10^6)")
     made.add_argument_group("layout").add_argument("--mixes", type=_count, metavar="N", help="of the 20 mixes (20)")
     made.add_argument_group("files").add_argument("--records", type=_count, metavar="N", help="that are appended (200)")
     _add_ncio_arguments(made.add_argument_group("ncio", "lists are separated by commas; default: all that is named"))

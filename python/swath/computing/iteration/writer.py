@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from swath.array.beside import Place
+from swath.array.places import Places
 from swath.array.request import Request
 from swath.errors import ArgumentError
 from swath.space import Boxes, Distribution
@@ -81,7 +82,7 @@ class Writer:
     def write(
         self,
         values: Any,
-        distribution: Distribution | Boxes | None = None,
+        distribution: Distribution | Boxes | Places | None = None,
         *,
         selection: Any = ...,
         method: str = "auto",

@@ -1,0 +1,96 @@
+"""What an open array says of itself, without a look at its elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from swath import _core
+from swath.array import layouts
+from swath.array.attributes import StoredAttributes
+from swath.array.decoded import Decoded
+from swath.array.decoding import AS_STORED, mean_others
+from swath.array.fingerprint import fingerprint
+from swath.array.html_of_files import of_array
+from swath.array.opened_file import OpenedFile
+from swath.array.request import Request
+from swath.formats import Description
+from swath.ranks import compared
+
+if TYPE_CHECKING:
+    from swath.array.open_array import Array
+
+
+class DescribedArray:
+    """What is known of an open array by its description."""
+
+    attributes: StoredAttributes
+    dtype: np.dtype[Any]
+    path: str
+    variable: str | None
+    _core: _core.Array
+    _description: Description
+    _file: OpenedFile
+    _shared: Request | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            """Return the lengths in elements."""
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Return their names; () where the file names none."""
+        return self._description.dimensions
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
+        return getattr(self._description.layout, "chunk_shape", None)
+
+    @property
+    def fill_value(self) -> Any:
+        """Return what an element reads as that was never stored; None where the format does not tell."""
+        if self.dtype.hasobject or not self._description.fill:
+            return None
+        return np.frombuffer(self._description.fill, dtype=self.dtype)[0]
+
+    @property
+    def decoded(self) -> Decoded:
+        """Return a view that masks and scales what it reads, by the attributes `_FillValue`, `scale_factor` and so on.
+
+        Everything else of the array has the stored values.
+        """
+        return Decoded(cast("Array", self))
+
+    @property
+    def format(self) -> str:
+        """Return the format: "raw", "npy", "netcdf-classic", "hdf5" or "zarr"."""
+        return self._description.format
+
+    @property
+    def layout(self) -> str:
+        """Return where the bytes are, in words: "C order at offset 128"."""
+        return layouts.text(self._description, self._core.chunks)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return "swath.Array", *fingerprint(self._description, self._file.folder)
+
+    def __repr__(self) -> str:
+        state = "closed, " if self._core.is_closed else ""
+        values = f"; values {AS_STORED}" if mean_others(self.attributes) else ""
+        return f"<swath.Array {self._title()}: {state}{self.layout}{values}>"
+
+    def _repr_html_(self) -> str:
+        return of_array(cast("Array", self), self._shared)
+
+    @property
+    def _identity(self) -> str:
+        """Return which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
+        return compared.identity(self._description, self.path)
+
+    def _title(self) -> str:
+        name = self.path if self.variable is None else f"{self.path}:{self.variable}"
+        return f"{self.dtype} {self.shape} in {name}"
