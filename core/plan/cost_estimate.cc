@@ -300,18 +300,19 @@ double device_read_seconds(const Profile& profile, const Work& work, bool store_
   const double slowdown = device.read_slowdown.at_or_in_proportion(work.transfers_at_once);
   double pages = 0;
   double copies = 0;
+  double first_jump = 0;
   if (work.read_requests > 0) {
     const bool reads_ahead = store_reads_ahead && work.jumps && work.span / work.read_requests <= kPageBytes;
     const double jump = work.jumps ? (work.batched ? device.read_jump_batched : device.read_jump) : 0;
     pages = reads_ahead ? requests_at(device.read, std::max(work.span / kAheadBytes, 1.0), work.span, 0)
                         : requests_at(device.read, work.read_requests, work.read_bytes, jump);
-    if (reads_ahead || !work.jumps) pages += device.read_jump;
+    if (reads_ahead || !work.jumps) first_jump = device.read_jump;
     if (reads_ahead || work.overlap > 1) copies = cached_read_seconds(profile, work, 1);
   }
   // Pages that are written in part are read first, one after the other.
   const double partial =
       requests_at(device.read, work.partial_pages, work.partial_pages * kPageBytes, device.read_jump);
-  return (pages + partial) * slowdown / work.overlap + copies;
+  return (pages + partial) * slowdown / work.overlap + first_jump + copies;
 }
 
 // Writing is in turns whatever the memory: the kernel lets one at a time write to a file.
