@@ -2,22 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "layout/copy.h"
 #include "testing/nests.h"
 
 namespace swath {
 namespace {
 
+using testing::cases;
 using testing::ListedNest;
 using testing::NestOptions;
 using testing::Random;
-
-int cases(int few) {
-  const char* wanted = std::getenv("SWATH_NEST_CASES");
-  return wanted != nullptr ? std::atoi(wanted) : few;
-}
 
 // A view and its memory, beside plain lists.
 struct Case {

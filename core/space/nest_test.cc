@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "base/error.h"
 #include "base/hash.h"
 #include "space/nest_cursor.h"
@@ -12,15 +10,10 @@
 namespace swath {
 namespace {
 
+using testing::cases;
 using testing::ListedNest;
 using testing::NestOptions;
 using testing::Random;
-
-// Of the cases that are wanted by the environment, or a few.
-int cases(int few) {
-  const char* wanted = std::getenv("SWATH_NEST_CASES");
-  return wanted != nullptr ? std::atoi(wanted) : few;
-}
 
 int64_t naive_runs(const std::vector<int64_t>& offsets, int64_t first, int64_t last) {
   int64_t runs = 0;

@@ -3,12 +3,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "space/nest.h"
 #include "testing/naive.h"
 
 namespace swath::testing {
+
+// As many cases as SWATH_NEST_CASES asks for, or a few.
+inline int cases(int few) {
+  const char* wanted = std::getenv("SWATH_NEST_CASES");
+  return wanted != nullptr ? std::atoi(wanted) : few;
+}
 
 struct ListedNest {
   Nest nest;
