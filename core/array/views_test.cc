@@ -259,7 +259,7 @@ TEST(Views, SpansAboveFourGiBAreMovedLikeOthers) {
       expect_no_errors(on_all_ranks({2, 1, true, 5}, [&](Comm& comm) {
         Random random(static_cast<uint64_t>(comm.rank()) + 1);
         const auto array = open_bytes(comm, "posix", file.path(), file_bytes);
-        const View view = View::all(nest.shifted(16 * comm.rank()));
+        const View view = View::all(nest.shifted(int64_t{16} * comm.rank()));
         const auto own = Decomposition::own_view(view, comm.rank(), 2, array->form()->shape());
         Bytes& data = written[static_cast<size_t>(comm.rank())];
         data = random_bytes(random, view.bytes());
@@ -379,7 +379,7 @@ Needed needed_by_view(int64_t regions, Method method, Direction direction, const
   const int64_t file_bytes = regions * 32 + 64;
   run_ranks(simulation, [&](Comm& comm) {
     const auto array = open_bytes(comm, "null", "/dev/zero", file_bytes);
-    const View view = View::all(nest.shifted(8 * comm.rank()));
+    const View view = View::all(nest.shifted(int64_t{8} * comm.rank()));
     const auto own = Decomposition::own_view(view, comm.rank(), 2, array->form()->shape());
     const Operation operation(array->form(), {direction, own, method, {}});
     Bytes data(static_cast<size_t>(view.bytes()));

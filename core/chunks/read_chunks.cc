@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "base/error.h"
@@ -23,12 +24,11 @@ constexpr int64_t kHoleBytes = int64_t{8} << 10;      // costs more to read, fro
 // the first holes of each dimension: every seventh of 1024 rows of 4 KiB, a column every 28 bytes: the 147 of one row.
 int64_t positions_together(const Regions& regions) {
   int64_t together = 1;
-  const auto& dimensions = regions.product()->dimensions();
-  for (auto dimension = dimensions.rbegin(); dimension != dimensions.rend(); ++dimension) {
+  for (const auto& dimension : std::views::reverse(regions.product()->dimensions())) {
     if (together >= regions.count()) break;
     const int64_t end = regions.offset_of(together - 1) + regions.element_bytes();
     if (regions.offset_of(together) - end > kHoleBytes) return together;
-    together *= dimension->indices.count();
+    together *= dimension.indices.count();
   }
   return regions.count();
 }

@@ -14,7 +14,7 @@ namespace swath::testing {
 // As many cases as SWATH_NEST_CASES asks for, or a few.
 inline int cases(int few) {
   const char* wanted = std::getenv("SWATH_NEST_CASES");
-  return wanted != nullptr ? std::atoi(wanted) : few;
+  return wanted != nullptr ? static_cast<int>(std::strtol(wanted, nullptr, 10)) : few;
 }
 
 struct ListedNest {
