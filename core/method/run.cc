@@ -34,6 +34,9 @@ std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const
       case Method::kList:
         run_list(job);
         break;
+      case Method::kDatatype:
+        run_datatype(job);
+        break;
       case Method::kTwoPhase:
         run_two_phase(job);
         break;

@@ -82,7 +82,10 @@ MakeEngine make_rados_engines(const std::string& path, OpenMode mode, const Engi
   }
 #ifdef SWATH_HAVE_RADOS
   const auto file = std::make_shared<RadosFile>(path, mode, options);
-  return [=](std::string*) { return std::make_unique<RadosEngine>(file, options); };
+  return [=](std::string* reason) {
+    if (reason != nullptr) *reason = file->class_refusal();
+    return std::make_unique<RadosEngine>(file, options);
+  };
 #else
   static_cast<void>(mode);
   throw Error(ErrorKind::kUnsupported,

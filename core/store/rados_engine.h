@@ -10,6 +10,7 @@
 
 #include "store/background.h"
 #include "store/rados_file.h"
+#include "store/rados_operation.h"
 
 namespace swath {
 
@@ -32,6 +33,8 @@ class RadosEngine : public Engine {
 
  private:
   void check(Direction direction, std::span<const Transfer> batch) const;
+  void check_end(Direction direction, const Transfer& last) const;
+  void move_slice(Direction direction, const StructuredTransfer& structured, const Slice& slice, Flight& flight) const;
   void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
 
   const std::shared_ptr<RadosFile> file_;

@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "store/new_name.h"
 #include "store/open_file.h"
+#include "store/rados_structured.h"
 
 namespace swath {
 namespace {
@@ -37,8 +38,9 @@ int64_t number_in(const Attributes& attributes, const char* name, const std::str
     if (error != std::errc() || end != text.data() + text.size()) number = -1;
   }
   if (number < 0) {
-    throw Error(ErrorKind::kFormat, "open " + path + ": the attribute " + name +
-                                        " of its first object is missing or no number: no striped file, or a damaged one");
+    throw Error(ErrorKind::kFormat,
+                "open " + path + ": the attribute " + name +
+                    " of its first object is missing or no number: no striped file, or a damaged one");
   }
   return number;
 }
@@ -64,7 +66,8 @@ class ObjectLocks : public RangeLock {
   // False where somebody else has it.
   bool take(const std::string& object) {
     struct timeval duration = {seconds_, 0};
-    const int result = rados_lock_exclusive(pool_->io(), object.c_str(), kName, cookie_.c_str(), "sieving", &duration, 0);
+    const int result =
+        rados_lock_exclusive(pool_->io(), object.c_str(), kName, cookie_.c_str(), "sieving", &duration, 0);
     if (result == -EBUSY || result == -EEXIST) return false;
     if (result < 0) fail_rados("lock object " + object + " of pool " + pool_->name(), result);
     held_.push_back(object);
@@ -138,11 +141,9 @@ void remove_striped(const RadosPool& pool, const std::string& striped) {
 }
 
 RadosFile::RadosFile(const std::string& path, OpenMode mode, const EngineOptions& options)
-    : path_(path),
-      mode_(mode),
-      lock_timeout_seconds_(options.lock_timeout_seconds),
-      pool_(RadosName::parse(path)) {
+    : path_(path), mode_(mode), lock_timeout_seconds_(options.lock_timeout_seconds), pool_(RadosName::parse(path)) {
   mode == OpenMode::kCreateNew ? create() : find();
+  class_refusal_ = pool_.name().use_class ? swath::class_refusal(*this) : "the name says class=no";
 }
 
 void RadosFile::create() {
@@ -165,9 +166,8 @@ void RadosFile::find() {
   const auto pool = this->pool();
   striped_ = striped_name(*pool, pool_.name().file);
   if (striped_.empty()) {
-    throw Error(ErrorKind::kStore, what + ": " + system_message(ENOENT) + " (no file of that name in pool " +
-                                       pool->name() + ")",
-                ENOENT);
+    throw Error(ErrorKind::kStore,
+                what + ": " + system_message(ENOENT) + " (no file of that name in pool " + pool->name() + ")", ENOENT);
   }
   const auto attributes = pool->attributes(object(0));
   if (!attributes) fail_rados(what + ": the first object, " + object(0) + ", of what it names", -ENOENT);
@@ -181,8 +181,8 @@ void RadosFile::find() {
 int64_t RadosFile::stored_size() const {
   const auto attributes = pool()->attributes(object(0));
   if (!attributes || attributes->contains(kRemoved)) {
-    throw Error(ErrorKind::kStore,
-                path_ + ": the file was replaced or removed while it was open: open it again", ESTALE);
+    throw Error(ErrorKind::kStore, path_ + ": the file was replaced or removed while it was open: open it again",
+                ESTALE);
   }
   return number_in(*attributes, kSize, path_);
 }
@@ -205,7 +205,8 @@ void RadosFile::grow(int64_t bytes) {
       return;
     }
     RadosChange change;
-    const int result = change.expect(kSize, std::to_string(before)).set(kSize, std::to_string(bytes)).apply(*pool, object(0));
+    const int result =
+        change.expect(kSize, std::to_string(before)).set(kSize, std::to_string(bytes)).apply(*pool, object(0));
     if (result == 0) {
       size_known_ = bytes;
       return;
@@ -239,7 +240,8 @@ void RadosFile::resize(int64_t bytes) {
   if (bytes >= before) return grow(bytes);
   cut_objects(before, bytes);
   RadosChange change;
-  const int result = change.expect(kSize, std::to_string(before)).set(kSize, std::to_string(bytes)).apply(*pool(), object(0));
+  const int result =
+      change.expect(kSize, std::to_string(before)).set(kSize, std::to_string(bytes)).apply(*pool(), object(0));
   if (result < 0) fail_rados("resize " + path_ + " to " + std::to_string(bytes) + " bytes", result);
   size_known_ = bytes;
 }
@@ -264,8 +266,9 @@ std::unique_ptr<RangeLock> RadosFile::lock(int64_t begin, int64_t end) const {
       check_interrupt();
       const double waited = clock.now() - asked_at;
       if (waited >= lock_timeout_seconds_) {
-        throw Error(ErrorKind::kStore, what + ": " + system_message(ETIMEDOUT) + " after " + in_seconds(waited) +
-                                           " (lock_timeout) of waiting for object " + object(number),
+        throw Error(ErrorKind::kStore,
+                    what + ": " + system_message(ETIMEDOUT) + " after " + in_seconds(waited) +
+                        " (lock_timeout) of waiting for object " + object(number),
                     ETIMEDOUT);
       }
       if (!has_told && waited >= 3) notify(what + ": waiting for whoever writes object " + object(number));
@@ -274,6 +277,27 @@ std::unique_ptr<RangeLock> RadosFile::lock(int64_t begin, int64_t end) const {
     }
   }
   return locks;
+}
+
+}  // namespace swath
+
+namespace swath {
+
+std::string striped_name_of(const std::string& path) { return RadosFile(path, OpenMode::kRead, {}).striped(); }
+
+}  // namespace swath
+
+#else
+
+#include "base/error.h"
+#include "store/rados_name.h"
+
+namespace swath {
+
+std::string striped_name_of(const std::string& path) {
+  throw Error(ErrorKind::kUnsupported, path +
+                                           ": this Swath was built without librados (install librados-dev, and build "
+                                           "it again)");
 }
 
 }  // namespace swath

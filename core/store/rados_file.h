@@ -39,6 +39,8 @@ class RadosFile {
 
   const std::string& path() const { return path_; }
   bool may_write() const { return mode_ != OpenMode::kRead; }
+  // Why objects are not asked by structure, in words; empty where they are. Asked of the cluster once.
+  const std::string& class_refusal() const { return class_refusal_; }
   const StripeLayout& stripes() const { return stripes_; }
   const std::string& striped() const { return striped_; }
   std::shared_ptr<RadosPool> pool() const { return pool_.get(); }
@@ -67,6 +69,7 @@ class RadosFile {
   const RadosPoolOfProcess pool_;
   std::string striped_;
   StripeLayout stripes_;
+  std::string class_refusal_;
   mutable std::atomic<int64_t> size_known_ = 0;  // that the file had at least when it was looked at last
 };
 

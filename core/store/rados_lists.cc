@@ -6,15 +6,6 @@
 #include <utility>
 
 namespace swath {
-namespace {
-
-// Ranges that are kept waiting for more of their objects.
-constexpr int64_t kKeptMax = 65'536;
-// Pieces that abut in an object are copied to be one range up to here; a longer piece goes straight to memory.
-constexpr int64_t kCopiedBytesMax = 16 << 10;
-
-}  // namespace
-
 ObjectLists::ObjectLists(const RadosFile& file, Direction direction, int64_t bytes_max, Flight& flight)
     : file_(file),
       direction_(direction),
@@ -32,7 +23,7 @@ void ObjectLists::add(int64_t offset, std::byte* data, int64_t bytes) {
     List& list = lists_[piece.object];
     ObjectRange* last = list.ranges.empty() ? nullptr : &list.ranges.back();
     const bool abuts = last != nullptr && last->object_offset + last->bytes == piece.object_offset;
-    if (abuts && last->bytes + piece.bytes <= std::min(kCopiedBytesMax, bytes_max_)) {
+    if (abuts && last->bytes + piece.bytes <= std::min(kObjectRangeJoinedMax, bytes_max_)) {
       last->pieces.push_back({last->bytes, data, piece.bytes});
       last->bytes += piece.bytes;
     } else {
@@ -48,7 +39,7 @@ void ObjectLists::add(int64_t offset, std::byte* data, int64_t bytes) {
       lists_.erase(piece.object);
     }
   }
-  if (ranges_ >= kKeptMax) flush();
+  if (ranges_ >= kObjectRangesKept) flush();
 }
 
 void ObjectLists::begin(int64_t object, List& list) {

@@ -10,7 +10,9 @@
 namespace swath {
 namespace {
 
-constexpr char kExpected[] = "expected rados:POOL/NAME, or rados:POOL/NAME?conf=FILE&id=USER&timeout=SECONDS&stripe=UNIT,COUNT,OBJECT_SIZE";
+constexpr char kExpected[] =
+    "expected rados:POOL/NAME, or "
+    "rados:POOL/NAME?conf=FILE&id=USER&timeout=SECONDS&class=no&stripe=UNIT,COUNT,OBJECT_SIZE";
 
 [[noreturn]] void fail_name(const std::string& path, const std::string& wrong) {
   fail_argument(path + ": " + wrong + "; " + kExpected);
@@ -60,6 +62,8 @@ void take(RadosName& name, const std::string& path, const std::string& setting) 
   } else if (key == "timeout") {
     name.timeout_seconds = static_cast<double>(number_of(path, value));
     if (name.timeout_seconds < 1) fail_name(path, "timeout=" + value + " is not at least 1 second");
+  } else if (key == "class" && (value == "yes" || value == "no")) {
+    name.use_class = value == "yes";
   } else if (key == "stripe") {
     name.stripes = stripes_of(path, value);
   } else {

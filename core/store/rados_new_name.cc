@@ -25,6 +25,14 @@ constexpr int kAttemptsMax = 100;
   throw Error(ErrorKind::kStore, "create " + path + ": " + what, error);
 }
 
+// Beside what is written, for whoever needs room meanwhile (copying/prepare.py); goes with it.
+constexpr char kScratch[] = ".scratch";
+
+void remove_generation(const RadosPool& pool, const std::string& striped) {
+  remove_striped(pool, striped + kScratch);
+  remove_striped(pool, striped);
+}
+
 std::string mark_of(const std::string& number) { return kGeneration + number; }
 
 // Of the processes that watch an object; those that do not answer, too, for they may be busy.
@@ -85,9 +93,10 @@ RadosNewName::RadosNewName(const std::string& final_path, const AtomicFileOption
 std::unique_ptr<RadosNewName> RadosNewName::begin(const std::string& final_path, AtomicFileOptions& options) {
   const RadosName name = RadosName::parse(final_path);
   if (options.is_folder) {
-    throw Error(ErrorKind::kUnsupported, "create " + final_path +
-                                             ": a pool holds no folders, and a Zarr store is one; create .npy, .nc or a "
-                                             "raw file there, or the store in a file system");
+    throw Error(ErrorKind::kUnsupported,
+                "create " + final_path +
+                    ": a pool holds no folders, and a Zarr store is one; create .npy, .nc or a "
+                    "raw file there, or the store in a file system");
   }
   if (!options.working_path.empty() || !options.atomic) {
     if (options.working_path.empty()) options.working_path = final_path;
@@ -126,7 +135,7 @@ void RadosNewName::remove_left() const {
   const std::set<std::string> there = watchers(*pool, file_);
   for (const auto& [number, owner] : marks) {
     if (there.contains(owner)) continue;
-    remove_striped(*pool, file_ + ".g" + number);
+    remove_generation(*pool, file_ + ".g" + number);
     RadosChange change;
     rados_write_op_assert_exists(change.op());
     const int result = change.remove(mark_of(number)).apply(*pool, file_);
@@ -173,6 +182,7 @@ void RadosNewName::complete() {
     if (result == -ECANCELED) continue;  // another one was given the name
     if (result < 0) fail_rados("create " + final_path_ + ": cannot give it its name", result);
     watch_.reset();
+    remove_striped(*pool, working_file_ + kScratch);
     if (has_current) remove_left();
     if (has_own) remove_striped(*pool, file_);
     return;
@@ -183,7 +193,7 @@ void RadosNewName::complete() {
 void RadosNewName::remove() const noexcept {
   try {
     const auto pool = pool_.get();
-    remove_striped(*pool, working_file_);
+    remove_generation(*pool, working_file_);
     if (!is_aside()) return;
     const auto attributes = pool->attributes(file_);
     if (!attributes) return;
@@ -218,8 +228,9 @@ namespace swath {
 namespace {
 
 [[noreturn]] void fail_without(const std::string& path) {
-  throw Error(ErrorKind::kUnsupported, path + ": this Swath was built without librados (install librados-dev, and build "
-                                              "it again)");
+  throw Error(ErrorKind::kUnsupported, path +
+                                           ": this Swath was built without librados (install librados-dev, and build "
+                                           "it again)");
 }
 
 }  // namespace

@@ -52,9 +52,7 @@ class Rados : public testing::TestWithParam<std::string> {
     engine->transfer(Direction::kRead, whole, ignored);
     return bytes;
   }
-  void remove() const {
-    AtomicFile(path(), {.overwrite = true, .atomic = false}).remove();
-  }
+  void remove() const { AtomicFile(path(), {.overwrite = true, .atomic = false}).remove(); }
   bool exists(const std::string& of_path) const {
     try {
       open_engine(of_path, OpenMode::kRead, {});
@@ -130,6 +128,56 @@ TEST_P(Rados, StructuredTransfersMoveWhatTheRegionsSay) {
   for (const int64_t p : moved) data[static_cast<size_t>(memory.nest.offset_of(p))] = std::byte{0};
   engine->transfer_structured(Direction::kRead, part, counters);
   EXPECT_EQ(data, written);
+}
+
+// Each form that regions have: a product with elements that stripes split, a view of blocks, a long list.
+TEST_P(Rados, DescriptionsAreCarriedOutOnTheServersAsListsAre) {
+  constexpr int64_t kBytes = 200'000;
+  Bytes expected = counting_bytes(kBytes);
+  write(expected);
+  auto engine = open(OpenMode::kReadWrite);
+  const bool has_class = engine->capabilities().structured_requests;
+  if (!has_class) GTEST_SKIP() << "no object class swath on the OSDs";
+  const auto check = [&](const Access& access, int64_t begin, int64_t end) {
+    Bytes data(static_cast<size_t>(access.bytes()));
+    std::mt19937 random(11);
+    for (std::byte& byte : data) byte = static_cast<std::byte>(random());
+    std::vector<std::byte*> addresses{data.data()};
+    StructuredTransfer described{access, addresses, 64, begin, end};
+    for_each_flat_batch(described, [&](std::span<const Transfer> batch) {
+      for (const Transfer& piece : batch) std::copy_n(piece.data, piece.bytes, expected.begin() + piece.offset);
+    });
+    described.as_described = true;
+    counters = {};
+    engine->transfer_structured(Direction::kWrite, described, counters);
+    ASSERT_EQ(contents(), expected);
+    const Bytes before = data;
+    for_each_flat_batch(described, [&](std::span<const Transfer> batch) {
+      for (const Transfer& piece : batch) std::fill_n(piece.data, piece.bytes, std::byte{0});
+    });
+    engine->transfer_structured(Direction::kRead, described, counters);
+    ASSERT_EQ(data, before);
+    EXPECT_EQ(counters.read_bytes, counters.written_bytes);
+    EXPECT_EQ(counters.read_requests, counters.write_requests);
+  };
+  for (const int64_t element : {1, 3, 8}) {
+    const Layout layout = Layout::ordered({30, 20, 40}, element, 17, {0, 1, 2});
+    const Part part = selected_part(select_all(layout.shape()), element);
+    check(Access(layout, {part}), 0, INT64_MAX);
+    check(Access(layout, {part}), 1001, 9001);
+  }
+  const Layout bytes = Layout::ordered({kBytes}, 1, 0, {0});
+  const Nest blocks = Nest::blocks(std::vector<int64_t>{0, 10, 31}, std::vector<int64_t>{3, 5, 1});
+  const View view = View::all(Nest::strided(60, 1021, blocks).shifted(7));
+  const MemoryNest memory{Nest::strided(view.bytes(), -1, Nest::block(1)).shifted(view.bytes() - 1), 0};
+  check(Access(bytes, view, memory), 0, INT64_MAX);
+  check(Access(bytes, view, memory), 5000, 50'000);
+  std::vector<int64_t> places;
+  std::mt19937 random(3);
+  for (int64_t at = 0; at + 8 < kBytes; at += 3 + static_cast<int64_t>(random() % 4)) places.push_back(at);
+  const View listed = View::all(Nest::indexed(places, Nest::block(2)));
+  EXPECT_GT(listed.nest.listed(), 30'000);
+  check(Access(bytes, listed, MemoryNest::packed(listed.bytes())), 0, INT64_MAX);
 }
 
 TEST_P(Rados, RangesBeyondWhatARequestCanCountAreAllCarriedOut) {
@@ -300,7 +348,8 @@ TEST_P(Rados, ThreadsWriteIntoEachOthersGaps) {
   }
 }
 
-// ---- creation --------------------------------------------------------------------------------------------------------
+// ---- creation
+// --------------------------------------------------------------------------------------------------------
 
 void fill(const std::string& path, Bytes bytes) {
   auto engine = open_engine(path, OpenMode::kCreateNew, {});

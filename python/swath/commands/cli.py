@@ -26,6 +26,7 @@ from swath.commands import (
     explain,
     info,
     layout,
+    rados,
     repair,
     throttle,
     verify,
@@ -56,6 +57,7 @@ COMMANDS: dict[str, Command] = {
     "doctor": doctor,
     "bench": bench,
     "throttle": throttle,
+    "rados": rados,
 }
 
 TOGETHER = ("copy", "verify")

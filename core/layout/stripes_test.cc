@@ -1,4 +1,4 @@
-#include "store/stripes.h"
+#include "layout/stripes.h"
 
 #include <gtest/gtest.h>
 
@@ -85,8 +85,9 @@ TEST(RadosName, SaysPoolFileAndHowToReachThem) {
 }
 
 TEST(RadosName, WhatIsNoneSaysWhatWasExpected) {
-  for (const char* wrong : {"rados:", "rados:pool", "rados:/a", "rados:p/", "rados:p/a?stripe=1,2", "rados:p/a?stripe=3,1,4",
-                            "rados:p/a?timeout=soon", "rados:p/a?timeout=0", "rados:p/a?colour=red", "rados:p?id=a/b"}) {
+  for (const char* wrong :
+       {"rados:", "rados:pool", "rados:/a", "rados:p/", "rados:p/a?stripe=1,2", "rados:p/a?stripe=3,1,4",
+        "rados:p/a?timeout=soon", "rados:p/a?timeout=0", "rados:p/a?colour=red", "rados:p?id=a/b"}) {
     try {
       RadosName::parse(wrong);
       FAIL() << wrong;

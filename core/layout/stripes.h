@@ -25,6 +25,7 @@ struct StripeLayout {
   int64_t count = 4;
   int64_t object_bytes = int64_t{4} << 20;
 
+  static constexpr int64_t kCountMax = 65'536;
   static constexpr int64_t kObjectBytesMax = int64_t{128} << 20;  // of an OSD, by default
 
   // Why no file can be striped so, in words; empty where one can.
@@ -32,7 +33,7 @@ struct StripeLayout {
     if (unit < 1 || count < 1 || object_bytes < 1) return "all three must be positive";
     if (object_bytes % unit != 0) return "the object size must be a multiple of the stripe unit";
     if (object_bytes > kObjectBytesMax) return "the object size must be at most 128 MiB";
-    if (count > 65'536) return "the stripe count must be at most 65536";
+    if (count > kCountMax) return "the stripe count must be at most 65536";
     return "";
   }
 
