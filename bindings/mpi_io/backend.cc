@@ -1,4 +1,4 @@
-// The door between the stub (stub/stub.c) and a backend: the two functions that a backend exports.
+// The door between the stub (stub/stub.c) and a backend: what a backend exports.
 
 #include <array>
 #include <cstring>
@@ -22,6 +22,9 @@ const Served* find_served(const char* name) {
 }
 
 }  // namespace
+
+// Asked before anything else: the stub opens no backend of another version, which a former installation may have left.
+extern "C" [[gnu::visibility("default")]] const char* swath_mpi_io_version() { return SWATH_VERSION; }
 
 // `libmpi`: of dlopen, and global: names of MPI that this library leaves open are found there. Threads may come here at
 // the same time, and again.

@@ -209,10 +209,15 @@ static Function open_backend(const char* path, const struct Mpi* mpi, char* why,
     snprintf(why, size, "its backend cannot be opened: %s", error != NULL ? error : path);
     return NULL;
   }
+  const char* (*version)(void) = (const char* (*)(void))dlsym(backend, "swath_mpi_io_version");
   void (*begin)(void*) = (void (*)(void*))dlsym(backend, "swath_mpi_io_begin");
   const Function function = (Function)dlsym(backend, "swath_mpi_io_function");
-  if (begin == NULL || function == NULL) {
+  if (version == NULL || begin == NULL || function == NULL) {
     snprintf(why, size, "%s is no backend", path);
+    return NULL;
+  }
+  if (strcmp(version(), SWATH_VERSION) != 0) {
+    snprintf(why, size, "%s is of Swath %s, and this is Swath %s", path, version(), SWATH_VERSION);
     return NULL;
   }
   begin(mpi->handle);
