@@ -21,6 +21,8 @@ Served served(const char* name, Function* function) {
 // SWATH_SERVED(File_open, open_file): `open_file` must be of MPI_File_open's type.
 #define SWATH_SERVED(name, function) ::swath::mpi_io::served<decltype(PMPI_##name)>("MPI_" #name, function)
 
-std::span<const Served> served_init();  // init.cc
+std::span<const Served> served_init();   // init.cc
+std::span<const Served> served_files();  // calls_file.cc
+std::span<const Served> served_data();   // calls_data.cc
 
 }  // namespace swath::mpi_io
