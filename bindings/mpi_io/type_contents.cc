@@ -64,7 +64,7 @@ void check_mpi(int code) {
 TypeContents::TypeContents(MPI_Datatype type) {
   const Envelope envelope(type);
   combiner_ = envelope.combiner;
-  if (combiner_ == MPI_COMBINER_NAMED || envelope.types == 0) return;
+  if (is_predefined() && envelope.types == 0) return;
   ints_ = envelope.ints;
   addresses_ = envelope.addresses;
   large_counts_ = envelope.large_counts;
