@@ -29,9 +29,7 @@ struct Envelope {
   int types = 0;
   int combiner = 0;
 
-  explicit Envelope(MPI_Datatype type) {
-    check_mpi(MPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner));
-  }
+  explicit Envelope(MPI_Datatype type) { check_mpi(MPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner)); }
 };
 #endif
 

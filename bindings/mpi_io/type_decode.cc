@@ -105,7 +105,8 @@ Nest nest_of_indexed(const Element& element, Numbers numbers, int64_t unit) {
 
 // count, length, displacements.
 Nest nest_of_indexed_block(const Element& element, Numbers numbers, int64_t unit) {
-  return indexed_of(element, {scaled(numbers, 2, unit), std::vector<int64_t>(static_cast<size_t>(numbers[0]), numbers[1])});
+  return indexed_of(element,
+                    {scaled(numbers, 2, unit), std::vector<int64_t>(static_cast<size_t>(numbers[0]), numbers[1])});
 }
 
 // count, lengths, displacements; a type for each.
@@ -219,8 +220,8 @@ TypeMap decode(MPI_Datatype type, const TypeContents& contents, const PartOf& pa
     return map;
   }
 #endif
-  map.nest = contents.is_predefined() ? nest_of_predefined(type, bounds.extent)
-                                      : nest_of_constructed(type, contents, part_of);
+  map.nest =
+      contents.is_predefined() ? nest_of_predefined(type, bounds.extent) : nest_of_constructed(type, contents, part_of);
   return map;
 }
 

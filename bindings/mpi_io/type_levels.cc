@@ -281,7 +281,8 @@ Nest share_of(const Darray::Dimension& dimension, int64_t stride, const Nest& in
   const int64_t whole = first + block > size ? 0 : (size - first - block) / step + 1;
   const int64_t tail = checked_sum(first, checked_product(whole, step));
   Sequence sequence;
-  sequence.add(checked_product(first, stride), strided(whole, checked_product(step, stride), strided(block, stride, inner)));
+  sequence.add(checked_product(first, stride),
+               strided(whole, checked_product(step, stride), strided(block, stride, inner)));
   sequence.add(checked_product(tail, stride), strided(std::min(size - tail, block), stride, inner));
   return sequence.take();
 }

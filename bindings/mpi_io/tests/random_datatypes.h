@@ -1,5 +1,5 @@
-// Random MPI datatypes, each beside the plain list of its bytes: what MPI's definitions say, entry by entry. It needs MPI
-// alone, so that programs use it that are served by something else.
+// Random MPI datatypes, each beside the plain list of its bytes: what MPI's definitions say, entry by entry. It needs
+// MPI alone, so that programs use it that are served by something else.
 #pragma once
 
 #include <mpi.h>
@@ -27,6 +27,11 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+// MPI does not make such a type, though it should: what it is said to be.
+struct Refused {
+  std::string text;
+};
+
 struct Segment {
   int64_t offset;
   int64_t bytes;
@@ -35,13 +40,14 @@ struct Segment {
 // A committed type and its bytes in MPI's order.
 class ListedType {
  public:
-  explicit ListedType(MPI_Datatype named, std::vector<Segment> segments, std::string text)
-      : type_(named), is_named_(true), segments_(std::move(segments)), text_(std::move(text)) {
+  ListedType(MPI_Datatype named, std::vector<Segment> segments, std::string text)
+      : type_(named), segments_(std::move(segments)), text_(std::move(text)) {
     ask_bounds();
   }
   // Takes the type.
   ListedType(MPI_Datatype made, std::string text, std::vector<Segment> segments)
-      : type_(made), segments_(std::move(segments)), text_(std::move(text)) {
+      : type_(made), is_named_(false), segments_(std::move(segments)), text_(std::move(text)) {
+    if (type_ == MPI_DATATYPE_NULL) throw Refused{text_};
     MPI_Type_commit(&type_);
     ask_bounds();
   }
@@ -110,28 +116,45 @@ class ListedType {
 
 struct TypeOptions {
   int depth = 3;
-  bool is_forward = false;     // displacements grow, strides are positive: what file types are mostly made of
-  int64_t segments_max = 2000;  // about
-  int64_t far = 0;             // now and then a hole of so many bytes
+  bool is_forward = false;  // displacements grow, strides are positive: what file types are mostly made of
+  // Without what MPIs pack wrong themselves: empty parts and extents that are not positive (MPICH 4.0 to 5.0 divides by
+  // zero, or repeats wrongly; Open MPI 4.1 packs something else, or refuses darrays), a stride of -1 (Open MPI 4.1).
+  bool is_plain = false;
+  int64_t segments_max = 2000;       // about
+  int64_t far = 0;                   // now and then a hole of so many bytes
   const ListedType* leaf = nullptr;  // what it is made of; else of named types
 };
 
 inline ListedType random_named(Random& random) {
   const int64_t pair = sizeof(int);
   switch (random.between(0, 12)) {
-    case 0: return ListedType(MPI_BYTE, {{0, 1}}, "byte");
-    case 1: return ListedType(MPI_CHAR, {{0, 1}}, "char");
-    case 2: return ListedType(MPI_SHORT, {{0, sizeof(short)}}, "short");
-    case 3: return ListedType(MPI_INT, {{0, sizeof(int)}}, "int");
-    case 4: return ListedType(MPI_FLOAT, {{0, sizeof(float)}}, "float");
-    case 5: return ListedType(MPI_INT64_T, {{0, 8}}, "int64");
-    case 6: return ListedType(MPI_C_DOUBLE_COMPLEX, {{0, 16}}, "double complex");
-    case 7: return ListedType(MPI_2INT, {{0, 2 * pair}}, "2int");
-    case 8: return ListedType(MPI_SHORT_INT, {{0, sizeof(short)}, {pair, pair}}, "short_int");
-    case 9: return ListedType(MPI_DOUBLE_INT, {{0, sizeof(double)}, {sizeof(double), pair}}, "double_int");
-    case 10: return ListedType(MPI_LONG_DOUBLE_INT, {{0, sizeof(long double)}, {sizeof(long double), pair}}, "long_double_int");
-    case 11: return ListedType(MPI_FLOAT_INT, {{0, sizeof(float)}, {sizeof(float), pair}}, "float_int");
-    default: return ListedType(MPI_DOUBLE, {{0, sizeof(double)}}, "double");
+    case 0:
+      return ListedType(MPI_BYTE, {{0, 1}}, "byte");
+    case 1:
+      return ListedType(MPI_CHAR, {{0, 1}}, "char");
+    case 2:
+      return ListedType(MPI_SHORT, {{0, sizeof(short)}}, "short");
+    case 3:
+      return ListedType(MPI_INT, {{0, sizeof(int)}}, "int");
+    case 4:
+      return ListedType(MPI_FLOAT, {{0, sizeof(float)}}, "float");
+    case 5:
+      return ListedType(MPI_INT64_T, {{0, 8}}, "int64");
+    case 6:
+      return ListedType(MPI_C_DOUBLE_COMPLEX, {{0, 16}}, "double complex");
+    case 7:
+      return ListedType(MPI_2INT, {{0, 2 * pair}}, "2int");
+    case 8:
+      return ListedType(MPI_SHORT_INT, {{0, sizeof(short)}, {pair, pair}}, "short_int");
+    case 9:
+      return ListedType(MPI_DOUBLE_INT, {{0, sizeof(double)}, {sizeof(double), pair}}, "double_int");
+    case 10:
+      return ListedType(MPI_LONG_DOUBLE_INT, {{0, sizeof(long double)}, {sizeof(long double), pair}},
+                        "long_double_int");
+    case 11:
+      return ListedType(MPI_FLOAT_INT, {{0, sizeof(float)}, {sizeof(float), pair}}, "float_int");
+    default:
+      return ListedType(MPI_DOUBLE, {{0, sizeof(double)}}, "double");
   }
 }
 
@@ -143,18 +166,30 @@ class TypeMaker {
   ListedType make(int depth, int64_t segments_max) {
     if (depth == 0) return leaf();
     switch (random_.between(0, 11)) {
-      case 0: return contiguous(depth, segments_max);
-      case 1: return vector(depth, segments_max, false);
-      case 2: return vector(depth, segments_max, true);
-      case 3: return indexed(depth, segments_max, false);
-      case 4: return indexed(depth, segments_max, true);
-      case 5: return indexed_block(depth, segments_max, false);
-      case 6: return indexed_block(depth, segments_max, true);
-      case 7: return structure(depth, segments_max);
-      case 8: return subarray(depth, segments_max);
-      case 9: return darray(depth, segments_max);
-      case 10: return resized(depth, segments_max);
-      default: return duplicate(depth, segments_max);
+      case 0:
+        return contiguous(depth, segments_max);
+      case 1:
+        return vector(depth, segments_max, false);
+      case 2:
+        return vector(depth, segments_max, true);
+      case 3:
+        return indexed(depth, segments_max, false);
+      case 4:
+        return indexed(depth, segments_max, true);
+      case 5:
+        return indexed_block(depth, segments_max, false);
+      case 6:
+        return indexed_block(depth, segments_max, true);
+      case 7:
+        return structure(depth, segments_max);
+      case 8:
+        return subarray(depth, segments_max);
+      case 9:
+        return darray(depth, segments_max);
+      case 10:
+        return resized(depth, segments_max);
+      default:
+        return duplicate(depth, segments_max);
     }
   }
 
@@ -168,12 +203,15 @@ class TypeMaker {
     return {type, "etype", options_.leaf->segments()};
   }
 
-  bool is_large() { return MPI_VERSION >= 4 && random_.chance(40); }
+  // Whether it is made with large counts. Asked in any case: the same seed gives the same types with every MPI.
+  bool is_large() { return random_.chance(40) && MPI_VERSION >= 4; }
+
+  int64_t fewest() const { return options_.is_plain ? 1 : 0; }
 
   // How many elements there may be.
   int64_t count(int64_t most, int64_t segments_max, const ListedType& child) {
     const int64_t room = segments_max / std::max<int64_t>(1, std::ssize(child.segments()));
-    return random_.between(0, std::min(most, std::max<int64_t>(1, room)));
+    return random_.between(fewest(), std::min(most, std::max<int64_t>(1, room)));
   }
 
   static void append(Places& places, const ListedType& child, int64_t displacement, int64_t elements = 1) {
@@ -184,9 +222,11 @@ class TypeMaker {
     }
   }
 
+  int64_t but_minus_one(int64_t stride) const { return options_.is_plain && stride == -1 ? -2 : stride; }
+
   // A distance of two blocks of so many bytes.
   int64_t stride(int64_t span) {
-    if (!options_.is_forward && random_.chance(50)) return random_.between(-3 * span - 8, 3 * span + 8);
+    if (!options_.is_forward && random_.chance(50)) return but_minus_one(random_.between(-3 * span - 8, 3 * span + 8));
     if (options_.far > 0 && random_.chance(10)) return span + options_.far;
     return span + (random_.chance(30) ? 0 : random_.between(0, 40));
   }
@@ -197,8 +237,9 @@ class TypeMaker {
     Places places;
     append(places, child, 0, n);
     MPI_Datatype type = MPI_DATATYPE_NULL;
+    [[maybe_unused]] const bool large = is_large();
 #if MPI_VERSION >= 4
-    if (is_large()) MPI_Type_contiguous_c(n, child.type(), &type);
+    if (large) MPI_Type_contiguous_c(n, child.type(), &type);
 #endif
     if (type == MPI_DATATYPE_NULL) MPI_Type_contiguous(static_cast<int>(n), child.type(), &type);
     return {type, "contiguous(" + std::to_string(n) + ", " + child.text() + ")", std::move(places)};
@@ -212,16 +253,18 @@ class TypeMaker {
     if (in_bytes) {
       distance = stride(std::abs(child.extent()) * length);
     } else {
-      distance = options_.is_forward ? length + random_.between(0, 4) : random_.between(-6, 9);
-      if (options_.far > 0 && random_.chance(10)) distance += options_.far / std::max<int64_t>(1, std::abs(child.extent()));
+      distance = options_.is_forward ? length + random_.between(0, 4) : but_minus_one(random_.between(-6, 9));
+      if (options_.far > 0 && random_.chance(10))
+        distance += options_.far / std::max<int64_t>(1, std::abs(child.extent()));
       distance = std::min<int64_t>(distance, INT32_MAX);
     }
     const int64_t bytes = in_bytes ? distance : distance * child.extent();
     Places places;
     for (int64_t i = 0; i < n; ++i) append(places, child, i * bytes, length);
     MPI_Datatype type = MPI_DATATYPE_NULL;
+    [[maybe_unused]] const bool large = is_large();
 #if MPI_VERSION >= 4
-    if (is_large()) {
+    if (large) {
       if (in_bytes) {
         MPI_Type_create_hvector_c(n, length, distance, child.type(), &type);
       } else {
@@ -262,7 +305,8 @@ class TypeMaker {
       if (!is_regular && !options_.is_forward && random_.chance(40)) at = random_.between(-60, 60);
       places.push_back(at);
       at += length * unit + (is_regular ? gap : random_.chance(40) ? 0 : random_.between(0, 12));
-      if (options_.far > 0 && random_.chance(3)) at = std::min<int64_t>(INT32_MAX, at + options_.far / (in_bytes ? 1 : std::max<int64_t>(1, std::abs(extent))));
+      if (options_.far > 0 && random_.chance(3))
+        at = std::min<int64_t>(INT32_MAX, at + options_.far / (in_bytes ? 1 : std::max<int64_t>(1, std::abs(extent))));
     }
     return places;
   }
@@ -271,17 +315,20 @@ class TypeMaker {
     const ListedType child = make(depth - 1, segments_max / 8);
     std::vector<int64_t> lengths(static_cast<size_t>(count(random_.chance(20) ? 60 : 8, segments_max / 2, child)));
     const bool are_equal = random_.chance(30);
-    for (int64_t& length : lengths) length = are_equal ? 1 : random_.chance(20) ? 4 * random_.between(0, 2) : random_.between(0, 4);
+    for (int64_t& length : lengths)
+      length = are_equal ? 1 : random_.chance(20) ? 4 * random_.between(fewest(), 2) : random_.between(fewest(), 4);
     const auto at = displacements(lengths, child.extent(), in_bytes);
     const auto n = static_cast<int>(lengths.size());
     Places places;
-    for (size_t i = 0; i < lengths.size(); ++i) append(places, child, in_bytes ? at[i] : at[i] * child.extent(), lengths[i]);
+    for (size_t i = 0; i < lengths.size(); ++i)
+      append(places, child, in_bytes ? at[i] : at[i] * child.extent(), lengths[i]);
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const std::vector<int> int_lengths(lengths.begin(), lengths.end());
     const std::vector<int> int_at(at.begin(), at.end());
     const std::vector<MPI_Aint> addresses(at.begin(), at.end());
+    [[maybe_unused]] const bool large = is_large();
 #if MPI_VERSION >= 4
-    if (is_large()) {
+    if (large) {
       const std::vector<MPI_Count> count_lengths(lengths.begin(), lengths.end());
       const std::vector<MPI_Count> count_at(at.begin(), at.end());
       if (in_bytes) {
@@ -304,8 +351,9 @@ class TypeMaker {
 
   ListedType indexed_block(int depth, int64_t segments_max, bool in_bytes) {
     const ListedType child = make(depth - 1, segments_max / 8);
-    const int64_t length = random_.between(0, 3);
-    const std::vector<int64_t> lengths(static_cast<size_t>(count(random_.chance(20) ? 60 : 8, segments_max / 3, child)), length);
+    const int64_t length = random_.between(fewest(), 3);
+    const std::vector<int64_t> lengths(static_cast<size_t>(count(random_.chance(20) ? 60 : 8, segments_max / 3, child)),
+                                       length);
     const auto at = displacements(lengths, child.extent(), in_bytes);
     const auto n = static_cast<int>(lengths.size());
     Places places;
@@ -313,8 +361,9 @@ class TypeMaker {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const std::vector<int> int_at(at.begin(), at.end());
     const std::vector<MPI_Aint> addresses(at.begin(), at.end());
+    [[maybe_unused]] const bool large = is_large();
 #if MPI_VERSION >= 4
-    if (is_large()) {
+    if (large) {
       const std::vector<MPI_Count> count_at(at.begin(), at.end());
       if (in_bytes) {
         MPI_Type_create_hindexed_block_c(n, length, count_at.data(), child.type(), &type);
@@ -330,12 +379,13 @@ class TypeMaker {
         MPI_Type_create_indexed_block(n, static_cast<int>(length), int_at.data(), child.type(), &type);
       }
     }
-    return {type, (in_bytes ? "hindexed_block(" : "indexed_block(") + joined({length}) + listed(at) + child.text() + ")",
+    return {type,
+            (in_bytes ? "hindexed_block(" : "indexed_block(") + joined({length}) + listed(at) + child.text() + ")",
             std::move(places)};
   }
 
   ListedType structure(int depth, int64_t segments_max) {
-    const int64_t n = random_.between(0, 5);
+    const int64_t n = random_.between(fewest(), 5);
     const bool are_alike = random_.chance(20);
     std::vector<ListedType> children;
     std::vector<int64_t> lengths;
@@ -344,9 +394,10 @@ class TypeMaker {
     Places places;
     int64_t next = random_.between(0, 8);
     for (int64_t i = 0; i < n; ++i) {
-      if (!are_alike || i == 0) children.push_back(make(static_cast<int>(random_.between(0, depth - 1)), segments_max / 12));
+      if (!are_alike || i == 0)
+        children.push_back(make(static_cast<int>(random_.between(0, depth - 1)), segments_max / 12));
       const ListedType& child = children.back();
-      lengths.push_back(random_.between(0, 2));
+      lengths.push_back(random_.between(fewest(), 2));
       if (!options_.is_forward && random_.chance(40)) {
         next = random_.between(-100, 100);
       } else if (options_.is_forward) {
@@ -354,7 +405,8 @@ class TypeMaker {
       }
       at.push_back(next);
       append(places, child, next, lengths.back());
-      next += std::max(child.high(), child.extent()) + (lengths.back() > 1 ? std::abs(child.extent()) : 0) + random_.between(0, 9);
+      next += std::max(child.high(), child.extent()) + (lengths.back() > 1 ? std::abs(child.extent()) : 0) +
+              random_.between(0, 9);
       text += joined({lengths.back(), at.back()}) + child.text() + "; ";
     }
     std::vector<MPI_Datatype> types;
@@ -362,8 +414,9 @@ class TypeMaker {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const std::vector<int> int_lengths(lengths.begin(), lengths.end());
     const std::vector<MPI_Aint> addresses(at.begin(), at.end());
+    [[maybe_unused]] const bool large = is_large();
 #if MPI_VERSION >= 4
-    if (is_large()) {
+    if (large) {
       const std::vector<MPI_Count> count_lengths(lengths.begin(), lengths.end());
       const std::vector<MPI_Count> count_at(at.begin(), at.end());
       MPI_Type_create_struct_c(n, count_lengths.data(), count_at.data(), types.data(), &type);
@@ -413,17 +466,23 @@ class TypeMaker {
     append_array(places, child, slowest_first(indices, order), slowest_first(sizes, order));
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const auto dimensions = static_cast<int>(n);
+    [[maybe_unused]] const bool large = is_large();
 #if MPI_VERSION >= 4
-    if (is_large()) {
-      const std::vector<MPI_Count> large[3] = {{sizes.begin(), sizes.end()}, {subsizes.begin(), subsizes.end()}, {starts.begin(), starts.end()}};
-      MPI_Type_create_subarray_c(dimensions, large[0].data(), large[1].data(), large[2].data(), order, child.type(), &type);
+    if (large) {
+      const std::vector<MPI_Count> counts[3] = {
+          {sizes.begin(), sizes.end()}, {subsizes.begin(), subsizes.end()}, {starts.begin(), starts.end()}};
+      MPI_Type_create_subarray_c(dimensions, counts[0].data(), counts[1].data(), counts[2].data(), order, child.type(),
+                                 &type);
     }
 #endif
     if (type == MPI_DATATYPE_NULL) {
-      const std::vector<int> ints[3] = {{sizes.begin(), sizes.end()}, {subsizes.begin(), subsizes.end()}, {starts.begin(), starts.end()}};
+      const std::vector<int> ints[3] = {
+          {sizes.begin(), sizes.end()}, {subsizes.begin(), subsizes.end()}, {starts.begin(), starts.end()}};
       MPI_Type_create_subarray(dimensions, ints[0].data(), ints[1].data(), ints[2].data(), order, child.type(), &type);
     }
-    return {type, "subarray(" + listed(sizes) + listed(subsizes) + listed(starts) + (order == MPI_ORDER_C ? "C, " : "F, ") + child.text() + ")",
+    return {type,
+            "subarray(" + listed(sizes) + listed(subsizes) + listed(starts) + (order == MPI_ORDER_C ? "C, " : "F, ") +
+                child.text() + ")",
             std::move(places)};
   }
 
@@ -438,16 +497,20 @@ class TypeMaker {
     int processes = 1;
     for (size_t d = 0; d < n; ++d) {
       sizes[d] = random_.between(1, 12);
-      kinds[d] = random_.chance(33) ? MPI_DISTRIBUTE_NONE : random_.chance(50) ? MPI_DISTRIBUTE_BLOCK : MPI_DISTRIBUTE_CYCLIC;
+      kinds[d] = random_.chance(33)   ? MPI_DISTRIBUTE_NONE
+                 : random_.chance(50) ? MPI_DISTRIBUTE_BLOCK
+                                      : MPI_DISTRIBUTE_CYCLIC;
       grid[d] = kinds[d] == MPI_DISTRIBUTE_NONE ? 1 : static_cast<int>(random_.between(1, 3));
       arguments[d] = MPI_DISTRIBUTE_DFLT_DARG;
-      if (kinds[d] == MPI_DISTRIBUTE_CYCLIC && random_.chance(70)) arguments[d] = static_cast<int>(random_.between(1, 4));
+      if (kinds[d] == MPI_DISTRIBUTE_CYCLIC && random_.chance(70))
+        arguments[d] = static_cast<int>(random_.between(1, 4));
       if (kinds[d] == MPI_DISTRIBUTE_BLOCK && random_.chance(50)) {
         arguments[d] = static_cast<int>((sizes[d] + grid[d] - 1) / grid[d] + random_.between(0, 2));
       }
       processes *= grid[d];
     }
-    const int rank = static_cast<int>(random_.between(0, processes - 1));
+    int rank = static_cast<int>(random_.between(0, processes - 1));
+    if (options_.is_plain) rank = 0;  // which has something
     std::vector<std::vector<int64_t>> indices(n);
     int rest = rank;
     for (size_t d = n; d-- > 0; rest /= grid[d]) {
@@ -466,15 +529,18 @@ class TypeMaker {
     append_array(places, child, slowest_first(indices, order), slowest_first(sizes, order));
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const auto dimensions = static_cast<int>(n);
+    [[maybe_unused]] const bool large = is_large();
 #if MPI_VERSION >= 4
-    if (is_large()) {
-      const std::vector<MPI_Count> large(sizes.begin(), sizes.end());
-      MPI_Type_create_darray_c(processes, rank, dimensions, large.data(), kinds.data(), arguments.data(), grid.data(), order, child.type(), &type);
+    if (large) {
+      const std::vector<MPI_Count> counts(sizes.begin(), sizes.end());
+      MPI_Type_create_darray_c(processes, rank, dimensions, counts.data(), kinds.data(), arguments.data(), grid.data(),
+                               order, child.type(), &type);
     }
 #endif
     if (type == MPI_DATATYPE_NULL) {
       const std::vector<int> ints(sizes.begin(), sizes.end());
-      MPI_Type_create_darray(processes, rank, dimensions, ints.data(), kinds.data(), arguments.data(), grid.data(), order, child.type(), &type);
+      MPI_Type_create_darray(processes, rank, dimensions, ints.data(), kinds.data(), arguments.data(), grid.data(),
+                             order, child.type(), &type);
     }
     std::string text = "darray(" + joined({processes, rank}) + listed(sizes);
     for (size_t d = 0; d < n; ++d) {
@@ -487,14 +553,15 @@ class TypeMaker {
   ListedType resized(int depth, int64_t segments_max) {
     const ListedType child = make(depth - 1, segments_max);
     int64_t lower_bound = 0;
-    int64_t extent = child.high() + random_.between(0, 24);
+    int64_t extent = std::max<int64_t>(options_.is_plain ? 1 : INT64_MIN, child.high() + random_.between(0, 24));
     if (!options_.is_forward && random_.chance(60)) {
       lower_bound = random_.between(-20, 20);
-      extent = random_.between(-40, 60);
+      extent = random_.between(options_.is_plain ? 1 : -40, 60);
     }
     MPI_Datatype type = MPI_DATATYPE_NULL;
+    [[maybe_unused]] const bool large = is_large();
 #if MPI_VERSION >= 4
-    if (is_large()) MPI_Type_create_resized_c(child.type(), lower_bound, extent, &type);
+    if (large) MPI_Type_create_resized_c(child.type(), lower_bound, extent, &type);
 #endif
     if (type == MPI_DATATYPE_NULL) MPI_Type_create_resized(child.type(), lower_bound, extent, &type);
     return {type, "resized(" + joined({lower_bound, extent}) + child.text() + ")", child.segments()};
