@@ -16,9 +16,9 @@ from swath.mpi_io import backends
 
 HERE = Path(__file__).parent / "mpi_io"
 INCLUDE = Path(__file__).parent.parent / "bindings" / "mpi_io"
-FUNCTIONS = re.findall(r"^SWATH_MPI_(4?)_?FUNCTION\((\w+)\)$", (INCLUDE / "functions.h").read_text(), re.MULTILINE)
-NAMES = [f"{prefix}_{name}" for _, name in FUNCTIONS for prefix in ("MPI", "PMPI")]
-LARGE_COUNTS = {f"{prefix}_{name}" for four, name in FUNCTIONS for prefix in ("MPI", "PMPI") if four}
+LISTED = re.findall(r"^SWATH_MPI_(LARGE_)?FUNCTION\((\w+)\)$", (INCLUDE / "functions.h").read_text(), re.MULTILINE)
+FUNCTIONS = [f"{name}{'_c' if large else ''}" for large, name in LISTED]
+NAMES = [f"{prefix}_{name}" for name in FUNCTIONS for prefix in ("MPI", "PMPI")]
 
 TO_EACH = [f"{name}: {name}" for name in NAMES]
 SERVED = "MPI_File_open"
@@ -101,11 +101,8 @@ class Run:
 
 def test_every_function_of_files_is_there_as_mpi_and_as_pmpi(stub: Path) -> None:
     assert len(FUNCTIONS) == len(set(FUNCTIONS)) == 90
-    for name in ("File_open", "File_write_at_all", "File_iread_shared", "File_write_ordered_begin"):
-        assert ("", name) in FUNCTIONS
-    assert {("4", f"File_{name}_c") for name in ("read", "iwrite_at_all", "read_all_begin", "get_type_extent")} <= set(
-        FUNCTIONS
-    )
+    some = {"File_open", "File_write_at_all", "File_iread_shared", "File_write_ordered_begin", "File_read_c"}
+    assert some | {"File_iwrite_at_all_c", "File_read_all_begin_c", "File_get_type_extent_c"} <= set(FUNCTIONS)
     if shutil.which("nm") is None:
         pytest.skip("nm (binutils) is not installed")
     defined = subprocess.run(["nm", "-D", "--defined-only", stub], capture_output=True, text=True, check=True).stdout
@@ -212,15 +209,24 @@ def test_a_backend_that_cannot_be_opened_is_told_of(built: Built, run: Run, tmp_
     assert "file too short" in line or "invalid ELF header" in line
 
 
-def test_what_an_older_mpi_has_not_is_missed_when_it_is_called_only(built: Built, run: Run) -> None:
+def test_large_counts_of_an_mpi_older_than_mpi_4_are_done_by_its_ints(built: Built, run: Run) -> None:
     program = built.program(built.mpi("WITHOUT_LARGE_COUNTS"))
-    for name in ("MPI_File_read_at", "PMPI_File_read_at"):
-        assert run(program, 1, name, SWATH_MPI_IO="off").stdout == f"{name}: {name}\n"
-    ended = run(program, 1, "MPI_File_read_at_c", SWATH_MPI_IO="off")
+    ended = run(program, THREADS, "--six", 300, SWATH_MPI_IO="off")
+    by_int = [f"P{name.removeprefix('P').removesuffix('_c')}" if name.endswith("_c") else name for name in NAMES]
+    assert ended.stdout.splitlines() == [f"{name}: {reached}" for name, reached in zip(NAMES, by_int, strict=True)]
+    assert (ended.returncode, ended.stderr) == (0, "")
+    for name in ("MPI_File_read_at_c", "MPI_File_iwrite_c", "MPI_File_read_all_begin_c"):
+        refused = run(program, 1, "--six", 1 << 31, name, SWATH_MPI_IO="off")
+        assert refused.stdout == f"{name}: PMPI_File_call_errhandler\n"
+        assert f"{name}: 2 instead of" in refused.stderr  # MPI_ERR_COUNT
+
+
+def test_a_function_that_the_mpi_has_not_is_missed_when_it_is_called_only(built: Built, run: Run) -> None:
+    program = built.program(built.mpi("WITHOUT_IREAD_AT_ALL"))
+    assert run(program, 1, "MPI_File_iread_at", SWATH_MPI_IO="off").stdout == "MPI_File_iread_at: MPI_File_iread_at\n"
+    ended = run(program, 1, "MPI_File_iread_at_all", SWATH_MPI_IO="off")
     assert ended.returncode < 0
-    assert re.fullmatch(
-        r"swath: MPI_File_read_at_c was called, but .*libmpi.so.12 has no such function.*\n", ended.stderr
-    )
+    assert re.fullmatch(r"swath: MPI_File_iread_at_all was called, but .*libmpi.so.12 has no such.*\n", ended.stderr)
 
 
 def test_without_an_mpi_a_call_is_refused_and_nothing_else_changes(built: Built, run: Run, tmp_path: Path) -> None:
