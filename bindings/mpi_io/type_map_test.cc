@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -43,7 +44,11 @@ struct Image {
       : low(std::min<int64_t>({0, type.low(), type.low() + (count - 1) * type.extent()})),
         bytes(
             static_cast<size_t>(std::max<int64_t>({1, type.high(), type.high() + (count - 1) * type.extent()}) - low)) {
-    for (char& byte : bytes) byte = static_cast<char>(random.between(0, 255));
+    // Eight at a time: images are much larger than data.
+    for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
+      const uint64_t next = random.next();
+      std::memcpy(bytes.data() + at, &next, std::min(sizeof(next), bytes.size() - at));
+    }
   }
   const char* address() const { return bytes.data() - low; }
 
@@ -472,12 +477,9 @@ TEST(TypeMap, WrongTypesAreErrorsAndCallNoHandlerOfTheProgram) {
   EXPECT_EQ(code_of(type), MPI_ERR_TYPE) << "nor is it when it is known";
   MPI_Type_commit(&type);
   EXPECT_EQ(code_of(type), MPI_SUCCESS);
-#ifdef MPICH_VERSION  // elsewhere a handle is an address, which is nothing's after this
-  const MPI_Datatype freed = type;
   MPI_Type_free(&type);
-  EXPECT_EQ(code_of(freed), MPI_ERR_TYPE);
-#else
-  MPI_Type_free(&type);
+#if defined(MPICH_VERSION) && !defined(MPI_ABI)  // elsewhere a handle is an address
+  EXPECT_EQ(code_of(0x12345678), MPI_ERR_TYPE);
 #endif
   EXPECT_EQ(handler_calls, 0);
   for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
