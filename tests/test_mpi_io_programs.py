@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-import swath
 from mpi_runs import needs_mpi
 from swath.errors import UnsupportedError
 from swath.mpi_io import backends, building, preload
@@ -88,15 +87,15 @@ class BackendOf:
         return self.folder
 
 
-def compiled(mpi: Mpi, folder: Path, language: str) -> Path:
+def compiled(mpi: Mpi, folder: Path, language: str, *flags: object) -> Path:
     """program.c, or program.F90 by one of Fortran's doors."""
     made = folder / f"program-{language}"
     if language == "C":
-        command = [mpi.mpicc, HERE / "program.c", "-o", made]
+        command = [mpi.mpicc, HERE / "program.c", *flags, "-o", made]
     else:
         if not Path(mpi.mpifort).exists() or shutil.which("gfortran") is None:
             pytest.skip(f"{mpi.mpifort} or gfortran is not installed")
-        command = [mpi.mpifort, f"-D{language}", HERE / "program.F90", "-o", made]
+        command = [mpi.mpifort, f"-D{language}", HERE / "program.F90", *flags, "-o", made]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return made
@@ -149,10 +148,10 @@ def test_a_program_reads_and_writes_the_same_and_mpi_serves_its_threads(
 @pytest.mark.parametrize("language", ["C", *FORTRAN])
 def test_every_call_that_a_language_makes_arrives(mpi: Mpi, tmp_path: Path, language: str) -> None:
     program = compiled(mpi, tmp_path, language)
-    version = f'-DVERSION="{swath.__version__}"'
+    build = f'-DBUILD="{backends.build_id()}"'
     made = tmp_path / backends.file_name(mpi.family)
     compiler = shutil.which("cc") or "gcc"
-    subprocess.run([compiler, "-shared", "-fPIC", version, "-o", made, HERE / "fake_backend.c", "-ldl"], check=True)
+    subprocess.run([compiler, "-shared", "-fPIC", build, "-o", made, HERE / "fake_backend.c", "-ldl"], check=True)
     ended = ran(mpi, [program, tmp_path / "a"], tmp_path)
     levels(ended.stdout)
     files = ("open", "set_view", "write_at_all", "sync", "read_at", "close")
@@ -172,6 +171,18 @@ def test_a_tool_in_front_sees_every_call_and_the_backend_still_serves(
     granted, multiple = levels(ended.stdout)
     assert granted == multiple
     assert "tool: 1 opened, 1 written" in ended.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("language", ["C", *FORTRAN])
+def test_a_program_that_is_linked_to_the_stub_needs_no_preload(
+    mpi: Mpi, backend_of: BackendOf, tmp_path: Path, language: str
+) -> None:
+    program = compiled(mpi, tmp_path, language, f"-Wl,--no-as-needed,{backends.library()}")
+    ended = ran(mpi, [program, tmp_path / "a"], None, **{backends.VARIABLE: backend_of(mpi)})
+    granted, multiple = levels(ended.stdout)
+    assert (granted, ended.stderr) == (multiple, "")
 
 
 @pytest.mark.parametrize("required", range(4))

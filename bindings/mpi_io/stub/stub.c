@@ -25,6 +25,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mpi_io/build_id.h"
+
 extern void* swath_mpi_io_entries[];  // of trampolines.S: two for each name below
 void* swath_mpi_io_resolve(void** entry);
 
@@ -210,15 +212,15 @@ static Function open_backend(const char* path, const struct Mpi* mpi, char* why,
     snprintf(why, size, "its backend cannot be opened: %s", error != NULL ? error : path);
     return NULL;
   }
-  const char* (*version)(void) = (const char* (*)(void))dlsym(backend, "swath_mpi_io_version");
+  const char* (*build)(void) = (const char* (*)(void))dlsym(backend, "swath_mpi_io_build");
   void (*begin)(void*) = (void (*)(void*))dlsym(backend, "swath_mpi_io_begin");
   const Function function = (Function)dlsym(backend, "swath_mpi_io_function");
-  if (version == NULL || begin == NULL || function == NULL) {
+  if (build == NULL || begin == NULL || function == NULL) {
     snprintf(why, size, "%s is no backend", path);
     return NULL;
   }
-  if (strcmp(version(), SWATH_VERSION) != 0) {
-    snprintf(why, size, "%s is of Swath %s, and this is Swath %s", path, version(), SWATH_VERSION);
+  if (strcmp(build(), SWATH_MPI_IO_BUILD) != 0) {
+    snprintf(why, size, "%s is of Swath %s, and this is Swath %s", path, build(), SWATH_MPI_IO_BUILD);
     return NULL;
   }
   begin(mpi->handle);
