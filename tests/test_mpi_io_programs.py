@@ -159,6 +159,26 @@ def test_every_call_that_a_language_makes_arrives(mpi: Mpi, tmp_path: Path, lang
     assert called <= set(re.findall(r"asked for (\w+)", ended.stdout))
 
 
+def symbols(library: Path, which: str) -> set[str]:
+    listed = subprocess.run(["nm", "-D", which, library], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].partition("@")[0] for line in listed.splitlines()}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_a_backend_needs_nothing_that_an_mpi_of_its_family_has_not(
+    mpi: Mpi, backend_of: BackendOf, tmp_path: Path
+) -> None:
+    if shutil.which("nm") is None or shutil.which("ldd") is None:
+        pytest.skip("nm or ldd is not installed")
+    linked = subprocess.run(["ldd", compiled(mpi, tmp_path, "C")], capture_output=True, text=True, check=True).stdout
+    libraries = re.findall(r"=> (/\S*/libmpi\S*)", linked)
+    needed = symbols(backend_of(mpi) / backends.file_name(mpi.family), "--undefined-only")
+    of_mpi = {name for name in needed if re.match("P?MPI|ompi", name)}
+    assert of_mpi
+    assert of_mpi <= set().union(*(symbols(Path(library), "--defined-only") for library in libraries))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_a_tool_in_front_sees_every_call_and_the_backend_still_serves(
