@@ -387,7 +387,7 @@ TEST(TypeMap, LevelsThatCannotBeJoinedAreRefused) {
   const auto forty = type_map_of(nested(40, doubled));
   EXPECT_EQ(forty->size(), int64_t{8} << 40);
   EXPECT_LE(forty->nest.depth(), Nest::kDepthMax);
-  EXPECT_EQ(forty->nest.end() - 8, 40 * 8 + 1000 * (40 * 41 * 81 / 6));
+  EXPECT_EQ(forty->nest.end() - 8, 40 * 8 + int64_t{1000} * (40 * 41 * 81 / 6));
   const Made fifty = nested(50, doubled);
   try {
     type_map_of(fifty);
@@ -452,6 +452,7 @@ TEST(TypeMap, TypesOfFortranAndOfValuesWithIndicesAreBlocks) {
 // ---- errors and lives -------------------------------------------------------------------------------------------
 
 std::atomic<int> handler_calls{0};
+// NOLINTNEXTLINE(modernize-avoid-variadic-functions): MPI's
 void count_call(MPI_Comm* /*comm*/, int* /*code*/, ...) { ++handler_calls; }
 
 int code_of(MPI_Datatype type) {

@@ -16,6 +16,10 @@ namespace {
 
 using namespace swath::testing;
 
+std::shared_ptr<Comm> shared(Comm& comm) {
+  return {std::shared_ptr<Comm>(), &comm};
+}
+
 constexpr Method kMethods[] = {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
 
 // As many bytes as are written; others write, too.
