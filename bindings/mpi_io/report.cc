@@ -14,13 +14,6 @@
 namespace swath::mpi_io {
 namespace {
 
-constexpr const char* kBegins = "swath mpi-io: ";
-
-void say(const std::string& text) {
-  const std::string line = kBegins + text + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of other processes stay whole
-}
-
 int64_t bits_of(double value) { return std::bit_cast<int64_t>(value); }
 double real_of(int64_t bits) { return std::bit_cast<double>(bits); }
 
@@ -58,6 +51,11 @@ void add_written(const std::vector<std::byte>& bytes, std::map<std::string, Repo
 }
 
 }  // namespace
+
+void say(const std::string& text) {
+  const std::string line = "swath mpi-io: " + text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of other processes stay whole
+}
 
 bool report_is_wanted() {
   const char* wanted = std::getenv("SWATH_MPI_IO_REPORT");
