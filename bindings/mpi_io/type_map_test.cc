@@ -379,7 +379,7 @@ TEST(TypeMap, LevelsThatCannotBeJoinedAreRefused) {
   const auto forty = type_map_of(nested(40, doubled));
   EXPECT_EQ(forty->size(), int64_t{8} << 40);
   EXPECT_LE(forty->nest.depth(), Nest::kDepthMax);
-  EXPECT_EQ(forty->nest.end() - 8, 40 * 8 + int64_t{1000} * (40 * 41 * 81 / 6));
+  EXPECT_EQ(forty->nest.end() - 8, int64_t{40} * 8 + int64_t{1000} * (int64_t{40} * 41 * 81 / 6));
   const Made fifty = nested(50, doubled);
   try {
     type_map_of(fifty);
