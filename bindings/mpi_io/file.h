@@ -1,5 +1,5 @@
-// A file of MPI that Swath serves: two arrays of bytes over it, one for what all ranks do together and one for what this
-// rank does by itself, and what MPI says that a file has: a view, pointers, an access mode, atomicity.
+// A file of MPI that Swath serves: two arrays of bytes over it, one for what all ranks do together and one for what
+// this rank does by itself, and what MPI says that a file has: a view, pointers, an access mode, atomicity.
 #pragma once
 
 #include <mpi.h>
@@ -60,6 +60,7 @@ class ServedFile {
 
   MPI_File handle() const { return handle_; }
   const std::string& path() const { return path_; }
+  int rank() const { return comm_->rank(); }
   const Hints& hints() const { return hints_; }
   Report& report() { return report_; }
   JobQueue& queue(bool collective) { return collective ? collective_jobs_ : own_jobs_; }
@@ -107,7 +108,7 @@ class ServedFile {
  private:
   ServedFile(const Opening& opening, std::shared_ptr<Comm> comm, std::string shared_pointer_name);
 
-  void open_arrays();
+  void open_files();
   void check_may(const DataCall& call) const;
   DataTransfer transfer_of(const DataCall& call) const;
   int64_t etypes_of(const DataTransfer& transfer) const;
