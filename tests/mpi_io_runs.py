@@ -6,9 +6,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -57,7 +59,7 @@ def run(
     command: Command,
     *,
     served: bool = True,
-    seconds_max: float = 150,
+    seconds_max: float = 100,
     environment: dict[str, str] | None = None,
     environments: Sequence[dict[str, str]] = (),
     tracer: Sequence[str] = (),
@@ -76,20 +78,25 @@ def run(
         words += ["env", f"LD_PRELOAD={library}"] if served else []
         words += map(str, command)
     env = {**os.environ, "HYDRA_LAUNCHER": "fork", "SWATH_MPI_IO_REPORT": "1", **(environment or {})}
-    with subprocess.Popen(
-        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as running:
-        try:
-            out, err = running.communicate(timeout=seconds_max)
-        except subprocess.TimeoutExpired:
-            running.terminate()  # mpiexec ends its ranks
+    # Files, not pipes: a rank that outlives mpiexec would keep a pipe open.
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        with subprocess.Popen(words, env=env, stdout=out, stderr=err) as running:
             try:
-                out, err = running.communicate(timeout=10)
+                running.wait(timeout=seconds_max)
             except subprocess.TimeoutExpired:
-                running.kill()
-                out, err = running.communicate()
-            pytest.fail(f"{command} on {ranks} ranks: still running after {seconds_max} s, a hang: {out[-2000:]}{err[-3000:]}")
-    return Ended(running.returncode, out, err)
+                running.terminate()  # mpiexec ends its ranks
+                try:
+                    running.wait(timeout=10)
+                except subprocess.TimeoutExpired:
+                    running.kill()
+                said = _text(out)[-2000:] + _text(err)[-3000:]
+                pytest.fail(f"{command} on {ranks} ranks: still running after {seconds_max} s, a hang: {said}")
+        return Ended(running.returncode, _text(out), _text(err))
+
+
+def _text(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
 
 
 def run_well(ranks: int | Sequence[int], command: Command, **options: object) -> Ended:

@@ -1,5 +1,7 @@
 #include "mpi_io/nonblocking.h"
 
+#include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -10,10 +12,13 @@
 namespace swath::mpi_io {
 namespace {
 
+std::atomic<int64_t> started_count{0};
+
 struct Started {
   std::shared_ptr<ServedFile> file;
   std::function<int64_t()> move;
   int64_t bytes = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
   std::optional<Error> failure;
 
   void carry_out() {
@@ -22,15 +27,28 @@ struct Started {
   }
 };
 
+std::vector<FailedRequest>& failed_of_this_thread() {
+  static thread_local std::vector<FailedRequest> failed;
+  return failed;
+}
+
+// MPI calls it in the call that completes the request, by the same thread; and in MPI_Request_get_status, which completes
+// nothing.
 int query(void* state, MPI_Status* status) {
   auto* const started = static_cast<Started*>(state);
   set_bytes(status, started->bytes);
   status->MPI_SOURCE = MPI_UNDEFINED;
   status->MPI_TAG = MPI_UNDEFINED;
-  return started->failure ? raise(started->file->handle(), *started->failure) : MPI_SUCCESS;
+  auto& failed = failed_of_this_thread();
+  const bool is_known = std::any_of(failed.begin(), failed.end(),
+                                    [&](const FailedRequest& one) { return one.request == started->request; });
+  if (started->failure && !is_known) failed.push_back({started->request, started->file, *started->failure});
+  return MPI_SUCCESS;
 }
 
+// By whichever thread: that of the program, or the one that has completed the operation.
 int free_state(void* state) {
+  --started_count;
   delete static_cast<Started*>(state);
   return MPI_SUCCESS;
 }
@@ -40,13 +58,15 @@ int cancel(void* /*state*/, int /*is_complete*/) { return MPI_SUCCESS; }  // it 
 }  // namespace
 
 MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collective, std::function<int64_t()> move) {
-  auto* const started = new Started{file, std::move(move)};
+  auto* const started = new Started{.file = file, .move = std::move(move)};
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = MPI_Grequest_start(&query, &free_state, &cancel, started, &request);
   if (code != MPI_SUCCESS) {
     delete started;
     throw MpiError(code, "MPI_Grequest_start failed");
   }
+  started->request = request;
+  ++started_count;
   const auto job = [started, request] {
     started->carry_out();
     MPI_Grequest_complete(request);
@@ -59,5 +79,9 @@ MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collectiv
   }
   return request;
 }
+
+bool any_is_started() { return started_count > 0; }
+
+std::vector<FailedRequest> take_failed_requests() { return std::exchange(failed_of_this_thread(), {}); }
 
 }  // namespace swath::mpi_io
