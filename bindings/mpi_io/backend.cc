@@ -12,7 +12,7 @@ namespace {
 using namespace swath::mpi_io;
 
 const Served* find_served(const char* name) {
-  for (const auto& table : std::array{served_init(), served_files(), served_data()}) {
+  for (const auto& table : std::array{served_init(), served_files(), served_data(), served_waits()}) {
     for (const Served& each : table) {
       if (std::strcmp(each.name, name) == 0) {
         return &each;

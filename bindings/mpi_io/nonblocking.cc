@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -15,10 +17,22 @@
 namespace swath::mpi_io {
 namespace {
 
+std::atomic<int64_t> started_count{0};
+
+std::vector<FailedRequest>& failed_of_this_thread() {
+  static thread_local std::vector<FailedRequest> failed;
+  return failed;
+}
+
 class Started {
  public:
   Started(std::shared_ptr<ServedFile> file, std::function<int64_t()> move)
-      : file_(std::move(file)), move_(std::move(move)) {}
+      : file_(std::move(file)), move_(std::move(move)) {
+    ++started_count;
+  }
+  ~Started() { --started_count; }
+  Started(const Started&) = delete;
+  Started& operator=(const Started&) = delete;
 
   // By whichever thread.
   void carry_out() {
@@ -36,12 +50,16 @@ class Started {
     changed_.wait(lock, [this] { return is_done_; });
   }
 
-  // By the program's thread, when it is done.
-  int tell(MPI_Status* status) const {
+  // MPI asks in the call that completes the request, and the same thread tells of the failure behind it; and in
+  // MPI_Request_get_status, which completes nothing.
+  void tell(MPI_Status* status) const {
     set_bytes(status, bytes_);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return failure_ ? raise(file_->handle(), *failure_) : MPI_SUCCESS;
+    auto& failed = failed_of_this_thread();
+    const bool is_known =
+        std::any_of(failed.begin(), failed.end(), [this](const FailedRequest& one) { return one.request == request; });
+    if (failure_ && !is_known) failed.push_back({request, file_, *failure_});
   }
 
   MPI_Request request = MPI_REQUEST_NULL;
@@ -68,7 +86,10 @@ void complete(Started& started) {
 
 extern "C" {
 
-int swath_mpi_io_query(void* state, MPI_Status* status) { return started_of(state).tell(status); }
+int swath_mpi_io_query(void* state, MPI_Status* status) {
+  started_of(state).tell(status);
+  return MPI_SUCCESS;
+}
 
 int swath_mpi_io_free(void* state) {
   delete static_cast<State*>(state);
@@ -141,5 +162,9 @@ MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collectiv
   }
   return request;
 }
+
+bool any_is_started() { return started_count > 0; }
+
+std::vector<FailedRequest> take_failed_requests() { return std::exchange(failed_of_this_thread(), {}); }
 
 }  // namespace swath::mpi_io

@@ -70,7 +70,7 @@ void load_real(void* libmpi) {
   static std::once_flag once;
   std::call_once(once, [libmpi] {
     loaded_mpi = libmpi;
-  // Those with large counts are the last of the list, and find the others loaded.
+    // Those with large counts are the last of the list, and find the others loaded.
 #define SWATH_MPI_FUNCTION(name) load(libmpi, "PMPI_" #name, loaded.name);
 #define SWATH_MPI_LARGE_FUNCTION(name) load_large<&Real::name>(libmpi, "PMPI_" #name "_c", loaded.name##_c);
 #include "mpi_io/functions.h"

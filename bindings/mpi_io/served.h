@@ -31,5 +31,6 @@ Served served_as(const char* name, Function function) {
 std::span<const Served> served_init();   // init.cc
 std::span<const Served> served_files();  // calls_file.cc
 std::span<const Served> served_data();   // calls_data.cc
+std::span<const Served> served_waits();  // calls_waits.cc
 
 }  // namespace swath::mpi_io
