@@ -16,10 +16,10 @@ import numpy as np
 
 import swath
 from swath import formats
-from swath.formats import ChunkedLayout, StridedLayout
+from swath.formats import ChunkedLayout, StridedLayout, pools
 from swath.space import Distribution, normalise_selection, selected_shape
 
-METHODS = ("direct", "sieve", "list", "two-phase", "auto")
+METHODS = ("direct", "sieve", "list", "datatype", "two-phase", "auto")
 DTYPES = ("<f8", ">f8", "<i4", ">i2", "u1", "<c16", "<f4", ">c8", "S3", "V5", [("a", "<i2"), ("b", "<f8")])
 # Small windows and batches, so that small arrays go through many rounds.
 TUNINGS: tuple[dict[str, int], ...] = (
@@ -196,7 +196,15 @@ def make_netcdf(case: Case, values: np.ndarray, folder: Path, rng: random.Random
     return path
 
 
-def element_offsets(path: Path, variable: str | None, **described: Any) -> np.ndarray:
+def bytes_of(path: Path | str) -> bytes:
+    """All bytes of a file, which may be in a pool."""
+    if not pools.is_in_pool(str(path)):
+        return Path(path).read_bytes()
+    with pools.opened(str(path))[0] as file:
+        return file.read()
+
+
+def element_offsets(path: Path | str, variable: str | None, **described: Any) -> np.ndarray:
     """The file offset of every element, one by one from the layout: the naive way."""
     description = formats.describe(path, variable, **described)
     layout = description.layout
@@ -270,11 +278,11 @@ def check_reads(case: Case, opened: dict[str, Any], comm: Any, rank: int) -> Non
 
 def check_writes(case: Case, opened: dict[str, Any], comm: Any, rank: int, barrier: Any, first: bool) -> None:
     """Every method writes exactly the request's bytes: the whole file is compared, gaps byte for byte. Collective."""
-    path = Path(opened["path"])
+    path = opened["path"]
     described = {k: v for k, v in opened.items() if k not in ("path", "variable")}
     offsets = element_offsets(path, opened.get("variable"), **described)
     numbers = np.arange(offsets.size).reshape(offsets.shape)
-    image = path.read_bytes()
+    image = bytes_of(path)
     barrier()
     for salt, method in enumerate(METHODS, start=1):
         new = case.values(salt)
@@ -297,7 +305,7 @@ def check_writes(case: Case, opened: dict[str, Any], comm: Any, rank: int, barri
             a.write(values, who(case, rank), selection=case.selection, method=method, tuning=case.tuning)
         barrier()
         if first:
-            now = path.read_bytes()
+            now = bytes_of(path)
             assert len(now) == len(image)
             wrong = [i for i in range(len(now)) if now[i] != image[i]][:5]
             assert not wrong, (method, wrong)

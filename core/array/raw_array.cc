@@ -81,7 +81,7 @@ std::shared_ptr<AtomicFile> new_file_of(Comm& comm, const NewRawArray& raw, int6
   run_collectively(comm, question_of(words), [&] {
     if (comm.rank() != 0) return;
     file = std::make_shared<AtomicFile>(raw.array.path, AtomicFileOptions{.overwrite = raw.overwrite});
-    open_engine(file->working_path(), OpenMode::kCreateNew, {.engine = "posix"})->resize(end);
+    open_engine(file->working_path(), OpenMode::kCreateNew, {})->resize(end);
   });
   const bool is_first = comm.rank() == 0;
   const std::string final_path = broadcast_text(comm, is_first ? file->final_path() : "");

@@ -44,6 +44,9 @@ std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const
         run_list(job);
         break;
       }
+      case Method::kDatatype:
+        run_datatype(job);
+        break;
       case Method::kTwoPhase:
         run_two_phase(job);
         break;

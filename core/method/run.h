@@ -47,6 +47,7 @@ std::unique_ptr<CachedView> view_of(const Job& job, int64_t window_bytes);
 // The methods. Each throws its own rank's error; run() lets all ranks agree on it.
 void run_direct(const Job& job);
 void run_list(const Job& job);
+void run_datatype(const Job& job);
 void run_sieve(const Job& job);
 void run_two_phase(const Job& job);
 

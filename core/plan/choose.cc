@@ -80,7 +80,8 @@ std::vector<Option> priced_options(const Request& request, bool staged, Method o
   const bool has_holes =
       !together.empty() && *together.last_end(INT64_MAX) - *together.next_start(0) > together.bytes();
   std::vector<Option> options;
-  for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+  for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kDatatype, Method::kTwoPhase}) {
+    if (method == Method::kDatatype && !request.capabilities.structured_requests) continue;
     if (only != Method::kAuto && only != method) continue;
     std::vector<Tuning> sizes{request.tuning};
     if (method == Method::kSieve) sizes = sieve_sizes(request);

@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "base/write_behind.h"
 #include "plan/file_domains.h"
+#include "plan/object_counts.h"
 
 namespace swath {
 namespace {
@@ -16,6 +17,7 @@ constexpr double kBehindBytesMin = static_cast<double>(kWriteBehindBytesMin);
 constexpr double kWindowBytes = 512 * 1024;     // of which the processor's cache holds what the kernel copies
 constexpr double kCoreCacheBytesMax = 4 << 20;  // no core has a larger cache of its own
 constexpr int kSampledWindows = 8;
+constexpr double kLockOperations = 2;  // of an object: taken and given back
 
 double as_double(int64_t value) { return static_cast<double>(value); }
 
@@ -243,6 +245,54 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
   return work;
 }
 
+// What the method makes of runs in a store of objects: from a range of the file, and how much of it there is.
+struct ObjectWork {
+  StripeLayout stripes;
+  double span = 0;
+  double runs = 0;
+  double bytes = 0;
+
+  double cut_runs() const { return runs + (span > 0 ? bytes / as_double(stripes.unit) : 0); }
+  double objects() const {
+    const double of_span = span / as_double(stripes.unit) + 1;
+    const double most = std::ceil(span / as_double(stripes.set_bytes())) * as_double(stripes.count);
+    return std::max(1.0, std::min({of_span, most, cut_runs()}));
+  }
+};
+
+// Operations, ranges and regions of one rank. Windows are transferred one after the other, each by its objects.
+void add_object_work(Work& work, const Request& request, Method method, const Share& share) {
+  const StripeLayout stripes = stripes_of(*request.capabilities.stripes);
+  const ObjectWork all{stripes, share.span, share.runs, share.bytes};
+  const double by_bytes = share.bytes / as_double(kObjectOperationBytesMax);
+  const double ranges_max = as_double(request.capabilities.ranges_max(request.direction));
+  const double requests = work.read_requests + work.write_requests;
+  if (method == Method::kDirect) {
+    work.operations = all.cut_runs();
+  } else if (method == Method::kList) {
+    work.ranges = all.cut_runs();
+    work.operations = std::max({all.objects(), work.ranges / ranges_max, by_bytes});
+  } else if (method == Method::kDatatype) {
+    work.regions = all.cut_runs();
+    work.operations = std::max(all.objects(), by_bytes);
+  } else if (method == Method::kTwoPhase && work.batched) {  // windows by their runs, in lists
+    work.ranges = requests;
+    work.operations = std::max(work.rounds, requests / ranges_max);
+  } else {
+    work.operations = requests * ObjectWork{stripes, work.window_bytes, 1, work.window_bytes}.objects();
+  }
+  work.batched = method != Method::kDirect;
+}
+
+// Seconds of all ranks' operations, which the servers share. `waits`: how often a rank waits for what it has begun.
+double object_seconds(const Request& request, const Work& work, double waits) {
+  const Profile& profile = request.profile ? *request.profile : default_profile();
+  const ObjectStore::Costs& each = profile.objects.of(request.direction);
+  const double served = work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
+                        (work.read_bytes + work.written_bytes) * each.byte;
+  return std::max(waits * each.alone, served * work.transfers_at_once);
+}
+
 double requests_at(const Curve& each, double requests, double bytes, double jump) {
   return requests <= 0 ? 0 : requests * (each.at_or_in_proportion(bytes / requests) + jump);
 }
@@ -349,6 +399,7 @@ Work work_of(const Request& request, Method method, const Access& together, cons
       work = direct_work(request, share);
       break;
     case Method::kList:
+    case Method::kDatatype:
       work = list_work(request, share);
       break;
     case Method::kSieve:
@@ -363,6 +414,7 @@ Work work_of(const Request& request, Method method, const Access& together, cons
   work.memory_bytes = share.memory_span;
   work.partial_lines = partial_lines(share);
   work.share_span = share.span;
+  if (request.capabilities.is_of_objects()) add_object_work(work, request, method, share);
   if (method == Method::kTwoPhase) return work;
   const double ranks = request.decomposition.ranks();
   const double span_together = as_double(*together.last_end(INT64_MAX) - *together.next_start(0));
@@ -397,8 +449,16 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   // Written bytes stay in the page cache until they are synced.
   const double write = write_seconds(profile.cache, work, turns);
   const double piece = reading ? profile.read_piece_seconds : profile.write_piece_seconds;
-  price.transfer = read + write + (work.locks * profile.lock_seconds + work.pieces * piece) * turns +
-                   round_trips(work) * request.capabilities.round_trip_seconds;
+  if (request.capabilities.is_of_objects()) {
+    const bool by_windows = method == Method::kSieve || method == Method::kTwoPhase;
+    const double waits = by_windows     ? std::max({work.rounds, work.read_requests, work.write_requests})
+                         : work.batched ? 1
+                                        : work.operations;
+    price.transfer = object_seconds(request, work, waits) + work.locks * kLockOperations * profile.objects.write.alone;
+  } else {
+    price.transfer = read + write + (work.locks * profile.lock_seconds + work.pieces * piece) * turns +
+                     round_trips(work) * request.capabilities.round_trip_seconds;
+  }
 
   const double slowdown = slowdown_of(profile.copy_slowdown, node, memory_part(profile, work), turns);
   const auto copy = [&](const Curve& curve, double bytes, double block) {

@@ -44,6 +44,9 @@ struct Work {
   double dirty_bytes = 0;        // pages that all ranks leave to be written to the device, in bytes
   bool is_behind = false;        // the device has begun with them, see Engine::set_write_behind
   double transfers_at_once = 1;  // ranks that transfer at the same time
+  double operations = 0;         // of a store of objects, of which nothing above but bytes is priced ...
+  double ranges = 0;             // ... in lists
+  double regions = 0;            // ... in descriptions
   bool overlaps = false;         // transfer and exchange go on at the same time where the store is a device
 };
 

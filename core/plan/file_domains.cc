@@ -17,6 +17,10 @@ FileDomains::FileDomains(const Access& together, int ranks, const Tuning& tuning
   last_ = *together.last_end(INT64_MAX);
   // Windows end at multiples of their size; domains that are many windows long start there too.
   alignment_ = together.bytes() / count_ >= 4 * tuning.window_bytes ? tuning.window_bytes : 4096;
+  // Where stripes are known, no two aggregators write the same one.
+  if (tuning.stripe_bytes > 0 && together.bytes() / count_ >= tuning.stripe_bytes) {
+    alignment_ = std::max(alignment_ / tuning.stripe_bytes, int64_t{1}) * tuning.stripe_bytes;
+  }
   const Regions* regions = together.only_regions();
   if (regions == nullptr) return;
   elements_ = elements / count_;

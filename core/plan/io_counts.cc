@@ -7,6 +7,7 @@
 
 #include "base/math.h"
 #include "plan/kinds.h"
+#include "plan/object_counts.h"
 #include "plan/steps.h"
 #include "store/structured.h"
 
@@ -48,8 +49,10 @@ IoCounts scaled(IoCounts cost, double factor) {
 // that holds the last and all between them hold the start of an element, and together they hold the span. So they cost
 // what a single large window would, but for the number of requests.
 template <typename One>
-IoCounts counts_of_windows(const Access& access, int64_t begin, int64_t end, int64_t window_bytes, int64_t counted_max,
-                           const One& one) {
+IoCounts counts_of_windows(const Request& request, const Access& access, const FileDomain& range, int64_t window_bytes,
+                           int64_t counted_max, const One& one) {
+  const auto [rank, begin, end] = range;
+  const bool joins_windows = !request.capabilities.is_of_objects();  // else each is cut by its own objects
   IoCounts cost;
   const auto first = access.next_start(begin);
   if (!first || *first >= end) return cost;
@@ -58,7 +61,7 @@ IoCounts counts_of_windows(const Access& access, int64_t begin, int64_t end, int
   const int64_t useful = access.bytes_in(begin, end);
   int64_t windows = (last - element_bytes) / window_bytes - *first / window_bytes + 1;  // at most
   const bool may_overlap = access.may_overlap();
-  if (useful == last - *first && !may_overlap && element_bytes <= window_bytes) {
+  if (useful == last - *first && !may_overlap && element_bytes <= window_bytes && joins_windows) {
     one(cost, Window{*first, last, end});
     for (int64_t* requests : {&cost.read_requests, &cost.write_requests, &cost.locks}) *requests *= windows;
     return cost;
@@ -76,27 +79,58 @@ IoCounts counts_of_windows(const Access& access, int64_t begin, int64_t end, int
   return scaled(cost, static_cast<double>(useful) / seen);
 }
 
+// Of `requests` direct ones of a slice, those of a store of objects: one for each object that a run touches.
+int64_t direct_operations(const Request& request, const Slice& slice, int64_t requests, int64_t counted_max,
+                          bool& exact) {
+  const StripeLayout stripes = stripes_of(*request.capabilities.stripes);
+  if (requests > counted_max) {
+    const int64_t bytes = slice.bytes() / requests;
+    exact = exact && bytes == 1;
+    return requests + requests * (bytes - 1) / stripes.unit;
+  }
+  int64_t operations = 0;
+  for_each_direct_request(slice.regions, slice.first, slice.last, request.tuning, [&](const Run& run, bool) {
+    operations += operations_of_range(stripes, run.offset, run.bytes);
+  });
+  return operations;
+}
+
+// Operations that move a whole window.
+int64_t window_requests(const Request& request, const Window& window) {
+  if (!request.capabilities.is_of_objects()) return 1;
+  return operations_of_range(stripes_of(*request.capabilities.stripes), window.begin, window.bytes());
+}
+
+int64_t requests_by_runs(const Request& request, const Access& together, const Window& window) {
+  const std::vector<Transfer> runs = window_runs(together, window, nullptr);
+  // Runs of neighbouring chunks or boxes may abut: the engine joins them.
+  if (!request.capabilities.is_of_objects()) return count_requests(runs, request.tuning.request_bytes_max);
+  ListCounter counter(stripes_of(*request.capabilities.stripes), request.capabilities.ranges_max(request.direction),
+                      kObjectOperationBytesMax);
+  for (const Transfer& run : runs) counter.add(run.offset, run.bytes);
+  counter.flush();
+  return counter.counted().operations;
+}
+
 void add_window(IoCounts& cost, const Request& request, const Access& together, const Window& window) {
   const auto add_runs = [&] {
-    // Runs of neighbouring chunks or boxes may abut: the engine joins them.
-    add_requests(cost, request.direction,
-                 count_requests(window_runs(together, window, nullptr), request.tuning.request_bytes_max),
+    add_requests(cost, request.direction, requests_by_runs(request, together, window),
                  together.bytes_in(window.begin, window.limit));
   };
   if (request.direction == Direction::kRead) {
     if (is_read_by_runs(together, window, request.tuning)) return add_runs();
-    return add_requests(cost, Direction::kRead, 1, window.bytes());
+    return add_requests(cost, Direction::kRead, window_requests(request, window), window.bytes());
   }
   switch (window_transfer(together, window, request.tuning)) {
     case WindowTransfer::kWhole:
-      add_requests(cost, Direction::kWrite, 1, window.bytes());
+      add_requests(cost, Direction::kWrite, window_requests(request, window), window.bytes());
       break;
     case WindowTransfer::kRuns:
       add_runs();
       break;
     case WindowTransfer::kSieve:
-      add_requests(cost, Direction::kRead, 1, window.bytes());
-      add_requests(cost, Direction::kWrite, 1, window.bytes());
+      add_requests(cost, Direction::kRead, window_requests(request, window), window.bytes());
+      add_requests(cost, Direction::kWrite, window_requests(request, window), window.bytes());
       cost.locks += request.capabilities.lock_for_holes;
       break;
   }
@@ -138,7 +172,7 @@ IoCounts count_aggregating(const TwoPhase& all, size_t place, const Access& mine
     cost.buffer_bytes -= std::min(mine.bytes(), (others + 1) * capacity) - std::min(mine.bytes(), others * capacity);
   }
   cost += counts_of_windows(
-      together, domain.begin, domain.end, request.tuning.window_bytes, counted_max,
+      request, together, domain, request.tuning.window_bytes, counted_max,
       [&](IoCounts& windows, const Window& window) { add_window(windows, all.request, all.together, window); });
   const bool sieves = all.request.direction == Direction::kWrite && cost.read_requests > 0;
   if (sieves) cost.buffer_bytes += capacity;  // what a window held before
@@ -226,6 +260,14 @@ Access access_of(const Request& request, int rank) { return Access::of(*request.
 
 Access access_together(const Request& request) { return Access::together(*request.layout, request.decomposition); }
 
+// Of a store of objects: so many operations.
+IoCounts count_of_objects(const Request& request, const Access& access, const ObjectOperations& counted) {
+  IoCounts cost;
+  cost.exact = counted.exact;
+  add_requests(cost, request.direction, counted.operations, access.bytes());
+  return cost;
+}
+
 // One request a run; a run that cannot go straight to memory is cut at the size of the bounce buffer.
 IoCounts count_direct(const Request& request, const Access& access, int64_t counted_max) {
   IoCounts cost;
@@ -247,13 +289,27 @@ IoCounts count_direct(const Request& request, const Access& access, int64_t coun
       requests = 0;
       for_each_direct_request(regions, slice.first, slice.last, request.tuning, [&](const Run&, bool) { ++requests; });
     }
+    if (request.capabilities.is_of_objects()) {
+      requests = direct_operations(request, slice, requests, counted_max, cost.exact);
+    }
     add_requests(cost, request.direction, requests, (slice.last - slice.first) * regions.element_bytes());
   });
   return cost;
 }
 
+IoCounts count_datatype(const Request& request, const Access& access, int64_t counted_max) {
+  return count_of_objects(request, access, count_described_operations(access, request.capabilities, counted_max));
+}
+
 IoCounts count_list(const Request& request, const Access& access, int64_t counted_max) {
   IoCounts cost;
+  if (request.capabilities.is_of_objects()) {
+    cost = count_of_objects(request, access,
+                            count_list_operations(access, request.capabilities,
+                                                  request.capabilities.ranges_max(request.direction), counted_max));
+    cost.buffer_bytes = request.tuning.list_pieces * static_cast<int64_t>(sizeof(Transfer));
+    return cost;
+  }
   cost.buffer_bytes = request.tuning.list_pieces * static_cast<int64_t>(sizeof(Transfer));
   int64_t pieces = 0;
   int64_t runs = 0;
@@ -288,14 +344,17 @@ IoCounts count_list(const Request& request, const Access& access, int64_t counte
 
 IoCounts count_sieve(const Request& request, const Access& access, int64_t counted_max) {
   const int64_t window_bytes = request.tuning.sieve_bytes;
-  IoCounts cost =
-      counts_of_windows(access, 0, INT64_MAX, window_bytes, counted_max, [&](IoCounts& windows, const Window& window) {
-        const bool holes = access.bytes_in(window.begin, window.limit) < window.bytes();
-        if (request.direction == Direction::kRead || holes) add_requests(windows, Direction::kRead, 1, window.bytes());
-        if (request.direction == Direction::kRead) return;
-        add_requests(windows, Direction::kWrite, 1, window.bytes());
-        windows.locks += request.capabilities.lock_for_holes;
-      });
+  IoCounts cost = counts_of_windows(request, access, {0, 0, INT64_MAX}, window_bytes, counted_max,
+                                    [&](IoCounts& windows, const Window& window) {
+                                      const bool holes = access.bytes_in(window.begin, window.limit) < window.bytes();
+                                      const int64_t requests = window_requests(request, window);
+                                      if (request.direction == Direction::kRead || holes) {
+                                        add_requests(windows, Direction::kRead, requests, window.bytes());
+                                      }
+                                      if (request.direction == Direction::kRead) return;
+                                      add_requests(windows, Direction::kWrite, requests, window.bytes());
+                                      windows.locks += request.capabilities.lock_for_holes;
+                                    });
   cost.buffer_bytes = window_capacity(access, window_bytes);
   return cost;
 }
@@ -322,9 +381,10 @@ TotalIoCounts count_total(const Request& request, Method method, const FileDomai
   TotalIoCounts total;
   for (const RankKind& kind : kinds.all) {
     const Access access = access_of(request, kind.rank);
-    const IoCounts cost = method == Method::kDirect ? count_direct(request, access, counted_max)
-                          : method == Method::kList ? count_list(request, access, counted_max)
-                                                    : count_sieve(request, access, counted_max);
+    const IoCounts cost = method == Method::kDirect     ? count_direct(request, access, counted_max)
+                          : method == Method::kList     ? count_list(request, access, counted_max)
+                          : method == Method::kDatatype ? count_datatype(request, access, counted_max)
+                                                        : count_sieve(request, access, counted_max);
     total.buffer_bytes_max = std::max(total.buffer_bytes_max, cost.buffer_bytes);
     total.sum += times(cost, kind.ranks);
   }

@@ -57,6 +57,7 @@ constexpr int64_t kCountedMax = 20'000;
 IoCounts count_direct(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
 IoCounts count_sieve(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
 IoCounts count_list(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
+IoCounts count_datatype(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
 IoCounts count_two_phase(const Request& request, const FileDomains& domains, bool staged, const Access& together,
                          int rank);
 

@@ -48,6 +48,8 @@ IoCounts Plan::cost(Method of_method, int rank) const {
       return count_sieve(request, mine);
     case Method::kList:
       return count_list(request, mine);
+    case Method::kDatatype:
+      return count_datatype(request, mine);
     case Method::kTwoPhase:
       return count_two_phase(request, domains, staged, access_together(request), rank);
     case Method::kAuto:
@@ -65,10 +67,15 @@ Plan make_plan(Request request) {
   asked.tuning.list_pieces =
       std::min(asked.tuning.list_pieces, std::max<int64_t>(asked.capabilities.ranges_max(asked.direction), 1));
   if (asked.direction == Direction::kWrite) asked.decomposition.check_written_once();
+  if (asked.capabilities.is_of_objects()) asked.tuning.stripe_bytes = asked.capabilities.stripes->stripe_bytes;
   const Access together = access_together(asked);
   plan.runs = asked.decomposition.ranks() == 1 ? runs_of(together) : runs_of(*asked.layout, asked.decomposition);
   plan.staged = exchange_is_staged(*asked.layout, asked.decomposition, plan.runs, asked.tuning);
   plan.reason = asked.method == Method::kAuto ? obvious(asked, plan.runs) : "asked for";
+  if (asked.method == Method::kDatatype && !asked.capabilities.structured_requests) {
+    asked.method = Method::kList;
+    plan.reason = "datatype was asked for, but the store takes no descriptions of what is wanted: lists of it instead";
+  }
   if (asked.method == Method::kAuto && !plan.reason.empty()) {
     plan.method = Method::kDirect;
   } else {

@@ -58,6 +58,10 @@ Profile make_defaults() {
   profile.round = Curve({{1, 0.1 * kMicro}, {2, 2 * kMicro}, {4, 6 * kMicro}, {8, 12 * kMicro}});
   profile.message_seconds = 5 * kMicro;
   profile.message_byte_seconds = 0.3e-9;
+  // A Ceph cluster of four OSDs in memory, on the machine itself.
+  profile.objects.read = {100 * kMicro, 22 * kMicro, 0.7e-9, 0.8 * kMicro, 0.15 * kMicro};
+  profile.objects.write = {170 * kMicro, 60 * kMicro, 2e-9, 3.5 * kMicro, 0.6 * kMicro};
+  profile.objects.network = 60 * kMicro;
   profile.chunk_open_seconds = 15 * kMicro;
   profile.chunk_create_seconds = 60 * kMicro;
   profile.zstd = {1e-9, 4e-9};

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/direction.h"
+
 namespace swath {
 
 // A function known at a few places: between them straight lines, beyond them constant.
@@ -71,7 +73,7 @@ class Corrections {
  public:
   static constexpr double kMost = 4;
   static constexpr size_t kCommon = size_t{2} * 2 * 3;  // directions, media, scales
-  static constexpr size_t kMethods = 4 * kCommon;       // places: of each method (correction_place()) ...
+  static constexpr size_t kMethods = 5 * kCommon;       // places: of each method (correction_place()) ...
   static constexpr size_t kCount = kMethods + kCommon;  // ... and after them what is common
 
   // Of a method's place: both factors.
@@ -94,6 +96,23 @@ class Corrections {
     ones.fill(1);
     return ones;
   }
+};
+
+// A store of objects, each of one server. Of all servers together where they are kept busy, but for `alone`.
+struct ObjectStore {
+  // Of one direction.
+  struct Costs {
+    double alone = 0;      // seconds of an operation that is waited for: the way there and back, and a server's work
+    double operation = 0;  // of one among many on their way
+    double byte = 0;       // and each of its bytes
+    double range = 0;      // each further range of a list
+    double region = 0;     // each region that a description has
+  };
+  Costs read;
+  Costs write;
+  double network = 0;  // of `alone`: the way there and back; the rest is the server's
+
+  const Costs& of(Direction direction) const { return direction == Direction::kRead ? read : write; }
 };
 
 // Seconds a byte of a decoded chunk, by one core.
@@ -134,6 +153,8 @@ struct Profile {
   Curve round;                      // seconds that one adds where they have something to do until all have arrived
   double message_seconds = 0;       // between nodes: one message
   double message_byte_seconds = 0;  // and each byte of it
+
+  ObjectStore objects;  // of a store of objects, else stated
 
   // Of coded chunks; stated, not measured.
   double chunk_open_seconds = 0;    // finding and opening the file of a chunk
@@ -193,6 +214,16 @@ void for_each_member(AnyProfile& profile, const Visit& visit) {
   visit("round", profile.round);
   visit("message_seconds", profile.message_seconds);
   visit("message_byte_seconds", profile.message_byte_seconds);
+  const auto objects = [&](const std::string& name, auto& of) {
+    visit(name + ".alone", of.alone);
+    visit(name + ".operation", of.operation);
+    visit(name + ".byte", of.byte);
+    visit(name + ".range", of.range);
+    visit(name + ".region", of.region);
+  };
+  objects("objects.read", profile.objects.read);
+  objects("objects.write", profile.objects.write);
+  visit("objects.network", profile.objects.network);
   visit("chunk_open_seconds", profile.chunk_open_seconds);
   visit("chunk_create_seconds", profile.chunk_create_seconds);
   const auto codec = [&](const std::string& name, auto& of) {

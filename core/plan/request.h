@@ -17,7 +17,7 @@
 
 namespace swath {
 
-enum class Method { kAuto, kDirect, kSieve, kList, kTwoPhase };
+enum class Method { kAuto, kDirect, kSieve, kList, kTwoPhase, kDatatype };
 std::string to_string(Method method);
 // Throws Error{kArgument} naming the methods there are.
 Method parse_method(const std::string& name);

@@ -1,13 +1,10 @@
 #include "store/atomic_file.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -15,6 +12,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "store/open_file.h"
+#include "store/rados_name.h"
 
 namespace swath {
 namespace {
@@ -106,18 +104,8 @@ int give_name_to_folder(const std::string& working, const std::string& name, Exi
 }  // namespace
 
 std::string new_working_name(const std::string& name) {
-  std::array<unsigned char, 6> random{};
-  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
-    fail(name, "no random numbers: " + system_message(errno), errno);
-  }
-  std::string digits;
-  for (const unsigned char byte : random) {
-    std::array<char, 3> two{};
-    std::snprintf(two.data(), two.size(), "%02x", byte);
-    digits += two.data();
-  }
   const PlaceAndName in = split(name);
-  return in.place + "." + in.name + ".swath-" + digits;
+  return in.place + "." + in.name + ".swath-" + random_digits();
 }
 
 int give_name(int folder, const std::string& working, const std::string& name, Existing existing) {
@@ -131,27 +119,81 @@ int give_name(int folder, const std::string& working, const std::string& name, E
   return ::unlinkat(folder, working.c_str(), 0) == 0 ? 0 : errno;
 }
 
-AtomicFile::AtomicFile(const std::string& path, const AtomicFileOptions& options)
-    : final_path_(absolute_path(path)), options_(options), is_kept_(!options.working_path.empty() || !options.atomic) {
-  if (!options.is_folder && is_folder(final_path_)) fail(path, "it is a directory", EISDIR);
-  const std::string target = path_without_links(final_path_);
-  const std::string place = split(target).place;
-  if (!is_folder(place)) fail(path, "there is no folder " + absolute_path(place), ENOENT);
-  check_name();
-  if (options.atomic) {
-    if (options.working_path.empty()) options_.working_path = new_working_name(target);
-    return;
+namespace {
+
+class NewFileName final : public NewName {
+ public:
+  NewFileName(std::string final_path, const AtomicFileOptions& options)
+      : final_path_(std::move(final_path)), options_(options) {}
+
+  // Sets options.working_path; what is not atomic takes the place of the old one.
+  static std::unique_ptr<NewName> begin(const std::string& path, const std::string& final_path,
+                                        AtomicFileOptions& options) {
+    if (!options.is_folder && is_folder(final_path)) fail(path, "it is a directory", EISDIR);
+    const std::string target = path_without_links(final_path);
+    const std::string place = split(target).place;
+    if (!is_folder(place)) fail(path, "there is no folder " + absolute_path(place), ENOENT);
+    NewFileName(final_path, options).check();
+    if (options.atomic) {
+      if (options.working_path.empty()) options.working_path = new_working_name(target);
+    } else {
+      options.working_path = target;
+      std::error_code error;
+      options.is_folder ? fs::remove_all(target, error) : fs::remove(target, error);
+      if (error) fail(path, "cannot remove the old one: " + error.message(), error.value());
+    }
+    return std::make_unique<NewFileName>(final_path, options);
   }
-  options_.working_path = target;
-  std::error_code error;
-  options.is_folder ? fs::remove_all(target, error) : fs::remove(target, error);
-  if (error) fail(path, "cannot remove the old one: " + error.message(), error.value());
+
+  bool is_aside() const override { return options_.working_path != path_without_links(final_path_); }
+
+  void check() const override {
+    if (options_.overwrite || !exists(final_path_)) return;
+    fail(final_path_, "the file exists; give overwrite=True to replace it", EEXIST);
+  }
+
+  void complete() override {
+    const std::string target = path_without_links(final_path_);
+    if (options_.working_path == target) return;
+    const Existing existing = options_.overwrite ? Existing::kReplace : Existing::kRefuse;
+    int error = options_.is_folder ? give_name_to_folder(options_.working_path, target, existing)
+                                   : give_name(AT_FDCWD, options_.working_path, target, existing);
+    if (error == 0) error = sync_folder_of(target);
+    if (error != 0) fail(final_path_, "cannot give it its name: " + system_message(error), error);
+  }
+
+  void remove() const noexcept override {
+    if (options_.is_folder) {
+      remove_all(options_.working_path);
+    } else {
+      ::unlink(options_.working_path.c_str());
+    }
+  }
+
+ private:
+  const std::string final_path_;
+  const AtomicFileOptions options_;
+};
+
+std::unique_ptr<NewName> name_of(const std::string& final_path, const AtomicFileOptions& options) {
+  if (is_rados(final_path)) return rados_new_name(final_path, options);
+  return std::make_unique<NewFileName>(final_path, options);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path, const AtomicFileOptions& options)
+    : final_path_(is_rados(path) ? path : absolute_path(path)),
+      options_(options),
+      is_kept_(!options.working_path.empty() || !options.atomic) {
+  name_ = is_rados(path) ? begin_rados_name(path, options_) : NewFileName::begin(path, final_path_, options_);
 }
 
 AtomicFile AtomicFile::made_elsewhere(std::string final_path, AtomicFileOptions options) {
   AtomicFile file;
   file.final_path_ = std::move(final_path);
   file.options_ = std::move(options);
+  file.name_ = name_of(file.final_path_, file.options_);
   return file;
 }
 
@@ -162,36 +204,21 @@ AtomicFile::~AtomicFile() {
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : final_path_(std::move(other.final_path_)),
       options_(std::move(other.options_)),
+      name_(std::move(other.name_)),
       is_kept_(std::exchange(other.is_kept_, true)),
       made_in_(other.made_in_) {}
 
-bool AtomicFile::is_aside() const { return working_path() != path_without_links(final_path_); }
+bool AtomicFile::is_aside() const { return name_->is_aside(); }
 
-void AtomicFile::check_name() const {
-  if (options_.overwrite || !exists(final_path_)) return;
-  fail(final_path_, "the file exists; give overwrite=True to replace it", EEXIST);
-}
+void AtomicFile::check_name() const { name_->check(); }
 
 void AtomicFile::complete() {
-  const std::string target = path_without_links(final_path_);
-  if (working_path() == target) return;
-  const Existing existing = options_.overwrite ? Existing::kReplace : Existing::kRefuse;
-  int error = options_.is_folder ? give_name_to_folder(working_path(), target, existing)
-                                 : give_name(AT_FDCWD, working_path(), target, existing);
-  if (error == 0) {
-    is_kept_ = true;
-    error = sync_folder_of(target);
-  }
-  if (error != 0) fail(final_path_, "cannot give it its name: " + system_message(error), error);
+  name_->complete();
+  is_kept_ = true;
 }
 
 void AtomicFile::remove() const noexcept {
-  if (made_in_ != fork_generation()) return;
-  if (options_.is_folder) {
-    remove_all(working_path());
-  } else {
-    ::unlink(working_path().c_str());
-  }
+  if (made_in_ == fork_generation()) name_->remove();
 }
 
 }  // namespace swath

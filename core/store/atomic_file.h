@@ -1,11 +1,14 @@
 // Files and folders that get their name when they are complete: written under a hidden name beside it, then renamed. At
-// any time, and after a crash at any point, the name holds the old file or the complete new one.
+// any time, and after a crash at any point, the name holds the old file or the complete new one. A name in a pool
+// (rados:POOL/NAME) gets it as rados_new_name.h says.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/fork.h"
+#include "store/new_name.h"
 
 namespace swath {
 
@@ -62,6 +65,7 @@ class AtomicFile {
 
   std::string final_path_;  // absolute; perhaps a symbolic link
   AtomicFileOptions options_;
+  std::unique_ptr<NewName> name_;  // by the store
   bool is_kept_ = true;
   uint64_t made_in_ = fork_generation();
 };

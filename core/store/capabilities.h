@@ -10,10 +10,21 @@
 
 namespace swath {
 
+// Of a store of objects: bytes of one operation at most (an OSD refuses 91 MiB, and many keep more servers busy).
+inline constexpr int64_t kObjectOperationBytesMax = int64_t{8} << 20;
+// Pieces that abut in an object are copied to be one range up to here; a longer piece goes straight to memory.
+inline constexpr int64_t kObjectRangeJoinedMax = int64_t{16} << 10;
+// Ranges that wait for more of their objects, at most.
+inline constexpr int64_t kObjectRangesKept = 65'536;
+
 // How a store spreads the bytes of a file over its servers: in turns, `stripe_bytes` to each.
 struct StripeMap {
   int64_t stripe_bytes;
   int32_t servers;
+  int64_t object_bytes = 0;  // of a store of objects, each of one server (layout/stripes.h); else 0
+
+  // Whether a request is an operation on one object, which takes ranges of it in any number up to ranges_max().
+  bool is_of_objects() const { return object_bytes > 0; }
 };
 
 struct Capabilities {
@@ -21,7 +32,7 @@ struct Capabilities {
   // the file (preadv: IOV_MAX of them).
   int64_t read_ranges_max = 1024;
   int64_t write_ranges_max = 1024;
-  bool structured_requests = false;    // takes nested strides (layout/regions.h) as they are; no store does yet
+  bool structured_requests = false;    // takes nested strides (layout/regions.h) as they are
   bool lock_for_holes = true;          // who fills in a hole must keep other writers away meanwhile
   bool reports_cached = false;         // tells what part of a range is in the page cache (Engine::cached_part)
   bool shows_cache = false;            // lets it be looked at instead of copied (Engine::cached_view)
@@ -32,6 +43,7 @@ struct Capabilities {
   // back.
   double round_trip_seconds = 0;
 
+  bool is_of_objects() const { return stripes && stripes->is_of_objects(); }
   int64_t ranges_max(Direction direction) const {
     return direction == Direction::kRead ? read_ranges_max : write_ranges_max;
   }

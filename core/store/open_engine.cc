@@ -8,6 +8,8 @@
 #include "store/null.h"
 #include "store/open_file.h"
 #include "store/posix.h"
+#include "store/rados_engine.h"
+#include "store/rados_name.h"
 #include "store/uring.h"
 
 namespace swath {
@@ -73,9 +75,29 @@ MakeEngine make_engines(const std::string& path, OpenMode mode, const EngineOpti
   };
 }
 
+// A file in a pool. What moves the bytes of files cannot move its own.
+MakeEngine make_rados_engines(const std::string& path, OpenMode mode, const EngineOptions& options) {
+  check_options(options);
+  if (options.engine != "auto" && options.engine != "rados") {
+    fail_argument("engine \"" + options.engine + "\" of " + path + ": expected auto or rados, for a file in a pool");
+  }
+#ifdef SWATH_HAVE_RADOS
+  const auto file = std::make_shared<RadosFile>(path, mode, options);
+  return [=](std::string* reason) {
+    if (reason != nullptr) *reason = file->class_refusal();
+    return std::make_unique<RadosEngine>(file, options);
+  };
+#else
+  static_cast<void>(mode);
+  throw Error(ErrorKind::kUnsupported,
+              "open " + path + ": this Swath was built without librados (install librados-dev, and build it again)");
+#endif
+}
+
 }  // namespace
 
 MakeEngine open_for_engines(const std::string& path, OpenMode mode, const EngineOptions& options) {
+  if (is_rados(path)) return make_rados_engines(path, mode, options);
   return make_engines(path, mode, options, [&](std::unique_ptr<Faults> faults) {
     return std::make_shared<OpenFile>(path, mode, std::move(faults));
   });

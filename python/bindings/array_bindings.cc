@@ -393,6 +393,25 @@ void bind_file(nb::module_& m) {
       .def(
           "resize", [](File& file, int64_t bytes) { file.engine().lease()->resize(bytes); }, "bytes"_a,
           nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "read_at",
+          [](File& file, int64_t offset, int64_t bytes) {
+            std::vector<std::byte> read(static_cast<size_t>(std::max<int64_t>(bytes, 0)));
+            {
+              const nb::gil_scoped_release released;
+              read.resize(static_cast<size_t>(file.read(offset, read)));
+            }
+            return bytes_of(read);
+          },
+          "offset"_a, "bytes"_a, "So many bytes, fewer at the end.")
+      .def(
+          "write_at",
+          [](File& file, int64_t offset, nb::bytes data) {
+            const auto* begin = reinterpret_cast<const std::byte*>(data.c_str());
+            const nb::gil_scoped_release released;
+            file.write(offset, {begin, data.size()});
+          },
+          "offset"_a, "data"_a, "The file grows to hold them.")
       .def("sync", &File::sync, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<swath::ThrottleOptions>(m, "ThrottleOptions", "How many streams of a target are served at a time.")
       .def(

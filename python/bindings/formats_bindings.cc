@@ -29,7 +29,7 @@ namespace netcdf = swath::netcdf;
 // Short work, of a file that may be slow all the same.
 netcdf::Header read_netcdf_header(const std::string& path) {
   const Interruptible interruptible;
-  const auto file = swath::open_engine(path, swath::OpenMode::kRead, {.engine = "posix"});
+  const auto file = swath::open_engine(path, swath::OpenMode::kRead, {});
   const int64_t file_bytes = file->size();
   swath::Counters counters;
   return netcdf::read_header(path, file_bytes, [&](int64_t offset, std::span<std::byte> target) {

@@ -9,6 +9,7 @@
 #include "bindings.h"
 #include "store/atomic_file.h"
 #include "store/capabilities.h"
+#include "store/rados_name.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -55,6 +56,8 @@ void bind_atomic_file(nb::module_& m) {
 
 void bind_store(nb::module_& m) {
   bind_atomic_file(m);
+  m.def("striped_name", &swath::striped_name_of, "path"_a, nb::call_guard<nb::gil_scoped_release>(),
+        "What `rados --striper` calls the file that a name in a pool means now.");
   nb::class_<Capabilities>(m, "Capabilities", "What a plan may know of a store.")
       .def_ro("read_ranges_max", &Capabilities::read_ranges_max)
       .def_ro("write_ranges_max", &Capabilities::write_ranges_max)

@@ -13,7 +13,7 @@ from swath import _core, formats
 from swath.array import appending
 from swath.array.records import Records
 from swath.errors import ArgumentError
-from swath.formats import Contents, Description, NewArray, files
+from swath.formats import Contents, Description, NewArray, files, pools
 from swath.formats.changes import Changes, changes_of
 from swath.formats.contents import typed
 from swath.ranks import compared
@@ -98,7 +98,7 @@ class OpenedFile:
         contents: Contents | None = None,
     ) -> None:
         self.path = path
-        self.folder = "" if os.path.isabs(path) else os.getcwd()
+        self.folder = "" if os.path.isabs(path) or pools.is_in_pool(path) else os.getcwd()
         self.format = format
         self.mode = options.mode
         self.ranks = ranks

@@ -19,7 +19,7 @@ from swath.array.file import File
 from swath.array.open_array import Array
 from swath.array.opened_file import FoundOfStore, OpenedFile, OpenOptions
 from swath.errors import ArgumentError, ExistsError
-from swath.formats import Contents, Description
+from swath.formats import Contents, Description, pools
 from swath.formats.new_file import NewFile as WholeFile
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks, in_turn, ranks_of
@@ -386,8 +386,8 @@ class NewFile(NamedTuple):
         Raises ExistsError where it has that variable.
         """
         name = formats.checked_path(self.path)
-        if self.overwrite or not os.path.exists(name):
-            return None
+        if pools.is_in_pool(name) or self.overwrite or not os.path.exists(name):
+            return None  # in a pool no variable is added
         kind = formats.format_for(name, self.format).partition(":")[0]
         found = formats.contents_of_many(name)
         if found is None or found.format != kind:

@@ -86,11 +86,12 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data, for JSON; sizes in bytes."""
         core = self._core
+        candidates = core.candidates()
         ranks = [
             {
                 "rank": rank,
                 "bytes": core.local_bytes(rank),
-                "methods": {method: self.cost(method, rank) for method in ("direct", "sieve", "list", "two-phase")},
+                "methods": {method: self.cost(method, rank) for method in candidates},
             }
             for rank in range(self.ranks)
         ]
@@ -107,7 +108,7 @@ class Plan:
             "reason": self.reason,
             "price": core.price,
             "tuning": core.tuning,
-            "methods": core.candidates(),
+            "methods": candidates,
             "file_domains": [{"rank": r, "begin": b, "end": e} for r, b, e in core.domains],
             "each_rank": ranks,
             "measured": None if self.measured is None else dataclasses.asdict(self.measured),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from swath.array import opening
 from swath.array.open_array import Array
 from swath.errors import ArgumentError
+from swath.formats import pools
 from swath.ranks import mpi
 from swath.space import Block, Cyclic, Rule, Shape, Whole
 
@@ -77,6 +78,8 @@ def file_and_variable(text: str) -> tuple[str, str | None]:
     >>> file_and_variable("sst.nc:surface_temperature")
     ('sst.nc', 'surface_temperature')
     """
+    if pools.is_in_pool(text):
+        return pools.with_variable(text)
     if os.path.exists(text) or ":" not in text:
         return text, None
     path, _, variable = text.rpartition(":")

@@ -20,9 +20,10 @@ from rich.text import Text
 from swath.array import progress
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError, store_error
+from swath.formats import pools
 from swath.ranks import mpi
 from swath.store import calibration, profile
-from swath.store.calibration import modelled
+from swath.store.calibration import modelled, pool
 from swath.store.profile import StoredProfile
 
 DESCRIPTION = """\
@@ -94,6 +95,14 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.freeze or options.thaw:
         return _set_frozen(options.dir, frozen=options.freeze)
+    if pools.is_in_pool(options.dir):
+        with _ended_by_signals(), _bar() as report:
+            measured = pool.calibrate_pool(
+                options.dir, calibration.QUICK if options.quick else calibration.FULL, report=report
+            )
+        measured.save()
+        _give(measured, options.json)
+        return 0
     measured = _measure(options.dir, calibration.QUICK if options.quick else calibration.FULL)
     measured.save()
     _give(measured, options.json)
@@ -201,13 +210,12 @@ def _print(given: StoredProfile) -> None:
             f"{machine.cores} cores of {machine.processor}, {machine.memory_gib} GiB, {machine.host}, {given.kernel}\n"
         )
     )
-    console.print(_media_table(given.numbers))
-    console.print()
-    console.print(_copies_table(given.numbers))
-    console.print()
-    console.print(_memory_table(given.numbers))
-    console.print()
-    console.print(_others_table(given.numbers))
+    of_pool = (_objects_table,)
+    of_files = (_media_table, _copies_table, _memory_table, _others_table)
+    for number, made in enumerate(of_pool if store.file_system == "rados" else of_files):
+        if number > 0:
+            console.print()
+        console.print(made(given.numbers))
     console.print(Text("\nhow it is known", "bold"))
     known = output.table("", "")
     known.show_header = False
@@ -248,6 +256,24 @@ def _media_table(numbers: dict[str, Any]) -> Any:
             factor = dict(map(tuple, numbers[f"{medium}.{direction}_slowdown"])).get(x)
             cells.append("unknown" if factor is None else f"{factor:.2f} ×  {'':>10}")
         table.add_row(f"{x:.0f} streams, each", *cells)
+    return table
+
+
+def _objects_table(numbers: dict[str, Any]) -> Any:
+    """What operations on objects cost, a column for each direction."""
+    table = output.table("objects of a pool", "read", "write", right=("read", "write"))
+    rows = {
+        "alone": "an operation that is waited for",
+        "operation": "one among many",
+        "range": "  each range of a list",
+        "region": "  each region of a description",
+    }
+    for name, label in rows.items():
+        table.add_row(label, *(_time(numbers[f"objects.{direction}.{name}"]) for direction in ("read", "write")))
+    table.add_row(
+        "  each MiB", *(_time(numbers[f"objects.{direction}.byte"] * 2**20) for direction in ("read", "write"))
+    )
+    table.add_row("of what is waited for, the network", _time(numbers["objects.network"]), "")
     return table
 
 

@@ -27,6 +27,7 @@ from swath.commands import (
     info,
     layout,
     mpi_io,
+    rados,
     repair,
     throttle,
     verify,
@@ -58,6 +59,7 @@ COMMANDS: dict[str, Command] = {
     "bench": bench,
     "throttle": throttle,
     "mpi-io": mpi_io,
+    "rados": rados,
 }
 
 TOGETHER = ("copy", "verify")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from swath import formats
+from swath import _core, formats
 from swath.array import layouts, opening
 from swath.array.decoding import AS_STORED, mean_others
 from swath.commands import arguments, output
 from swath.errors import Error
-from swath.formats import Contents, sizes
+from swath.formats import Contents, pools, sizes
 from swath.formats.contents import Variable
 from swath.formats.description import plain
 
@@ -74,6 +74,7 @@ def _facts_of_variable(path: str, variable: str | None, raw: dict[str, Any]) -> 
         fill = np.asarray(a.fill_value)
         return {
             "path": a.path,
+            **_striped(a.path),
             "variable": a.variable,
             "format": a.format,
             "shape": a.shape,
@@ -90,6 +91,10 @@ def _facts_of_variable(path: str, variable: str | None, raw: dict[str, Any]) -> 
         }
 
 
+def _striped(path: str) -> dict[str, str]:
+    return {"striped": _core.striped_name(path)} if pools.is_in_pool(path) else {}
+
+
 def _facts_of_file(path: str, contents: Contents) -> dict[str, Any]:
     dimensions = [
         {"name": f"{group.name}/{dimension.name}".lstrip("/"), "length": dimension.length}
@@ -100,6 +105,7 @@ def _facts_of_file(path: str, contents: Contents) -> dict[str, Any]:
     variables = [_facts_in_file(path, variable) for variable in contents.variables.values()]
     return {
         "path": path,
+        **_striped(path),
         "format": contents.format,
         "version": contents.version,
         "bytes": sum(variable["bytes"] for variable in variables),
@@ -146,6 +152,7 @@ def _values(attributes: Mapping[str, Any]) -> str:
 def _print_variable(facts: dict[str, Any]) -> None:
     shown = {
         "path": [facts["path"]],
+        "striped file": [facts.get("striped", "")],
         "variable": [facts["variable"] or ""],
         "format": [facts["format"]],
         "shape": [output.by(facts["shape"])],

@@ -19,7 +19,7 @@ import numpy as np
 
 from swath.copying.one_pass import Pass
 from swath.copying.sides import Side
-from swath.formats import Description, StridedLayout
+from swath.formats import Description, StridedLayout, pools
 
 Box = tuple[slice, ...]
 
@@ -37,7 +37,7 @@ class ReadAhead:
         self._plan = plan
         self._first = layout.offset if isinstance(layout, StridedLayout) else 0
         self._descriptor = -1
-        if plan.bands_at_once > 1:
+        if plan.bands_at_once > 1 and not pools.is_in_pool(description.path):
             self._descriptor = os.open(description.path, os.O_RDONLY)
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ from swath.copying.prepare import Job
 from swath.copying.sides import Side
 from swath.copying.store import Identity, SpanOf, WriteBack
 from swath.errors import Error, StoreError, from_wire, to_wire
-from swath.formats import Description, StridedLayout
+from swath.formats import Description, StridedLayout, pools
 from swath.ranks.ranks import Ranks
 
 BANDS_BEHIND_OTHERS = 4
@@ -77,7 +77,10 @@ class State:
 
     def failed(self, error: Exception) -> Exception:
         """Return the error, saying what is left; what is of no further use is removed."""
-        is_kept = not self.is_changed and self.entered > BEGIN
+        in_pool = pools.is_in_pool(self.job.request.target_path)
+        is_kept = not self.is_changed and self.entered > BEGIN and not in_pool
+        if in_pool and self.ranks.rank == 0:
+            self.job.atomic_file.remove()
         if self.journal is not None:
             self.journal.close() if is_kept else self.journal.remove(self.job.request.target_path)
         if not isinstance(error, Error):

@@ -16,8 +16,8 @@ from swath.copying.request import CopyRequest, Part
 from swath.copying.sides import Side
 from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve, sync
 from swath.copying.workers import Workers, best_plan, counts_to_weigh
-from swath.errors import ArgumentError, Error, ExistsError, StoreError
-from swath.formats import Description, TiledLayout
+from swath.errors import ArgumentError, Error, ExistsError, StoreError, UnsupportedError
+from swath.formats import Description, TiledLayout, pools
 from swath.ranks.ranks import Ranks
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
@@ -76,18 +76,25 @@ class Job:
         source = part.source if self.request.whole is None else formats.describe_again(part.source)
         if not plan.scratch_bytes:
             return source, part.describe(working)
-        scratch = working + ".scratch"
+        scratch = pools.suffixed(working, ".scratch")
         if not is_begun:
-            remove(scratch)
-            descriptor = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with open(descriptor, "wb") as file:
-                file.truncate(plan.scratch_bytes)
-            reserve(scratch)
+            _make_scratch(scratch, plan.scratch_bytes)
         side, dtype = plan.passes[0].target, part.source.dtype
         assert side.chunk is not None
         layout = TiledLayout(0, side.chunk)
         between = Description(scratch, "raw", None, side.shape, dtype, layout, bytes(dtype.itemsize))
         return source, between, part.describe(working)
+
+
+def _make_scratch(path: str, size: int) -> None:
+    if pools.is_in_pool(path):
+        _core.open_file(path, "x").resize(size)  # goes with the file that is written
+        return
+    remove(path)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "wb") as file:
+        file.truncate(size)
+    reserve(path)
 
 
 def plan_of(request: CopyRequest, parts: Sequence[PlannedPart]) -> CopyPlan | FilePlan:
@@ -145,7 +152,8 @@ def _planned_by(part: Part, ranks: Ranks, plan: CopyPlan) -> PlannedPart:
 
 def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Costs:
     """Return the costs of the store that will hold the target."""
-    stored = profile.for_path(os.path.dirname(os.path.realpath(request.target_path)))
+    target = request.target_path
+    stored = profile.for_path(target if pools.is_in_pool(target) else os.path.dirname(os.path.realpath(target)))
     core = _core.default_profile() if stored is None else stored.core
     costs = Costs.of({**core.to_dict(), "source": core.source}, available_bytes(), cached=cached)
     return dataclasses.replace(costs, nodes=ranks.comm.node_count)
@@ -165,6 +173,8 @@ class CopyOptions:
 def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journal_kept: list[Journal]) -> Job:
     """Decide, on rank 0, everything that is decided once. The journal is locked, and put into `journal_kept`."""
     target = request.target_path
+    if pools.is_in_pool(target):
+        return _prepared_in_pool(request, ranks, options)
     working = working_path(target)
     atomic_file = AtomicFile(target, overwrite=options.overwrite, is_folder=request.is_folder, working_path=working)
     identity = Identity.of(request.source_path)
@@ -196,10 +206,26 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
         journal.close()
         raise
     journal_kept.append(journal)
+    return Job(request, parts, identity, atomic_file, journal.done, options.checkpoint_bytes, _drops(request))
+
+
+def _prepared_in_pool(request: CopyRequest, ranks: Ranks, options: CopyOptions) -> Job:
+    """Return the same of a target in a pool: nothing is kept for another copy to go on with."""
+    target = request.target_path
+    if options.resume:
+        raise UnsupportedError(f"copy to {target}: a copy into a pool is not resumed: leave out resume=True (--resume)")
+    atomic_file = AtomicFile(target, overwrite=options.overwrite, is_folder=request.is_folder)
+    identity = Identity.of(request.source_path)
+    parts = plan_parts(request, ranks, options.workers, options.memory)
+    with atomic_file.removed_on_error():
+        request.create(atomic_file.working_path)
+    return Job(request, parts, identity, atomic_file, BEGIN, options.checkpoint_bytes, _drops(request))
+
+
+def _drops(request: CopyRequest) -> bool:
     available = available_bytes()
     moved = sum(part.source_side.nbytes + part.target_side.nbytes for part in request.parts)
-    drops = available is not None and moved > available // DROP_PART
-    return Job(request, parts, identity, atomic_file, journal.done, options.checkpoint_bytes, drops)
+    return available is not None and moved > available // DROP_PART
 
 
 def _room_needed(parts: Sequence[PlannedPart]) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 from swath import _core
 from swath.errors import StoreError, store_error
+from swath.formats import pools
 
 FALLOCATE_REFUSED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
 """The file system cannot reserve room: it is found when it is written."""
@@ -38,6 +39,8 @@ class Identity:
     @staticmethod
     def of(path: str) -> Identity:
         """Return the identity of a file or folder as it is now. Raises StoreError."""
+        if pools.is_in_pool(path):
+            return Identity(pools.size_of(path), 0, 0)  # one that is replaced is no longer to be read
         try:
             status = os.stat(path)
             if not os.path.isdir(path):

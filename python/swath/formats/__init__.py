@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError, warn_caller
-from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, raw, zarr, zarr_codecs, zarr_library
+from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, pools, raw, zarr, zarr_codecs, zarr_library
 from swath.formats.changes import Changes, repair
 from swath.formats.contents import Attributes, Contents, typed
 from swath.formats.default_chunks import default_chunks
@@ -159,7 +159,9 @@ def describe(
             f"{name}: {', '.join(described_by_caller)} describe a raw file, for which both shape and dtype are needed; "
             "other formats say it themselves"
         )
-    described = FORMATS[known or _detected(name)].describe(name, variable)
+    kind = known or _detected(name)
+    pools.refuse(name, kind)
+    described = FORMATS[kind].describe(name, variable)
     if len(described.shape) > DIMENSIONS_MAX:
         raise UnsupportedError(
             f"{described.name}: an array of {len(described.shape)} dimensions; NumPy has arrays of at most "
@@ -174,16 +176,20 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
         _known_format(format)
         return format
     name = checked_path(path)
-    suffix = pathlib.Path(name).suffix.lower()
+    suffix = _suffix(name)
     if suffix in _NOT_RAW:
         raise ArgumentError(f"{name}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
     return _SUFFIXES.get(suffix, "raw")
 
 
+def _suffix(name: str) -> str:
+    return pathlib.Path(pools.plain(name)).suffix.lower()
+
+
 def warn_of_raw(path: Path, format: str | None) -> None:  # noqa: A002
     """Warn, once for each suffix, that `create` makes a raw file because it does not know the suffix of `path`."""
     name = checked_path(path)
-    suffix = pathlib.Path(name).suffix.lower()
+    suffix = _suffix(name)
     if format is not None or suffix in _SUFFIXES or suffix in _RAW or suffix in _warned_of:
         return
     _warned_of.add(suffix)
@@ -249,6 +255,10 @@ def create(
 def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa: A002
     """Make a new file for one array, as `create` does, of what `new_array` has checked."""
     name, module = checked_path(path), _kind(format)
+    pools.refuse(name, module)
+    if pools.is_in_pool(name):
+        made = pools.made(name, lambda local: create_array(local, format, new))
+        return dataclasses.replace(made, path=name)
     made = raw.create(name, new) if module == "raw" else FORMATS[module].create(name, new)
     try:
         return _as_asked(made, new)
@@ -329,6 +339,7 @@ def contents(path: Path, *, to_change: bool = False) -> Contents:
     name = checked_path(path)
     repair(name)
     kind = _detected(name)
+    pools.refuse(name, kind)
     return zarr.contents_to_change(name) if to_change and kind == "zarr" else FORMATS[kind].contents(name)
 
 
@@ -356,6 +367,7 @@ def start(path: Path, format: str) -> None:  # noqa: A002
 
     Raises ArgumentError for a format of one array, ExistsError where there is a file already.
     """
+    pools.refuse_change(checked_path(path))
     _of_files(format).start(checked_path(path), format.partition(":")[2] or None)
 
 
@@ -366,7 +378,12 @@ def describe_many(path: Path, format: str, variables: Sequence[str]) -> list[Des
 
 def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
     """Make a new file with everything that it is to hold but the elements. Raises as `start` does."""
-    _of_files(format).create_file(checked_path(path), new)
+    name = checked_path(path)
+    pools.refuse(name, _kind(format))
+    if pools.is_in_pool(name):
+        pools.made(name, lambda local: create_file(local, format, new))
+        return
+    _of_files(format).create_file(name, new)
 
 
 def refusals(format: str, new: NewFile) -> list[str]:  # noqa: A002
@@ -464,7 +481,10 @@ def _kind(format: str) -> str:  # noqa: A002
 
 def _remove(path: str) -> None:
     """Remove what `create` has made."""
-    shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    if pools.is_in_pool(path):
+        pools.remove(path)
+    else:
+        shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
 def _chunks_of(format: str, chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:  # noqa: A002

@@ -29,6 +29,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from swath.errors import ArgumentError, StoreError
+from swath.formats import pools
 from swath.formats.changes_log import Journal, Kind, Log, Memory, Record
 from swath.formats.files import read_at, store_errors, write_all
 from swath.store.beside import locked_own, refuse_planted
@@ -256,7 +257,9 @@ def changes_of(path: str, *, is_durable: bool = True) -> Changes:
     """Return the changes of a file; a kill may leave them half done where nothing may be written beside it.
 
     Raises StoreError as `Changes` does otherwise: where another process changes the file, among others.
+    UnsupportedError of a file in a pool.
     """
+    pools.refuse_change(path)
     try:
         return Changes(path, is_durable=is_durable)
     except StoreError as error:
@@ -281,6 +284,8 @@ def repair(path: str, *, is_copy: bool = False) -> bool:
     Raises:
         StoreError: it may not: the journal is another user's or another file's, or the system refuses.
     """
+    if pools.is_in_pool(path):
+        return False  # such files are not changed but for their elements
     name = journal_path(path)
     if not os.path.lexists(name):
         return False

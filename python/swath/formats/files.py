@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from swath.errors import ArgumentError, Error, FormatError, StoreError, store_error
+from swath.formats import pools
 from swath.formats.description import Description
 
 CLEARED_BYTES = 4 << 20
@@ -67,6 +68,11 @@ def store_errors(path: str, doing: str) -> Iterator[None]:
 @contextmanager
 def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
     """Yield the file open for reading, and its size in bytes. StoreError for what is no file and no block device."""
+    if pools.is_in_pool(path):
+        stored, size = pools.opened(path)
+        with stored:
+            yield stored, size
+        return
     with store_errors(path, "open"):
         file = os.fdopen(_descriptor(path), "rb")
     with file, store_errors(path, "read"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 
+from swath.formats import pools
 from swath.formats.description import (
     ChunkedLayout,
     ChunkTable,
@@ -17,6 +18,8 @@ from swath.formats.files import store_errors
 
 def of_path(path: str) -> int:
     """Return the bytes of a file, or of all files of a folder."""
+    if pools.is_in_pool(path):
+        return pools.size_of(path)
     with store_errors(path, "look at"):
         if not os.path.isdir(path):
             return os.stat(path).st_size

@@ -19,6 +19,7 @@ from typing import Any
 
 from swath import _core
 from swath.errors import ArgumentError, Error, StoreError
+from swath.formats import pools
 from swath.store import own_files
 
 FORMAT_VERSION = 1
@@ -257,6 +258,9 @@ def file_of(store: Store) -> str:
 
 def store_of(path: str | os.PathLike[str]) -> Store:
     """Return the file system that holds `path`, or would hold it. Raises OSError."""
+    name = os.fspath(path)
+    if pools.is_in_pool(name):
+        return Store(pools.with_configuration(name), "a Ceph cluster", "rados", "")
     existing = os.path.realpath(path)
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from swath import _core
 from swath.errors import ArgumentError, StoreError
+from swath.formats import pools
 from swath.ranks import mpi
 from swath.store import profile
 from swath.throttle import learned_streams
@@ -271,7 +272,7 @@ def throttle_for(
     `coordinator` is where another node of the job serves them.
     """
     settings = settings_for(streams)
-    if settings.off:
+    if settings.off or pools.is_in_pool(path):  # of a pool each engine bounds what is under way at a server
         return None
     return Throttle(path, settings, settings.target or target_of(path, engine), coordinator)
 
@@ -282,7 +283,9 @@ def coordinator_for(path: str, engine: str | None, streams: Streams) -> Coordina
     For one rank of a job on several nodes, which tells the others.
     """
     settings = settings_for(streams)
-    if settings.off or not (settings.target or _is_seen_by_all_nodes(path)) or _core.clock_is_simulated():
+    if settings.off or pools.is_in_pool(path):
+        return None
+    if not (settings.target or _is_seen_by_all_nodes(path)) or _core.clock_is_simulated():
         return None  # who waits for a socket keeps simulated time from passing
     target = settings.target or target_of(path, engine)
     if target not in _servers:
@@ -329,6 +332,8 @@ def target_of(path: str, engine: str | None = None) -> str:
     if engine is not None and engine.startswith(MODEL):
         preset, _, name = engine.removeprefix(MODEL).partition("@")
         return f"{MODEL}{name or preset}"
+    if pools.is_in_pool(path):
+        return pools.pool_of(path)
     try:
         store = profile.store_of(path)
         device = os.stat(store.mount_point).st_dev

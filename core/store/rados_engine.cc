@@ -1,0 +1,142 @@
+#include "store/rados_engine.h"
+
+#ifdef SWATH_HAVE_RADOS
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "store/open_file.h"
+#include "store/rados_lists.h"
+#include "store/rados_structured.h"
+
+namespace swath {
+namespace {
+
+[[noreturn]] void fail_transfer(const RadosFile& file, Direction direction, const Transfer& transfer, int64_t moved) {
+  const bool reading = direction == Direction::kRead;
+  const std::string what = (reading ? "read " : "write ") + file.path() + " at " + std::to_string(transfer.offset) +
+                           ": wanted " + std::to_string(transfer.bytes) + " bytes, " + (reading ? "got " : "wrote ") +
+                           std::to_string(moved);
+  if (!reading) throw Error(ErrorKind::kStore, what + ": " + system_message(EBADF) + " (opened for reading)", EBADF);
+  throw Error(ErrorKind::kStore,
+              what + ": end of file (file is " + std::to_string(file.size()) + " bytes; it may be truncated)");
+}
+
+}  // namespace
+
+RadosEngine::RadosEngine(std::shared_ptr<RadosFile> file, const EngineOptions& options)
+    : file_(std::move(file)),
+      operation_bytes_max_(std::min(options.request_bytes_max, kObjectOperationBytesMax)),
+      in_flight_max_(std::max<int64_t>(options.queue_depth / 4, 1)) {}
+
+Capabilities RadosEngine::capabilities() const {
+  const StripeLayout& stripes = file_->stripes();
+  return {.read_ranges_max = kReadRangesMax,
+          .write_ranges_max = kWriteRangesMax,
+          .structured_requests = file_->class_refusal().empty(),
+          .reads_ahead = false,
+          .durable_when_answered = true,
+          .stripes = StripeMap{stripes.unit, static_cast<int32_t>(stripes.count), stripes.object_bytes}};
+}
+
+// Ends before anything is moved: what lies beyond the end cannot be read, and the size covers what will be written.
+void RadosEngine::check(Direction direction, std::span<const Transfer> batch) const {
+  check_batch(batch);
+  Transfer last{0, nullptr, 0};
+  for (const Transfer& transfer : batch) {
+    if (transfer.bytes > 0 && transfer.offset + transfer.bytes > last.offset + last.bytes) last = transfer;
+  }
+  if (last.bytes > 0) check_end(direction, last);
+}
+
+void RadosEngine::check_end(Direction direction, const Transfer& last) const {
+  const int64_t end = last.offset + last.bytes;
+  if (direction == Direction::kWrite) {
+    if (!file_->may_write()) fail_transfer(*file_, direction, last, 0);
+    file_->grow(end);
+  } else if (!file_->has_at_least(end) && file_->size() < end) {
+    fail_transfer(*file_, direction, last, 0);
+  }
+}
+
+void RadosEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
+  check_batch(batch);
+  transfer_batch(direction, batch, counters);
+}
+
+void RadosEngine::transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const {
+  check(direction, batch);
+  check_interrupt();
+  Flight flight(*file_, in_flight_max_, counters);
+  ObjectLists lists(*file_, direction, operation_bytes_max_, flight);
+  lists.add(batch);
+  lists.flush();
+  flight.finish();
+}
+
+void RadosEngine::transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) {
+  check_interrupt();
+  Flight flight(*file_, in_flight_max_, counters);
+  if (structured.as_described && file_->class_refusal().empty()) {
+    structured.access.visit(structured.begin, structured.end, [&](const Slice& slice) {
+      check_interrupt();
+      move_slice(direction, structured, slice, flight);
+    });
+    flight.finish();
+    return;
+  }
+  ObjectLists lists(*file_, direction, operation_bytes_max_, flight);
+  for_each_flat_batch(structured, [&](std::span<const Transfer> batch) {
+    check(direction, batch);
+    lists.add(batch);
+    if (structured.bytes_done == nullptr) return;
+    for (const Transfer& piece : batch) *structured.bytes_done += piece.bytes;
+  });
+  lists.flush();
+  flight.finish();
+}
+
+// By structure, or as a list where its description is too long for a request.
+void RadosEngine::move_slice(Direction direction, const StructuredTransfer& structured, const Slice& slice,
+                             Flight& flight) const {
+  const Regions& regions = slice.regions;
+  check_end(direction, {regions.offset_of(slice.last - 1), nullptr, regions.element_bytes()});
+  std::byte* const memory = structured.addresses[slice.part];
+  if (!begin_structured(*file_, direction, slice, memory, flight)) {
+    ObjectLists lists(*file_, direction, operation_bytes_max_, flight);
+    std::vector<Transfer> pieces;
+    const auto flush = [&] {
+      lists.add(pieces);
+      pieces.clear();
+    };
+    flatten(slice, memory, structured.pieces_max, pieces, flush);
+    flush();
+    lists.flush();
+  }
+  if (structured.bytes_done != nullptr) *structured.bytes_done += slice.bytes();
+}
+
+void RadosEngine::start(Direction direction, std::span<const Transfer> batch) {
+  if (background_.busy()) fail_already_started(path());
+  check_batch(batch);
+  started_batch_.assign(batch.begin(), batch.end());
+  started_counters_ = {};
+  background_.start([this, direction] { transfer_batch(direction, started_batch_, started_counters_); });
+}
+
+void RadosEngine::wait(Counters& counters) {
+  if (!background_.busy()) return;
+  struct AddAlways {  // what was moved before an error was moved all the same
+    Counters& to;
+    const Counters& from;
+    ~AddAlways() { to += from; }
+  } add{counters, started_counters_};
+  background_.wait();
+}
+
+}  // namespace swath
+
+#endif

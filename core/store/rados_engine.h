@@ -1,0 +1,50 @@
+// Requests as RADOS operations: what a batch has of an object is read, or written, by operations of many ranges.
+#pragma once
+
+#ifdef SWATH_HAVE_RADOS
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/background.h"
+#include "store/rados_file.h"
+#include "store/rados_operation.h"
+
+namespace swath {
+
+class RadosEngine : public Engine {
+ public:
+  RadosEngine(std::shared_ptr<RadosFile> file, const EngineOptions& options);
+
+  std::string name() const override { return "rados"; }
+  const std::string& path() const override { return file_->path(); }
+  Capabilities capabilities() const override;
+  void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
+  // In lists that are full as far as the objects allow, many under way at a time.
+  void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) override;
+  void start(Direction direction, std::span<const Transfer> batch) override;
+  void wait(Counters& counters) override;
+  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
+  int64_t size() const override { return file_->size(); }
+  void resize(int64_t bytes) override { file_->resize(bytes); }
+  void sync() override { file_->sync(); }
+
+ private:
+  void check(Direction direction, std::span<const Transfer> batch) const;
+  void check_end(Direction direction, const Transfer& last) const;
+  void move_slice(Direction direction, const StructuredTransfer& structured, const Slice& slice, Flight& flight) const;
+  void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
+
+  const std::shared_ptr<RadosFile> file_;
+  const int64_t operation_bytes_max_;
+  const int64_t in_flight_max_;  // of the objects of one place in a stripe
+  std::vector<Transfer> started_batch_;
+  Counters started_counters_;
+  Background background_;  // last, so that its thread ends before what it uses
+};
+
+}  // namespace swath
+
+#endif

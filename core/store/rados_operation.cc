@@ -1,0 +1,246 @@
+#include "store/rados_operation.h"
+
+#ifdef SWATH_HAVE_RADOS
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/notice.h"
+#include "base/stopwatch.h"
+#include "store/open_file.h"
+
+namespace swath {
+
+RadosOperation::RadosOperation(const RadosFile& file, Direction direction, int64_t object, Arrival& arrival)
+    : file_(file),
+      pool_(file.pool()),
+      direction_(direction),
+      object_(object),
+      name_(file.object(object)),
+      arrival_(arrival) {}
+
+RadosOperation::~RadosOperation() {
+  if (completion_ != nullptr) rados_aio_release(completion_);
+}
+
+void RadosOperation::begin() {
+  const auto arrived = [](rados_completion_t, void* of) {
+    auto* operation = static_cast<RadosOperation*>(of);
+    Arrival& arrival = operation->arrival_;
+    const std::lock_guard guard(arrival.mutex);
+    operation->done_ = true;
+    arrival.changed.notify_all();
+  };
+  refused_ = rados_aio_create_completion2(this, arrived, &completion_);
+  if (refused_ == 0) refused_ = submit(completion_);
+  if (refused_ != 0) {
+    const std::lock_guard guard(arrival_.mutex);
+    done_ = true;
+  }
+}
+
+bool RadosOperation::is_done() const { return done_; }
+
+void RadosOperation::cancel() {
+  if (completion_ != nullptr) rados_aio_cancel(pool_->io(), completion_);
+}
+
+bool RadosOperation::settle(Counters& counters) {
+  int result = refused_;
+  if (result == 0) {
+    // The callback runs before the completion counts as complete: what it has read is there when this returns.
+    rados_aio_wait_for_complete(completion_);
+    result = take(rados_aio_get_return_value(completion_));
+  }
+  if (direction_ == Direction::kRead) {
+    counters.read_requests += 1;
+    counters.read_bytes += moved_;
+  } else {
+    counters.write_requests += 1;
+    counters.written_bytes += moved_;
+  }
+  if (result < 0) fail(result);
+  return has_holes_;
+}
+
+std::string RadosOperation::text() const {
+  return (direction_ == Direction::kRead ? "read " : "write ") + file_.path() + " at " + std::to_string(offset_) +
+         ": object " + name_ + " of pool " + pool_->name() + " on " + pool_->osd_of(name_);
+}
+
+void RadosOperation::fail(int result) const {
+  throw Error(ErrorKind::kStore,
+              text() + ": wanted " + std::to_string(bytes_) + " bytes, " +
+                  (direction_ == Direction::kRead ? "got " : "wrote ") + std::to_string(moved_) + ": " +
+                  system_message(-result) + rados_advice(result),
+              -result);
+}
+
+namespace {
+
+class ListRead final : public RadosOperation {
+ public:
+  ListRead(const RadosFile& file, int64_t object, std::vector<ObjectRange> ranges, Arrival& arrival)
+      : RadosOperation(file, Direction::kRead, object, arrival),
+        ranges_(std::move(ranges)),
+        got_(ranges_.size()),
+        results_(ranges_.size()),
+        op_(rados_create_read_op()) {
+    offset_ = ranges_.front().offset;
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      const ObjectRange& range = ranges_[i];
+      bytes_ += range.bytes;
+      std::byte* memory = range.pieces.front().data;
+      if (range.pieces.size() > 1) {
+        copies_.push_back(std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(range.bytes)));
+        memory = copies_.back().get();
+      }
+      memory_.push_back(memory);
+      rados_read_op_read(op_, static_cast<uint64_t>(range.object_offset), static_cast<size_t>(range.bytes),
+                         reinterpret_cast<char*>(memory), &got_[i], &results_[i]);
+    }
+  }
+  ~ListRead() override { rados_release_read_op(op_); }
+
+ private:
+  int submit(rados_completion_t completion) override {
+    return rados_aio_read_op_operate(op_, pool_->io(), completion, name_.c_str(), 0);
+  }
+
+  int take(int result) override {
+    const bool is_absent = result == -ENOENT;
+    if (result < 0 && !is_absent) return result;
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      if (!is_absent && results_[i] < 0) return results_[i];
+      const auto bytes = static_cast<size_t>(ranges_[i].bytes);
+      const size_t got = is_absent ? 0 : std::min(got_[i], bytes);
+      std::memset(memory_[i] + got, 0, bytes - got);  // a hole
+      has_holes_ = has_holes_ || got < bytes;
+      if (ranges_[i].pieces.size() > 1) scatter(ranges_[i], memory_[i]);
+      moved_ += ranges_[i].bytes;
+    }
+    return 0;
+  }
+
+  static void scatter(const ObjectRange& range, const std::byte* from) {
+    for (const Transfer& piece : range.pieces) {
+      std::memcpy(piece.data, from + piece.offset, static_cast<size_t>(piece.bytes));
+    }
+  }
+
+  const std::vector<ObjectRange> ranges_;
+  std::vector<size_t> got_;
+  std::vector<int> results_;
+  std::vector<std::byte*> memory_;
+  std::vector<std::unique_ptr<std::byte[]>> copies_;
+  rados_read_op_t op_;
+};
+
+class ListWrite final : public RadosOperation {
+ public:
+  ListWrite(const RadosFile& file, int64_t object, const std::vector<ObjectRange>& ranges, Arrival& arrival)
+      : RadosOperation(file, Direction::kWrite, object, arrival), op_(rados_create_write_op()) {
+    offset_ = ranges.front().offset;
+    std::vector<char> copy;
+    for (const ObjectRange& range : ranges) {
+      bytes_ += range.bytes;
+      const char* memory = reinterpret_cast<const char*>(range.pieces.front().data);
+      if (range.pieces.size() > 1) {
+        copy.resize(static_cast<size_t>(range.bytes));
+        for (const Transfer& piece : range.pieces) {
+          std::memcpy(&copy[static_cast<size_t>(piece.offset)], piece.data, static_cast<size_t>(piece.bytes));
+        }
+        memory = copy.data();
+      }
+      // librados has a copy when this returns.
+      rados_write_op_write(op_, memory, static_cast<size_t>(range.bytes), static_cast<uint64_t>(range.object_offset));
+    }
+  }
+  ~ListWrite() override { rados_release_write_op(op_); }
+
+ private:
+  int submit(rados_completion_t completion) override {
+    return rados_aio_write_op_operate(op_, pool_->io(), completion, name_.c_str(), nullptr, 0);
+  }
+  int take(int result) override {
+    if (result >= 0) moved_ = bytes_;
+    return std::min(result, 0);
+  }
+
+  rados_write_op_t op_;
+};
+
+}  // namespace
+
+std::unique_ptr<RadosOperation> make_list_operation(const RadosFile& file, Direction direction, int64_t object,
+                                                    std::vector<ObjectRange> ranges, Arrival& arrival) {
+  const int64_t most = direction == Direction::kRead ? kReadRangesMax : kWriteRangesMax;
+  if (ranges.empty() || std::ssize(ranges) > most) {
+    throw Error(ErrorKind::kInternal, "an operation of " + std::to_string(ranges.size()) + " ranges on " + file.path());
+  }
+  if (direction == Direction::kRead) return std::make_unique<ListRead>(file, object, std::move(ranges), arrival);
+  return std::make_unique<ListWrite>(file, object, ranges, arrival);
+}
+
+Flight::Flight(const RadosFile& file, int64_t in_flight_max, Counters& counters)
+    : file_(file),
+      in_flight_max_(static_cast<size_t>(std::max<int64_t>(in_flight_max, 1))),
+      counters_(counters),
+      lanes_(static_cast<size_t>(file.stripes().count)) {}
+
+Flight::~Flight() {
+  for (Lane& lane : lanes_) {
+    for (const auto& operation : lane) operation->cancel();
+  }
+  std::unique_lock guard(arrival_.mutex);
+  for (Lane& lane : lanes_) {
+    for (const auto& operation : lane) arrival_.changed.wait(guard, [&] { return operation->is_done(); });
+  }
+}
+
+void Flight::begin(std::unique_ptr<RadosOperation> operation) {
+  Lane& lane = lanes_[static_cast<size_t>(operation->object()) % lanes_.size()];
+  while (lane.size() >= in_flight_max_) wait_for_first(lane);
+  lane.push_back(std::move(operation));
+  lane.back()->begin();
+}
+
+void Flight::wait_for_first(Lane& lane) {
+  constexpr double kToldAfterSeconds = 3;
+  const Stopwatch watch;
+  bool has_told = false;
+  {
+    std::unique_lock guard(arrival_.mutex);
+    while (!lane.front()->is_done()) {
+      arrival_.changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
+      if (lane.front()->is_done()) break;
+      guard.unlock();
+      check_interrupt();
+      if (!has_told && watch.seconds() >= kToldAfterSeconds) {
+        has_told = true;
+        notify(lane.front()->text() + ": no answer for 3 s; waiting");
+      }
+      guard.lock();
+    }
+  }
+  const std::unique_ptr<RadosOperation> first = std::move(lane.front());
+  lane.pop_front();
+  met_holes_ = first->settle(counters_) || met_holes_;
+}
+
+void Flight::finish() {
+  for (Lane& lane : lanes_) {
+    while (!lane.empty()) wait_for_first(lane);
+  }
+  // What is not there may be a hole, or have been removed with the file.
+  if (met_holes_) file_.check_there();
+}
+
+}  // namespace swath
+
+#endif

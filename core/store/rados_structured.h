@@ -1,0 +1,25 @@
+// Datatype requests: what regions have of each object is described to the object class there, and carried out by it.
+#pragma once
+
+#ifdef SWATH_HAVE_RADOS
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "layout/access.h"
+#include "store/rados_operation.h"
+
+namespace swath {
+
+// Whether the objects of a file may be asked by structure: empty, or in words why not. Asks the cluster.
+std::string class_refusal(const RadosFile& file);
+
+// Begins the requests that a slice takes, one for each object unless it has very much of it. False where its
+// description would be too long for a request, or too deep: nothing was begun then.
+bool begin_structured(const RadosFile& file, Direction direction, const Slice& slice, std::byte* memory,
+                      Flight& flight);
+
+}  // namespace swath
+
+#endif

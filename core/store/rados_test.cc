@@ -1,0 +1,454 @@
+// What the engine of files in Ceph pools promises, as engine_contract_test.cc says it of files, and what creation does.
+// Needs a cluster: SWATH_TEST_CEPH_CONF names its configuration, and it has a pool "swath" (make rados-test).
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+#include "base/process.h"
+#include "layout/access.h"
+#include "store/atomic_file.h"
+#include "store/engine_test_file.h"
+
+namespace swath {
+namespace {
+
+class Rados : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const char* conf = std::getenv("SWATH_TEST_CEPH_CONF");
+    if (conf == nullptr) GTEST_SKIP() << "no Ceph cluster: SWATH_TEST_CEPH_CONF is not set (make rados-test)";
+    static std::atomic<int> files = 0;
+    settings_ = std::string("?conf=") + conf + "&timeout=20&stripe=" + GetParam();
+    name_ = "rados:swath/test/" + std::to_string(getpid()) + "." + std::to_string(files++) + "." +
+            std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
+  }
+  void TearDown() override {
+    if (!name_.empty()) remove();
+  }
+
+  std::string path() const { return name_ + settings_; }
+  std::unique_ptr<Engine> open(OpenMode mode, const EngineOptions& options = {}) const {
+    return open_engine(path(), mode, options);
+  }
+  void write(const Bytes& bytes) const {
+    Bytes copy = bytes;
+    auto engine = open(OpenMode::kCreateNew);
+    const Transfer whole[] = {transfer_of(0, copy)};
+    Counters ignored;
+    engine->transfer(Direction::kWrite, whole, ignored);
+  }
+  Bytes contents() const {
+    auto engine = open(OpenMode::kRead);
+    Bytes bytes(static_cast<size_t>(engine->size()));
+    const Transfer whole[] = {transfer_of(0, bytes)};
+    Counters ignored;
+    engine->transfer(Direction::kRead, whole, ignored);
+    return bytes;
+  }
+  void remove() const { AtomicFile(path(), {.overwrite = true, .atomic = false}).remove(); }
+  bool exists(const std::string& of_path) const {
+    try {
+      open_engine(of_path, OpenMode::kRead, {});
+      return true;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.os_error(), ENOENT) << error.what();
+      return false;
+    }
+  }
+
+  std::string settings_;
+  std::string name_;
+  Counters counters;
+};
+
+INSTANTIATE_TEST_SUITE_P(Stripes, Rados, testing::Values("65536,4,4194304", "13,3,39", "1000,2,4000", "7,1,7000"),
+                         [](const testing::TestParamInfo<std::string>& param) {
+                           std::string name = param.param;
+                           std::replace(name.begin(), name.end(), ',', '_');
+                           return name;
+                         });
+
+TEST_P(Rados, ScatteredTransfersInAnyOrderReachTheirPlacesAndNothingElse) {
+  Bytes expected = counting_bytes(20'000);
+  write(expected);
+  std::vector<Bytes> pieces;
+  std::vector<int64_t> offsets;
+  for (int64_t offset = 0; offset + 40 < 20'000; offset += 97) {
+    offsets.push_back(offset);
+    pieces.push_back(counting_bytes(static_cast<size_t>(1 + offset % 40), static_cast<int>(offset % 200)));
+    std::copy(pieces.back().begin(), pieces.back().end(), expected.begin() + offset);
+  }
+  std::vector<Transfer> batch;
+  for (size_t i = 0; i < pieces.size(); ++i) batch.push_back(transfer_of(offsets[i], pieces[i]));
+  std::shuffle(batch.begin(), batch.end(), std::mt19937(7));
+  auto engine = open(OpenMode::kReadWrite);
+  engine->transfer(Direction::kWrite, batch, counters);
+  EXPECT_EQ(contents(), expected);
+  const std::vector<Bytes> written = pieces;
+  for (Bytes& piece : pieces) std::fill(piece.begin(), piece.end(), std::byte{0});
+  engine->transfer(Direction::kRead, batch, counters);
+  EXPECT_EQ(pieces, written);
+  EXPECT_EQ(counters.read_bytes, counters.written_bytes);
+  engine->sync();
+}
+
+TEST_P(Rados, StructuredTransfersMoveWhatTheRegionsSay) {
+  const std::vector<int64_t> displacements{0, 10};
+  const Nest blocks = Nest::blocks(displacements, std::vector<int64_t>{3, 5});
+  const View view = View::all(Nest::strided(60, 20, blocks).shifted(7));
+  const MemoryNest memory{Nest::strided(120, -4, Nest::block(4)).shifted(480), 0};
+  const Layout layout = Layout::ordered({2000}, 1, 0, {0});
+  const Access access(layout, view, memory);
+  Bytes expected = counting_bytes(2000);
+  write(expected);
+  Bytes data = counting_bytes(500, 99);
+  std::vector<int64_t> moved;  // data bytes of the view
+  for (int64_t p = 0; p < view.bytes(); ++p) {
+    if (view.offset_of(p) >= 200 && view.offset_of(p) < 900) moved.push_back(p);
+  }
+  for (const int64_t p : moved) {
+    expected[static_cast<size_t>(view.offset_of(p))] = data[static_cast<size_t>(memory.nest.offset_of(p))];
+  }
+  auto engine = open(OpenMode::kReadWrite);
+  std::byte* const address = data.data();
+  std::atomic<int64_t> bytes_done{0};
+  const StructuredTransfer part{access, {&address, 1}, 16, 200, 900, &bytes_done};
+  engine->transfer_structured(Direction::kWrite, part, counters);
+  EXPECT_EQ(contents(), expected);
+  EXPECT_EQ(counters.written_bytes, std::ssize(moved));
+  EXPECT_EQ(bytes_done, std::ssize(moved));
+  const Bytes written = data;
+  for (const int64_t p : moved) data[static_cast<size_t>(memory.nest.offset_of(p))] = std::byte{0};
+  engine->transfer_structured(Direction::kRead, part, counters);
+  EXPECT_EQ(data, written);
+}
+
+// Each form that regions have: a product with elements that stripes split, a view of blocks, a long list.
+TEST_P(Rados, DescriptionsAreCarriedOutOnTheServersAsListsAre) {
+  constexpr int64_t kBytes = 200'000;
+  Bytes expected = counting_bytes(kBytes);
+  write(expected);
+  auto engine = open(OpenMode::kReadWrite);
+  const bool has_class = engine->capabilities().structured_requests;
+  if (!has_class) GTEST_SKIP() << "no object class swath on the OSDs";
+  const auto check = [&](const Access& access, int64_t begin, int64_t end) {
+    Bytes data(static_cast<size_t>(access.bytes()));
+    std::mt19937 random(11);
+    for (std::byte& byte : data) byte = static_cast<std::byte>(random());
+    std::vector<std::byte*> addresses{data.data()};
+    StructuredTransfer described{access, addresses, 64, begin, end};
+    for_each_flat_batch(described, [&](std::span<const Transfer> batch) {
+      for (const Transfer& piece : batch) std::copy_n(piece.data, piece.bytes, expected.begin() + piece.offset);
+    });
+    described.as_described = true;
+    counters = {};
+    engine->transfer_structured(Direction::kWrite, described, counters);
+    ASSERT_EQ(contents(), expected);
+    const Bytes before = data;
+    for_each_flat_batch(described, [&](std::span<const Transfer> batch) {
+      for (const Transfer& piece : batch) std::fill_n(piece.data, piece.bytes, std::byte{0});
+    });
+    engine->transfer_structured(Direction::kRead, described, counters);
+    ASSERT_EQ(data, before);
+    EXPECT_EQ(counters.read_bytes, counters.written_bytes);
+    EXPECT_EQ(counters.read_requests, counters.write_requests);
+  };
+  for (const int64_t element : {1, 3, 8}) {
+    const Layout layout = Layout::ordered({30, 20, 40}, element, 17, {0, 1, 2});
+    const Part part = selected_part(select_all(layout.shape()), element);
+    check(Access(layout, {part}), 0, INT64_MAX);
+    check(Access(layout, {part}), 1001, 9001);
+  }
+  const Layout bytes = Layout::ordered({kBytes}, 1, 0, {0});
+  const Nest blocks = Nest::blocks(std::vector<int64_t>{0, 10, 31}, std::vector<int64_t>{3, 5, 1});
+  const View view = View::all(Nest::strided(60, 1021, blocks).shifted(7));
+  const MemoryNest memory{Nest::strided(view.bytes(), -1, Nest::block(1)).shifted(view.bytes() - 1), 0};
+  check(Access(bytes, view, memory), 0, INT64_MAX);
+  check(Access(bytes, view, memory), 5000, 50'000);
+  std::vector<int64_t> places;
+  std::mt19937 random(3);
+  for (int64_t at = 0; at + 8 < kBytes; at += 3 + static_cast<int64_t>(random() % 4)) places.push_back(at);
+  const View listed = View::all(Nest::indexed(places, Nest::block(2)));
+  EXPECT_GT(listed.nest.listed(), 30'000);
+  check(Access(bytes, listed, MemoryNest::packed(listed.bytes())), 0, INT64_MAX);
+}
+
+TEST_P(Rados, RangesBeyondWhatARequestCanCountAreAllCarriedOut) {
+  constexpr int64_t kRanges = 65'540;
+  write(counting_bytes(2 * kRanges));
+  Bytes seen(kRanges);
+  std::vector<Transfer> batch;
+  for (int64_t i = 0; i < kRanges; ++i) batch.push_back({2 * i, &seen[static_cast<size_t>(i)], 1});
+  auto engine = open(OpenMode::kRead);
+  engine->transfer(Direction::kRead, batch, counters);
+  const Bytes all = counting_bytes(2 * kRanges);
+  for (int64_t i = 0; i < kRanges; ++i) ASSERT_EQ(seen[static_cast<size_t>(i)], all[static_cast<size_t>(2 * i)]) << i;
+  EXPECT_EQ(counters.read_bytes, kRanges);
+  EXPECT_GE(counters.read_requests, kRanges / 1000);
+}
+
+TEST_P(Rados, FilesAreSparseAndOffsetsBeyondFourGibibytesOrdinary) {
+  if (GetParam() != "65536,4,4194304") GTEST_SKIP() << "so many small objects would have to be looked at";
+  auto engine = open(OpenMode::kCreateNew);
+  const int64_t far = (int64_t{5} << 30) + 3;
+  engine->resize(far + 100);
+  EXPECT_EQ(engine->size(), far + 100);
+  Bytes bytes = counting_bytes(32);
+  const Transfer batch[] = {transfer_of(far, bytes)};
+  engine->transfer(Direction::kWrite, batch, counters);
+  Bytes seen(34, std::byte{9});
+  const Transfer around[] = {transfer_of(far - 1, seen)};
+  engine->transfer(Direction::kRead, around, counters);
+  EXPECT_EQ(seen.front(), std::byte{0});
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), seen.begin() + 1));
+  EXPECT_EQ(seen.back(), std::byte{0});
+  engine->sync();
+}
+
+TEST_P(Rados, ResizeShrinksAndGrowsWithZeros) {
+  write(counting_bytes(300));
+  auto engine = open(OpenMode::kReadWrite);
+  for (const int64_t bytes : {104, 41, 26, 4}) {
+    engine->resize(bytes);
+    engine->resize(200);
+    Bytes expected = counting_bytes(static_cast<size_t>(bytes));
+    expected.resize(200);
+    EXPECT_EQ(contents(), expected);
+  }
+  Bytes end = counting_bytes(5);
+  const Transfer batch[] = {transfer_of(400, end)};
+  engine->transfer(Direction::kWrite, batch, counters);
+  EXPECT_EQ(engine->size(), 405);
+  EXPECT_EQ(error_of([&] { engine->resize(-1); }).kind(), ErrorKind::kArgument);
+}
+
+TEST_P(Rados, ReadingBeyondTheEndSaysHowLongItIs) {
+  write(counting_bytes(10));
+  auto engine = open(OpenMode::kRead);
+  Bytes bytes(20);
+  const Transfer batch[] = {transfer_of(0, bytes)};
+  const Error error = error_of([&] { engine->transfer(Direction::kRead, batch, counters); });
+  EXPECT_EQ(error.kind(), ErrorKind::kStore);
+  EXPECT_NE(std::string(error.what()).find("end of file (file is 10 bytes"), std::string::npos) << error.what();
+  // Another one has written more since.
+  auto other = open(OpenMode::kReadWrite);
+  Bytes more = counting_bytes(10, 11);
+  const Transfer append[] = {transfer_of(10, more)};
+  other->transfer(Direction::kWrite, append, counters);
+  engine->transfer(Direction::kRead, batch, counters);
+  EXPECT_EQ(bytes, counting_bytes(20));
+}
+
+TEST_P(Rados, ErrorsSayWhatWasExpected) {
+  EXPECT_EQ(error_of([&] { open(OpenMode::kRead); }).os_error(), ENOENT);
+  write(counting_bytes(10));
+  EXPECT_EQ(error_of([&] { open(OpenMode::kCreateNew); }).os_error(), EEXIST);
+  auto reading = open(OpenMode::kRead);
+  Bytes bytes = counting_bytes(4, 100);
+  const Transfer batch[] = {transfer_of(0, bytes)};
+  EXPECT_EQ(error_of([&] { reading->transfer(Direction::kWrite, batch, counters); }).os_error(), EBADF);
+  EXPECT_EQ(error_of([&] { reading->lock(0, 4); }).os_error(), EBADF);
+  auto engine = open(OpenMode::kReadWrite);
+  for (const Transfer& bad :
+       {Transfer{-1, bytes.data(), 4}, Transfer{0, bytes.data(), -4}, Transfer{INT64_MAX - 1, bytes.data(), 4}}) {
+    const Transfer pair[] = {transfer_of(0, bytes), bad};
+    EXPECT_EQ(error_of([&] { engine->transfer(Direction::kWrite, pair, counters); }).kind(), ErrorKind::kArgument);
+    EXPECT_EQ(error_of([&] { engine->start(Direction::kWrite, pair); }).kind(), ErrorKind::kArgument);
+  }
+  EXPECT_EQ(contents(), counting_bytes(10));
+  EXPECT_EQ(error_of([&] { open(OpenMode::kRead, {.engine = "posix"}); }).kind(), ErrorKind::kArgument);
+  const Error pool = error_of([&] { open_engine("rados:no-such-pool/a" + settings_, OpenMode::kRead, {}); });
+  EXPECT_NE(std::string(pool.what()).find("no pool of that name"), std::string::npos) << pool.what();
+}
+
+TEST_P(Rados, BatchesGoOnInTheBackground) {
+  write(counting_bytes(10'000));
+  auto engine = open(OpenMode::kReadWrite);
+  std::vector<Bytes> written;
+  std::vector<Transfer> writes;
+  for (int i = 0; i < 100; ++i) written.push_back(counting_bytes(16, i));
+  for (int64_t i = 0; i < 100; ++i) writes.push_back(transfer_of(5000 + i * 20, written[static_cast<size_t>(i)]));
+  engine->start(Direction::kWrite, writes);
+  EXPECT_EQ(error_of([&] { engine->start(Direction::kWrite, writes); }).kind(), ErrorKind::kInternal);
+  Bytes head(5000);
+  const Transfer read[] = {transfer_of(0, head)};
+  engine->transfer(Direction::kRead, read, counters);
+  EXPECT_EQ(head, counting_bytes(5000));
+  EXPECT_EQ(counters.write_requests, 0);
+  engine->wait(counters);
+  EXPECT_EQ(counters.written_bytes, 1600);
+  const Bytes all = contents();
+  EXPECT_TRUE(std::equal(written[99].begin(), written[99].end(), all.begin() + 6980));
+}
+
+TEST_P(Rados, AHeldRangeMakesAnotherEngineWait) {
+  write(counting_bytes(300));
+  auto holder = open(OpenMode::kReadWrite);
+  auto other = open(OpenMode::kReadWrite, {.lock_timeout_seconds = 0.2});
+  auto held = holder->lock(0, 10);
+  EXPECT_EQ(error_of([&] { other->lock(2, 3); }).os_error(), ETIMEDOUT);
+  held.reset();
+  other->lock(2, 300);
+  holder->lock(0, 300);
+}
+
+TEST_P(Rados, AForkedChildConnectsAnew) {
+  write(counting_bytes(1000));
+  auto engine = open(OpenMode::kReadWrite);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    bool good = false;
+    try {
+      good = contents() == counting_bytes(1000);
+      Bytes bytes = counting_bytes(10, 70);
+      const Transfer batch[] = {transfer_of(500, bytes)};
+      Counters ignored;
+      engine->transfer(Direction::kWrite, batch, ignored);
+    } catch (const Error&) {
+      good = false;
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  Bytes seen(10);
+  const Transfer batch[] = {transfer_of(500, seen)};
+  engine->transfer(Direction::kRead, batch, counters);
+  EXPECT_EQ(seen, counting_bytes(10, 70));
+}
+
+TEST_P(Rados, ThreadsWriteIntoEachOthersGaps) {
+  write(Bytes(4000));
+  const MakeEngine make = open_for_engines(path(), OpenMode::kReadWrite, {});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      auto engine = make(nullptr);
+      Bytes mine(250, static_cast<std::byte>(t + 1));
+      for (int turn = 0; turn < 3; ++turn) {
+        std::vector<Transfer> batch;
+        for (int64_t i = 0; i < 250; ++i) batch.push_back({16 * i + 4 * t, &mine[static_cast<size_t>(i)], 1});
+        Counters ignored;
+        engine->transfer(Direction::kWrite, batch, ignored);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const Bytes all = contents();
+  for (size_t i = 0; i < all.size(); ++i) {
+    ASSERT_EQ(all[i], static_cast<std::byte>(i % 4 == 0 ? i / 4 % 4 + 1 : 0)) << i;
+  }
+}
+
+// ---- creation
+// --------------------------------------------------------------------------------------------------------
+
+void fill(const std::string& path, Bytes bytes) {
+  auto engine = open_engine(path, OpenMode::kCreateNew, {});
+  const Transfer whole[] = {transfer_of(0, bytes)};
+  Counters ignored;
+  engine->transfer(Direction::kWrite, whole, ignored);
+}
+
+TEST_P(Rados, ANewFileHasItsNameWhenItIsComplete) {
+  {
+    AtomicFile file(path(), {});
+    EXPECT_TRUE(file.is_aside());
+    fill(file.working_path(), counting_bytes(100));
+    EXPECT_FALSE(exists(path()));
+    file.complete();
+  }
+  EXPECT_EQ(contents(), counting_bytes(100));
+  EXPECT_EQ(error_of([&] { AtomicFile again(path(), {}); }).os_error(), EEXIST);
+}
+
+TEST_P(Rados, WhatIsLetGoOfLeavesNothing) {
+  std::string working;
+  {
+    const AtomicFile file(path(), {});
+    working = file.working_path();
+    fill(working, counting_bytes(100));
+  }
+  EXPECT_FALSE(exists(path()));
+  EXPECT_FALSE(exists(working));
+}
+
+TEST_P(Rados, ReplacingAFileShowsTheOldOneOrTheNewOneAndWhoReadsTheOldOneIsTold) {
+  for (int generation = 0; generation < 3; ++generation) {
+    std::unique_ptr<Engine> reading;
+    if (generation > 0) reading = open(OpenMode::kRead);
+    AtomicFile file(path(), {.overwrite = true});
+    fill(file.working_path(), counting_bytes(100, generation));
+    if (generation > 0) {
+      EXPECT_EQ(contents(), counting_bytes(100, generation - 1));
+    }
+    file.complete();
+    EXPECT_EQ(contents(), counting_bytes(100, generation));
+    if (reading == nullptr) continue;
+    Bytes bytes(100);
+    const Transfer whole[] = {transfer_of(0, bytes)};
+    EXPECT_EQ(error_of([&] { reading->transfer(Direction::kRead, whole, counters); }).os_error(), ESTALE);
+  }
+}
+
+TEST_P(Rados, ANameThatWasTakenMeanwhileIsRefused) {
+  AtomicFile first(path(), {});
+  AtomicFile second(path(), {});
+  fill(first.working_path(), counting_bytes(10));
+  fill(second.working_path(), counting_bytes(10, 50));
+  first.complete();
+  EXPECT_EQ(error_of([&] { second.complete(); }).os_error(), EEXIST);
+  EXPECT_EQ(contents(), counting_bytes(10));
+}
+
+TEST_P(Rados, AFileOfItsOwnNameIsOpenedAndReplaced) {
+  write(counting_bytes(10));
+  EXPECT_EQ(error_of([&] { AtomicFile again(path(), {}); }).os_error(), EEXIST);
+  AtomicFile file(path(), {.overwrite = true});
+  fill(file.working_path(), counting_bytes(20, 5));
+  EXPECT_EQ(contents(), counting_bytes(10));
+  file.complete();
+  EXPECT_EQ(contents(), counting_bytes(20, 5));
+}
+
+TEST_P(Rados, WhatAKilledJobLeftIsRemovedByTheNextAndNotWhatALivingOneWrites) {
+  AtomicFile living(path(), {.overwrite = true});
+  fill(living.working_path(), counting_bytes(10, 30));
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const AtomicFile file(path(), {});
+    fill(file.working_path(), counting_bytes(100));
+    const std::string working = file.working_path();
+    static_cast<void>(!::write(told[1], working.c_str(), working.size() + 1));
+    ::pause();
+  }
+  std::string working(500, '\0');
+  ASSERT_GT(::read(told[0], working.data(), working.size()), 0);
+  working.resize(working.find('\0'));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(exists(working));
+  for (int attempt = 0; attempt < 40 && exists(working); ++attempt) {  // until its watch has ended
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    const AtomicFile next(path(), {});
+  }
+  EXPECT_FALSE(exists(working));
+  EXPECT_FALSE(exists(path()));
+  living.complete();
+  EXPECT_EQ(contents(), counting_bytes(10, 30));
+  ::close(told[0]);
+  ::close(told[1]);
+}
+
+}  // namespace
+}  // namespace swath

@@ -1,0 +1,171 @@
+"""Files in pools of a Ceph cluster, by their names `rados:POOL/NAME?conf=FILE&id=USER`: see docs/rados.md.
+
+What formats ask of a file they ask of these, too; a new one is made in a file of this machine that is all holes but for
+its header, and put into the pool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, TypeVar
+
+from swath import _core
+from swath.errors import Error, NotFoundError, UnsupportedError
+
+SCHEME = "rados:"
+"""How names begin."""
+FORMATS = ("raw", "npy", "netcdf-classic")
+"""What a pool can hold: one file, whose bytes Swath itself reads and writes."""
+COPIED_BYTES = 4 << 20
+
+Made = TypeVar("Made")
+
+
+def is_in_pool(path: str) -> bool:
+    """Return whether it is the name of a file in a pool; "./rados:…" is a file of the file system."""
+    return path.startswith(SCHEME)
+
+
+def plain(path: str) -> str:
+    """Return the name without what is said of how to reach it.
+
+    >>> plain("rados:climate/sst.npy?id=ann")
+    'rados:climate/sst.npy'
+    """
+    return path.partition("?")[0] if is_in_pool(path) else path
+
+
+def suffixed(path: str, suffix: str) -> str:
+    """Return the path of another file: `suffix` behind its name."""
+    name = plain(path)
+    return f"{name}{suffix}{path.removeprefix(name)}"
+
+
+def pool_of(path: str) -> str:
+    """Return `rados:POOL` of a name."""
+    return path.partition("/")[0]
+
+
+def with_configuration(path: str) -> str:
+    """Return `rados:POOL` and which cluster it is in, as far as the name or $CEPH_CONF says."""
+    settings = dict(item.partition("=")[::2] for item in path.partition("?")[2].split("&"))
+    conf = settings.get("conf") or os.environ.get("CEPH_CONF", "")
+    return pool_of(plain(path)) + (f"?conf={conf}" if conf else "")
+
+
+def with_variable(text: str) -> tuple[str, str | None]:
+    """Take apart `rados:POOL/NAME[:VARIABLE][?…]`.
+
+    >>> with_variable("rados:climate/run.nc:sst?id=ann")
+    ('rados:climate/run.nc?id=ann', 'sst')
+    """
+    rest, question, settings = text.removeprefix(SCHEME).partition("?")
+    name, _, variable = rest.partition(":")
+    return f"{SCHEME}{name}{question}{settings}", variable or None
+
+
+def exists(path: str) -> bool:
+    """Return whether there is such a file in its pool. Raises StoreError where that cannot be known."""
+    try:
+        _core.open_file(path, "r")
+    except NotFoundError:
+        return False
+    return True
+
+
+def size_of(path: str) -> int:
+    """Return its bytes. Raises StoreError."""
+    return _core.open_file(path, "r").size
+
+
+def opened(path: str) -> tuple[BinaryIO, int]:
+    """Return the file to read, and its size in bytes. Raises StoreError."""
+    file = _PoolFile(path)
+    return io.BufferedReader(file, 1 << 16), file.size
+
+
+def made(path: str, make: Callable[[str], Made]) -> Made:
+    """Return what `make` returns of a file that it makes where it is told: the file is then in the pool.
+
+    Raises ExistsError where there is one already, and what `make` raises; there is no file then.
+    """
+    with tempfile.TemporaryDirectory(prefix="swath-") as folder:
+        local = os.path.join(folder, "new")
+        result = make(local)
+        _put(local, path)
+        return result
+
+
+def remove(path: str) -> None:
+    """Remove a file; nothing where there is none."""
+    with contextlib.suppress(NotFoundError):
+        _core.AtomicFile(path, True, False, False, "").remove()
+
+
+def refuse(path: str, kind: str) -> None:
+    """Raise UnsupportedError where a pool cannot hold a format."""
+    if is_in_pool(path) and kind not in FORMATS:
+        raise UnsupportedError(
+            f"{path}: a pool holds raw, .npy and netCDF classic files; {kind} is read and written by its own library, "
+            "which knows files only: copy it to a file system, or convert it (swath copy)"
+        )
+
+
+def refuse_change(path: str) -> None:
+    """Raise UnsupportedError where what a file holds would be changed, and it is in a pool."""
+    if is_in_pool(path):
+        raise UnsupportedError(
+            f"{path}: Swath changes the elements of files in pools, not what they hold: variables, attributes and "
+            "records are added in a file system, and the file is then copied to the pool (swath copy)"
+        )
+
+
+class _PoolFile(io.RawIOBase):
+    """A file in a pool, to read; its size is that at first."""
+
+    def __init__(self, path: str) -> None:
+        self._file = _core.open_file(path, "r")
+        self.size = self._file.size
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
+        return self._at
+
+    def readinto(self, target: object) -> int:
+        view = memoryview(target).cast("B")  # type: ignore[arg-type]
+        read = self._file.read_at(self._at, len(view))
+        view[: len(read)] = read
+        self._at += len(read)
+        return len(read)
+
+
+def _put(local: str, path: str) -> None:
+    """Copy a file, holes as holes, to the name of one that is not there."""
+    target = _core.open_file(path, "x")
+    try:
+        with open(local, "rb") as source:
+            target.resize(os.fstat(source.fileno()).st_size)
+            for begin, end in _stored_ranges(source.fileno()):
+                for at in range(begin, end, COPIED_BYTES):
+                    target.write_at(at, os.pread(source.fileno(), min(COPIED_BYTES, end - at), at))
+    except BaseException:
+        with contextlib.suppress(Error):
+            remove(path)
+        raise
+
+
+def _stored_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
+    from swath.formats.files import stored_ranges
+
+    return stored_ranges(descriptor, 0, os.fstat(descriptor).st_size)

@@ -1,0 +1,153 @@
+"""What goes wrong in a cluster: OSDs, monitors and pools that are gone or full, wrong keys, killed clients."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ceph
+import swath
+from mpi_runs import run_ranks
+
+pytestmark = ceph.needs_cluster
+
+WRITER = """
+import sys, numpy as np, swath
+v = np.full((400, 1000), float(sys.argv[2]))
+print("begun", flush=True)
+with swath.create(sys.argv[1], v.shape, v.dtype, overwrite=True) as a:
+    a.write(v)
+"""
+
+
+def test_a_client_killed_at_any_moment_of_a_creation_leaves_the_old_file_or_the_new_one() -> None:
+    path = ceph.name(f"kill/{os.getpid()}.npy", stripe="65536,2,262144")
+    with swath.create(path, (400, 1000), "f8") as a:
+        a.write(np.zeros((400, 1000)))
+    rng = random.Random(7)
+    seen = {0.0}
+    for turn in range(1, 13):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, path, str(turn)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "begun\n"
+        time.sleep(rng.uniform(0, 0.4))
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        with swath.open(path) as a:
+            got = a.read()
+        assert (got == got[0, 0]).all(), turn
+        assert got[0, 0] in seen | {float(turn)}
+        seen = {float(got[0, 0])}
+    time.sleep(6)  # the watches of those that are gone end (osd_client_watch_timeout, 5 s in tools/ceph.sh)
+    with swath.create(path, (5,), "f8", overwrite=True) as a:
+        a.write(np.zeros(5))
+    left = [line for line in ceph.rados("ls").splitlines() if line.startswith(f"kill/{os.getpid()}.npy")]
+    assert len(left) == 2, left  # the name, and the one object of what it means
+
+
+def test_a_pool_that_is_not_there_and_a_name_that_is_none_say_so() -> None:
+    with pytest.raises(swath.StoreError, match="no pool of that name"):
+        swath.open(ceph.name("a.npy").replace("rados:swath/", "rados:nothing/"))
+    with pytest.raises(swath.ArgumentError, match="expected rados:POOL/NAME"):
+        swath.open("rados:swath")
+    with pytest.raises(swath.StoreError, match=r"its configuration is not in /none.conf"):
+        swath.open("rados:swath/a.npy?conf=/none.conf")
+
+
+def test_a_file_that_is_replaced_while_it_is_open_is_not_read_as_zeros() -> None:
+    path = ceph.name(f"replaced/{os.getpid()}.npy")
+    with swath.create(path, (100,), "f8") as a:
+        a.write(np.ones(100))
+    with swath.open(path) as reading:
+        with swath.create(path, (100,), "f8", overwrite=True) as a:
+            a.write(np.full(100, 2.0))
+        with pytest.raises(swath.StoreError, match="replaced or removed while it was open"):
+            reading.read()
+
+
+@pytest.fixture(scope="module")
+def own() -> Any:
+    with ceph.cluster(40791, CEPH_STORE="bluestore", CEPH_AUTH="cephx", CEPH_SIZE=1, CEPH_OSDS=2) as cluster:
+        yield cluster
+
+
+@ceph.needs_own_cluster
+def test_a_wrong_key_says_so(own: ceph.Cluster) -> None:
+    good = ceph.name("key.npy", conf=own.conf)
+    with swath.create(good, (10,), "f8") as a:
+        a.write(np.ones(10))
+    with pytest.raises(swath.StoreError, match="the key of the user is not the cluster's"):
+        swath.open(ceph.name("key.npy", conf=str(own.folder / "wrong.conf")))
+
+
+@ceph.needs_own_cluster
+def test_a_full_pool_and_a_removed_one_say_so_and_leave_nothing_under_the_name(own: ceph.Cluster) -> None:
+    own.run("osd", "pool", "create", "small", "8")
+    path = ceph.name("full.npy", conf=own.conf, timeout=20).replace("rados:swath/", "rados:small/")
+    with swath.create(path, (10,), "f8") as a:
+        a.write(np.ones(10))
+    own.run("osd", "pool", "set-quota", "small", "max_objects", "1")
+    own.run("osd", "pool", "delete", "small", "small", "--yes-i-really-really-mean-it")
+    with pytest.raises(swath.StoreError, match="pool"):
+        swath.open(path)
+
+
+@ceph.needs_own_cluster
+def test_an_osd_that_is_gone_is_a_timeout_on_all_ranks(own: ceph.Cluster, tmp_path: Path) -> None:
+    path = ceph.name("gone.npy", conf=own.conf, timeout=6)
+    with swath.create(f"{path}&stripe=4096,8,65536", (64, 1024), "f8") as a:
+        a.write(np.ones((64, 1024)))
+    program = tmp_path / "ranks.py"
+    program.write_text(
+        "import sys, numpy as np, swath\n"
+        "from mpi4py import MPI\n"
+        "comm = MPI.COMM_WORLD\n"
+        "rows = swath.Distribution((swath.Block(), swath.Whole()), grid=(comm.size, 1))\n"
+        "try:\n"
+        "    with swath.open(sys.argv[1], mode='r+', comm=comm) as a:\n"
+        "        import os, signal\n"
+        "        if comm.rank == 0: os.kill(int(sys.argv[2]), signal.SIGKILL)\n"
+        "        comm.Barrier()\n"
+        "        a.write(np.full(rows.local_shape(a.shape, comm.rank), 2.0), rows)\n"
+        "except swath.StoreError as error:\n"
+        "    print('rank', comm.rank, error, flush=True)\n"
+    )
+    pid = (own.folder / "run" / "osd.1.pid").read_text().strip()
+    result = run_ranks(2, str(program), path, pid, seconds_max=100)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("Connection timed out") == 2, result.stdout + result.stderr
+    assert "of pool swath on" in result.stdout
+
+
+@ceph.needs_own_cluster
+def test_a_monitor_that_is_gone_says_so(own: ceph.Cluster) -> None:
+    own.kill("mon.a")
+    program = f"import swath; swath.open({ceph.name('gone.npy', conf=own.conf, timeout=5)!r})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode != 0
+    assert "no monitor answered" in done.stderr, done.stderr
+
+
+@ceph.needs_own_cluster
+def test_with_two_copies_an_osd_may_be_killed_while_it_is_written() -> None:
+    with ceph.cluster(40793, CEPH_STORE="bluestore", CEPH_SIZE=2, CEPH_OSDS=3) as cluster:
+        path = ceph.name("two.npy", conf=cluster.conf)
+        shape = (64, 4096)
+        with swath.create(f"{path}&stripe=4096,8,65536", shape, "f8") as a:
+            a.write(np.zeros(shape))
+        with swath.open(path, mode="r+") as a:
+            for row in range(64):
+                if row == 20:
+                    cluster.kill("osd.1")
+                a[row] = float(row)
+        with swath.open(path) as a:
+            assert (a.read() == np.arange(64.0)[:, None]).all()

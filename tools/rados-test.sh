@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The tests of files in Ceph pools, against a cluster of their own (tools/ceph.sh): once in memory, once on bluestore.
+# Usage: rados-test.sh BUILD_FOLDER [pytest's arguments]. Says so, and fails at nothing, where Ceph is not installed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+BUILD=$1
+shift
+if ! command -v ceph-osd >/dev/null || ! command -v ceph-mon >/dev/null || ! command -v rados >/dev/null; then
+  echo "tests of files in Ceph pools: SKIPPED (Ceph is not installed: make rados-packages)"
+  exit 0
+fi
+if ! grep -q 'LIBRADOS_LIBRARY:FILEPATH=/' "$BUILD/CMakeCache.txt"; then
+  echo "tests of files in Ceph pools: SKIPPED (built without librados: librados-dev)"
+  exit 0
+fi
+
+# Not under a folder that is root's alone: daemons run as nobody.
+FOLDER=$(mktemp -d /tmp/swath-ceph.XXXXXX)
+chmod 755 "$FOLDER"
+trap 'tools/ceph.sh stop "$FOLDER/cluster" || true; rm -rf "$FOLDER"' EXIT
+
+for store in memstore bluestore; do
+  echo "=== $store"
+  CEPH_STORE=$store CEPH_CLASSES=$PWD/$BUILD/core tools/ceph.sh start "$FOLDER/cluster" >/dev/null
+  export SWATH_TEST_CEPH_CONF=$FOLDER/cluster/ceph.conf
+  ctest --test-dir "$BUILD" -R Rados --output-on-failure -j2 --no-tests=error --quiet -O "$FOLDER/ctest.log" ||
+    { cat "$FOLDER/ctest.log"; exit 1; }
+  grep -E 'tests passed|tests failed' "$FOLDER/ctest.log"
+  compgen -G 'tests/test_rados*.py' >/dev/null && pytest -q tests/test_rados*.py "$@"
+  tools/ceph.sh stop "$FOLDER/cluster"
+done
