@@ -1,0 +1,113 @@
+// MPI's calls that complete requests. A file's nonblocking operation is a generalized request, of which MPI would tell
+// an error to the communicators' handlers, which end the program unless it has said otherwise. So MPI hears of no
+// error, and these calls tell it to the handler of the file, as MPI says, and return it.
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+#include "mpi_io/errors.h"
+#include "mpi_io/files.h"
+#include "mpi_io/nonblocking.h"
+#include "mpi_io/real.h"
+#include "mpi_io/served.h"
+
+namespace swath::mpi_io {
+namespace {
+
+int tell(const FailedRequest& failed) {
+  const MPI_File handle = failed.file->handle();
+  return raise(served_file(handle) == failed.file ? handle : MPI_FILE_NULL, failed.error);
+}
+
+// A call that completes one request.
+template <auto function, typename... Argument>
+int complete_one(Argument... argument) {
+  if (!any_is_started()) return (real().*function)(argument...);
+  static_cast<void>(take_failed_requests());
+  int code = (real().*function)(argument...);
+  for (const FailedRequest& failed : take_failed_requests()) code = tell(failed);
+  return code;
+}
+
+// The requests of a call that completes several, as they were before it.
+class Requests {
+ public:
+  Requests(int count, const MPI_Request* requests) : requests_(requests, requests + std::max(count, 0)) {
+    static_cast<void>(take_failed_requests());
+  }
+
+  // Tells what failed, in the status of each; `status_of`: where that of a request's number is. `code`: what MPI's call
+  // has returned.
+  template <typename StatusOf>
+  int tell_failed(int code, std::span<MPI_Status> statuses, const StatusOf& status_of) const {
+    const std::vector<FailedRequest> all = take_failed_requests();
+    if (all.empty()) return code;
+    if (code == MPI_SUCCESS) {
+      for (MPI_Status& status : statuses) status.MPI_ERROR = MPI_SUCCESS;
+    }
+    for (const FailedRequest& failed : all) {
+      const auto found = std::find(requests_.begin(), requests_.end(), failed.request);
+      const int code_of_one = tell(failed);
+      const size_t place = status_of(static_cast<int>(found - requests_.begin()));
+      if (place < statuses.size()) statuses[place].MPI_ERROR = code_of_one;
+    }
+    return MPI_ERR_IN_STATUS;
+  }
+
+ private:
+  std::vector<MPI_Request> requests_;
+};
+
+std::span<MPI_Status> statuses_of(MPI_Status* statuses, int count) {
+  if (statuses == MPI_STATUSES_IGNORE || count < 0) return {};
+  return {statuses, static_cast<size_t>(count)};
+}
+
+size_t itself(int index) { return static_cast<size_t>(index); }
+
+int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+  if (!any_is_started()) return real().Waitall(count, requests, statuses);
+  const Requests before(count, requests);
+  const int code = real().Waitall(count, requests, statuses);
+  return before.tell_failed(code, statuses_of(statuses, count), itself);
+}
+
+int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  if (!any_is_started()) return real().Testall(count, requests, flag, statuses);
+  const Requests before(count, requests);
+  const int code = real().Testall(count, requests, flag, statuses);
+  return before.tell_failed(code, statuses_of(statuses, count), itself);
+}
+
+template <auto function>
+int complete_some(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
+  if (!any_is_started()) return (real().*function)(count, requests, completed, indices, statuses);
+  const Requests before(count, requests);
+  const int code = (real().*function)(count, requests, completed, indices, statuses);
+  const int found = *completed == MPI_UNDEFINED ? 0 : *completed;
+  return before.tell_failed(code, statuses_of(statuses, found), [&](int index) {
+    return static_cast<size_t>(std::find(indices, indices + found, index) - indices);
+  });
+}
+
+}  // namespace
+
+std::span<const Served> served_waits() {
+  static const std::array table{
+      SWATH_SERVED(Wait, (complete_one<&Real::Wait, MPI_Request*, MPI_Status*>)),
+      SWATH_SERVED(Waitany, (complete_one<&Real::Waitany, int, MPI_Request*, int*, MPI_Status*>)),
+      SWATH_SERVED(Test, (complete_one<&Real::Test, MPI_Request*, int*, MPI_Status*>)),
+      SWATH_SERVED(Testany, (complete_one<&Real::Testany, int, MPI_Request*, int*, int*, MPI_Status*>)),
+      SWATH_SERVED(Waitall, wait_all),
+      SWATH_SERVED(Testall, test_all),
+      SWATH_SERVED(Waitsome, complete_some<&Real::Waitsome>),
+      SWATH_SERVED(Testsome, complete_some<&Real::Testsome>),
+  };
+  return table;
+}
+
+}  // namespace swath::mpi_io
