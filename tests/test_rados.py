@@ -194,3 +194,31 @@ def test_threads_and_interrupts_leave_files_whole(path: str) -> None:
         for thread in threads:
             thread.join()
         assert not wrong
+
+
+def test_a_pool_is_calibrated_and_plans_say_so(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("SWATH_PROFILE", raising=False)
+    pool = f"rados:{ceph.POOL}?conf={ceph.CONF}"
+    measured = run("calibrate", "--quick", pool, "--json", "-")
+    assert measured.returncode == 0, measured.stderr
+    numbers = json.loads(measured.stdout)["numbers"]
+    for direction in ("read", "write"):
+        costs = {name: numbers[f"objects.{direction}.{name}"] for name in ("alone", "operation", "range", "region")}
+        assert 0 < costs["operation"] <= costs["alone"] < 10
+        assert costs["region"] < costs["operation"]
+        assert costs["range"] < costs["operation"]
+    assert 0 < numbers["objects.network"] <= numbers["objects.read.alone"]
+    with swath.create(path, (50, 50), "f8") as a:
+        a.write(values((50, 50)))
+    assert "measured on rados:swath" in str(swath.open(path).explain(selection=np.s_[:, ::2]))
+    assert "swath.calibrate" not in ceph.rados("ls")
+
+
+def test_whether_servers_have_the_class_is_told() -> None:
+    pool = f"rados:{ceph.POOL}?conf={ceph.CONF}"
+    told = run("rados", "install-class", pool)
+    assert told.returncode in (0, 1), told.stderr
+    assert ("carry out descriptions" in told.stdout) == (told.returncode == 0)
+    assert "libcls_swath.so" in told.stdout
+    assert run("rados", "install-class", "rados:swath/a").returncode == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -86,6 +87,21 @@ def make(path: str) -> None:
         a.write(np.ones(10))
 
 
+def set_full_ratios(own: ceph.Cluster, near: float, backfill: float, full: float) -> None:
+    """From which part on OSDs count as full: none of the three may be above the next."""
+    for name, ratio in (("nearfull", near), ("backfillfull", backfill), ("full", full)):
+        own.run("osd", f"set-{name}-ratio", str(ratio))
+
+
+def wait_until(action: Callable[[], Any]) -> None:
+    """The action succeeds again, as soon as all have heard of what was done."""
+    for _ in range(60):
+        with contextlib.suppress(swath.StoreError):
+            return action()
+        time.sleep(0.5)
+    return action()
+
+
 def wait_for_error(action: Callable[[], Any], words: str) -> None:
     """The action fails with a StoreError that says so, as soon as all have heard of what was done."""
     for _ in range(60):
@@ -115,9 +131,10 @@ def test_a_full_pool_and_a_removed_one_say_so_and_leave_nothing_under_the_name(o
     path = ceph.name("full.npy", conf=own.conf, timeout=20).replace("rados:swath/", "rados:small/")
     with swath.create(path, (10,), "f8") as a:
         a.write(np.ones(10))
-    own.run("osd", "set", "full")  # as the monitors do where there is no room
+    set_full_ratios(own, 0.00001, 0.00001, 0.00001)
     wait_for_error(lambda: make(path.replace("full", "other")), "full")
-    own.run("osd", "unset", "full")
+    set_full_ratios(own, 0.85, 0.90, 0.95)
+    wait_until(lambda: make(path))
     assert (swath.open(path).read() == 1).all()
     with pytest.raises(swath.NotFoundError):
         swath.open(path.replace("full", "other"))

@@ -104,8 +104,6 @@ memstore_page_set = true
 bluestore_block_size = $OSD_BYTES
 osd_memory_target = 939524096
 run_dir = $FOLDER/run
-admin_socket = $FOLDER/run/\$name.asok
-log_file = $FOLDER/log/\$name.log
 mon_cluster_log_file = $FOLDER/log/cluster.log
 err_to_stderr = false
 crash_dir = $FOLDER/run
@@ -114,7 +112,11 @@ $(for part in mon osd ms paxos monc auth objecter rocksdb bluestore bluefs bdev 
   done)
 [mon.a]
 mon_data = $FOLDER/mon
+admin_socket = $FOLDER/run/\$name.asok
+log_file = $FOLDER/log/\$name.log
 [osd]
+admin_socket = $FOLDER/run/\$name.asok
+log_file = $FOLDER/log/\$name.log
 osd_data = $FOLDER/osd.\$id
 keyring = $FOLDER/osd.\$id/keyring
 END
