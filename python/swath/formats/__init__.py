@@ -23,19 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError, warn_caller
-from swath.formats import (
-    hdf5,
-    hdf5_filters,
-    netcdf4,
-    netcdf_classic,
-    npy,
-    pools,
-    pools_new,
-    raw,
-    zarr,
-    zarr_codecs,
-    zarr_library,
-)
+from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, pools, raw, zarr, zarr_codecs, zarr_library
 from swath.formats.changes import Changes, repair
 from swath.formats.contents import Attributes, Contents, typed
 from swath.formats.default_chunks import default_chunks
@@ -63,6 +51,7 @@ from swath.formats.description import (
 from swath.formats.files import checked_path, opened
 from swath.formats.hdf5_places import ChangedFile, ChunkPlaces
 from swath.formats.new_file import NewFile
+from swath.formats.pools_new import made as made_in_pool
 from swath.formats.protocols import FileFormat, Format, FormatOfFiles, Library
 
 __all__ = [
@@ -188,20 +177,16 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
         _known_format(format)
         return format
     name = checked_path(path)
-    suffix = _suffix(name)
+    suffix = pathlib.Path(pools.plain(name)).suffix.lower()
     if suffix in _NOT_RAW:
         raise ArgumentError(f"{name}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
     return _SUFFIXES.get(suffix, "raw")
 
 
-def _suffix(name: str) -> str:
-    return pathlib.Path(pools.plain(name)).suffix.lower()
-
-
 def warn_of_raw(path: Path, format: str | None) -> None:  # noqa: A002
     """Warn, once for each suffix, that `create` makes a raw file because it does not know the suffix of `path`."""
     name = checked_path(path)
-    suffix = _suffix(name)
+    suffix = pathlib.Path(pools.plain(name)).suffix.lower()
     if format is not None or suffix in _SUFFIXES or suffix in _RAW or suffix in _warned_of:
         return
     _warned_of.add(suffix)
@@ -269,7 +254,7 @@ def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa
     name, module = checked_path(path), _kind(format)
     pools.refuse(name, module)
     if pools.is_in_pool(name):
-        made = pools_new.made(name, lambda local: create_array(local, format, new))
+        made = made_in_pool(name, lambda local: create_array(local, format, new))
         return dataclasses.replace(made, path=name)
     made = raw.create(name, new) if module == "raw" else FORMATS[module].create(name, new)
     try:
@@ -393,7 +378,7 @@ def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
     name = checked_path(path)
     pools.refuse(name, _kind(format))
     if pools.is_in_pool(name):
-        pools_new.made(name, lambda local: create_file(local, format, new))
+        made_in_pool(name, lambda local: create_file(local, format, new))
         return
     _of_files(format).create_file(name, new)
 
