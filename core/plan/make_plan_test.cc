@@ -271,7 +271,8 @@ TEST(MakePlan, TenThousandRanksPlan) {
 }
 
 TEST(Choice, MethodsHaveNamesAndOtherNamesAreRefused) {
-  for (const Method method : {Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+  for (const Method method :
+       {Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kDatatype, Method::kTwoPhase}) {
     EXPECT_EQ(parse_method(to_string(method)), method);
   }
   try {
@@ -279,7 +280,8 @@ TEST(Choice, MethodsHaveNamesAndOtherNamesAreRefused) {
     FAIL() << "not refused";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "method \"magic\" is not known; expected \"auto\", \"direct\", \"sieve\", \"list\" or \"two-phase\"");
+                 "method \"magic\" is not known; expected \"auto\", \"direct\", \"sieve\", \"list\", \"datatype\" or "
+                 "\"two-phase\"");
   }
 }
 
