@@ -406,7 +406,7 @@ void bind_file(nb::module_& m) {
           "offset"_a, "bytes"_a, "So many bytes, fewer at the end.")
       .def(
           "write_at",
-          [](File& file, int64_t offset, nb::bytes data) {
+          [](File& file, int64_t offset, const nb::bytes& data) {
             const auto* begin = reinterpret_cast<const std::byte*>(data.c_str());
             const nb::gil_scoped_release released;
             file.write(offset, {begin, data.size()});
