@@ -136,7 +136,7 @@ std::optional<Attributes> RadosPool::attributes(const std::string& object) const
   rados_xattrs_iter_t iterator = nullptr;
   const int result = rados_getxattrs(io_, object.c_str(), &iterator);
   if (result == -ENOENT) return std::nullopt;
-  if (result < 0) fail_rados("look at object " + object + " of pool " + name_, result);
+  if (result < 0) fail_rados("look at object " + object + " of pool " + name_ + " on " + osd_of(object), result);
   Attributes found;
   const char* key = nullptr;
   const char* value = nullptr;
