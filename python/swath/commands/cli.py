@@ -26,6 +26,7 @@ from swath.commands import (
     explain,
     info,
     layout,
+    mpi_io,
     repair,
     throttle,
     verify,
@@ -56,10 +57,14 @@ COMMANDS: dict[str, Command] = {
     "doctor": doctor,
     "bench": bench,
     "throttle": throttle,
+    "mpi-io": mpi_io,
 }
 
 TOGETHER = ("copy", "verify")
 """What all ranks of mpiexec carry out together."""
+
+BY_ITSELF = ("mpi-io",)
+"""What every rank of whichever mpiexec carries out by itself, and starts no MPI: it becomes another program."""
 
 EXIT_OK = 0
 EXIT_WRONG = 1
@@ -90,6 +95,7 @@ examples:
   swath doctor                             is this installation in order?
   swath bench ncio --quick                 noncontiguous access by every method, measured here
   swath throttle status                    how many streams each disk or server serves now
+  swath mpi-io mpiexec -n 4 ./program      an MPI-IO program as it is, its files served by Swath
 
 Reading and writing parts of arrays is for programs, in Python:
   with swath.open("a.npy", comm=MPI.COMM_WORLD) as a:
@@ -145,10 +151,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=NAMES_AS_THEY_ARE)
-    wrong = mpi.foreign_launcher()  # on every rank: it may start MPI, which all ranks do together
-    if mpi.launched_rank() != 0:
-        asked = sys.argv[1:] if arguments is None else arguments
-        if wrong is not None or not ("--analyze" in asked or (asked and asked[0] in TOGETHER)):
+    asked = sys.argv[1:] if arguments is None else arguments
+    command = asked[0] if asked else ""
+    # On every rank: it may start MPI, which all ranks do together.
+    wrong = mpi.foreign_launcher() if command not in BY_ITSELF else None
+    if mpi.launched_rank() != 0 and command not in BY_ITSELF:
+        if wrong is not None or not ("--analyze" in asked or command in TOGETHER):
             return EXIT_OK
         sys.stdout = sys.stderr = open(  # noqa: SIM115
             os.devnull, "w", encoding="utf-8", errors=NAMES_AS_THEY_ARE

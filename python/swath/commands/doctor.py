@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -26,6 +27,7 @@ from swath import _core
 from swath.bench import modelled_disk
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError
+from swath.mpi_io import backends, building, preload
 from swath.ranks import mpi
 from swath.store import profile
 
@@ -64,6 +66,7 @@ _BUILD_AGAIN = "install {} (as Debian calls it), and build Swath again"
 
 _LAUNCHER_PREFIXES = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPI_LOCAL")
 _TRY_MPI = "from mpi4py import MPI; from swath import _mpi; _mpi.MpiComm(MPI.COMM_SELF.handle)"
+_TRY_MPI_IO = "from mpi4py import MPI; print(open('/proc/self/maps').read())"
 _TRY_RANKS = "import os; from mpi4py import MPI; os.write(1, b'ranks=%d\\n' % MPI.COMM_WORLD.Get_size())"
 
 
@@ -100,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
         _shared_memory(),
         _profile(),
         *_mpi(),
+        *_mpi_io(),
         _launcher(),
     ]
     wrong = any(finding.state == "wrong" for finding in findings)
@@ -220,6 +224,48 @@ def _mpi() -> Iterator[Finding]:
     yield from _launchers(library)
 
 
+def _mpi_io() -> Iterator[Finding]:
+    try:
+        preloaded = preload.environment({})["LD_PRELOAD"]
+    except UnsupportedError as error:
+        yield Finding("MPI-IO programs", "without", f"left to their MPI: {error}")
+        return
+    served = backends.installed()
+    names = "; ".join(backends.FAMILIES[family] for family in served)
+    yield Finding(
+        "MPI-IO programs", "ok" if served else "without", f"served by swath mpi-io: {names or 'of no MPI yet'}"
+    )
+    for mpicxx in _each_mpicxx():
+        try:
+            mpi_there = building.find_mpi(mpicxx)
+        except UnsupportedError as error:
+            yield Finding("MPI-IO programs", "without", f"of {mpicxx}: {error}")
+            continue
+        if mpi_there.family not in served:
+            found = f"of {mpicxx} ({backends.FAMILIES[mpi_there.family]}): left to it, there is no backend"
+            yield Finding("MPI-IO programs", "without", found, f"swath mpi-io build --mpicxx {mpicxx}")
+    if _version("mpi4py") is not None:
+        yield _tried_mpi_io(preloaded)
+
+
+def _each_mpicxx() -> list[str]:
+    """Return the mpicxx beside this Python and the first in PATH, as far as there are any."""
+    beside = os.path.join(sysconfig.get_path("scripts"), "mpicxx")
+    found = {os.path.realpath(each): each for each in (shutil.which("mpicxx"), beside) if each and os.path.exists(each)}
+    return list(found.values())
+
+
+def _tried_mpi_io(preloaded: str) -> Finding:
+    """Starts MPI by mpi4py, with the stub in front of it."""
+    _, said = _try([sys.executable, "-c", _TRY_MPI_IO], LD_PRELOAD=preloaded)
+    loaded = backends.loaded(said)
+    if loaded:
+        return Finding("MPI-IO of mpi4py", "ok", f"served by {loaded[0]} under swath mpi-io")
+    refusal = next((line.strip() for line in said.splitlines() if line.startswith("swath: ")), "")
+    off = "switched off by SWATH_MPI_IO" if os.environ.get("SWATH_MPI_IO") in ("off", "0") else _last_line(said)
+    return Finding("MPI-IO of mpi4py", "without", refusal or off)
+
+
 def _launchers(library: str) -> Iterator[Finding]:
     own, in_path = mpi.own_mpiexec(), shutil.which("mpiexec")
     if own is None:
@@ -260,9 +306,13 @@ def _launcher() -> Finding:
     )
 
 
-def _try(command: list[str]) -> tuple[int, str]:
-    """Return exit status and all that `command` printed; it is not told that it runs under an mpiexec."""
+def _try(command: list[str], **more: str) -> tuple[int, str]:
+    """Return exit status and all that `command` printed; it is not told that it runs under an mpiexec.
+
+    more: variables of its environment.
+    """
     environment = {key: value for key, value in os.environ.items() if not key.startswith(_LAUNCHER_PREFIXES)}
+    environment.update(more)
     try:
         tried = subprocess.run(
             command,

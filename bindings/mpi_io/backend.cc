@@ -1,0 +1,37 @@
+// The door between the stub (stub/stub.c) and a backend: what a backend exports.
+
+#include <array>
+#include <cstring>
+
+#include "mpi_io/real.h"
+#include "mpi_io/served.h"
+
+namespace {
+
+using swath::mpi_io::Served;
+
+const Served* find_served(const char* name) {
+  for (const auto& table : std::array{swath::mpi_io::served_init()}) {
+    for (const Served& each : table) {
+      if (std::strcmp(each.name, name) == 0) {
+        return &each;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// Asked before anything else: the stub opens no backend of another version, which a former installation may have left.
+extern "C" [[gnu::visibility("default")]] const char* swath_mpi_io_version() { return SWATH_VERSION; }
+
+// `libmpi`: of dlopen, and global: names of MPI that this library leaves open are found there. Threads may come here at
+// the same time, and again.
+extern "C" [[gnu::visibility("default")]] void swath_mpi_io_begin(void* libmpi) { swath::mpi_io::load_real(libmpi); }
+
+// What serves "MPI_File_open" and PMPI_File_open; null: the MPI's own function does, from now on.
+extern "C" [[gnu::visibility("default")]] void* swath_mpi_io_function(const char* name) {
+  const Served* served = find_served(name);
+  return served != nullptr && swath::mpi_io::has_real(name) ? served->function : nullptr;
+}

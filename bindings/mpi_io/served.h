@@ -1,0 +1,26 @@
+// What a backend serves: tables of MPI's functions and ours in their place, one of each file that has such functions
+// (init.cc, calls_*.cc). backend.cc lists the tables.
+#pragma once
+
+#include <mpi.h>
+
+#include <span>
+
+namespace swath::mpi_io {
+
+struct Served {
+  const char* name;  // "MPI_File_open"; the stub asks for PMPI_File_open by the same name
+  void* function;
+};
+
+template <typename Function>
+Served served(const char* name, Function* function) {
+  return {name, reinterpret_cast<void*>(function)};
+}
+
+// SWATH_SERVED(File_open, open_file): `open_file` must be of MPI_File_open's type.
+#define SWATH_SERVED(name, function) ::swath::mpi_io::served<decltype(PMPI_##name)>("MPI_" #name, function)
+
+std::span<const Served> served_init();  // init.cc
+
+}  // namespace swath::mpi_io

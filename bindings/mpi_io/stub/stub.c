@@ -1,0 +1,302 @@
+// What every program is preloaded with: MPI's functions of files, as trampolines (trampolines.S), and here what they
+// ask at the first call of each: where it is. It is in the backend that was built for the MPI that the process has
+// loaded, or else in that MPI itself. Needs libc only, and does nothing in a process that calls no MPI.
+//
+// Environment:
+//   SWATH_MPI_IO=off, 0             the MPI's own functions, always
+//   SWATH_MPI_IO_BACKENDS=FOLDER    backends are looked for here first; then beside this library, then in the user's
+//   folder
+//                                   ($XDG_DATA_HOME or ~/.local/share)/swath/mpi_io/VERSION
+//
+// No lock is held: threads that call at the same time each find the same, and the backend is begun once by itself.
+
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+#define _GNU_SOURCE 1
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern void* swath_mpi_io_entries[];  // of trampolines.S: two for each name below
+void* swath_mpi_io_resolve(void** entry);
+
+static const char* const names[] = {
+#define SWATH_MPI_FUNCTION(name) "PMPI_" #name,
+#define SWATH_MPI_4_FUNCTION(name) "PMPI_" #name,
+#include "../functions.h"
+};
+
+// An MPI that is loaded. Backends are named by the family.
+struct Mpi {
+  void* handle;
+  const char* path;
+  const char* family;  // null: none that is known
+};
+
+typedef void* (*Function)(const char* name);
+
+static Function
+    backend_function;        // published by whoever has begun the backend first; null before, and where there is none
+static int backend_missing;  // that there is none was found, and said
+
+// ---- The MPI that is loaded
+// ------------------------------------------------------------------------------------------
+
+static int is_this_library(const void* address) {
+  Dl_info mine;
+  Dl_info its;
+  return dladdr((const void*)names, &mine) != 0 && dladdr(address, &its) != 0 && mine.dli_fbase == its.dli_fbase;
+}
+
+enum { CANDIDATES_MAX = 32 };
+
+struct Candidates {
+  const char* paths[CANDIDATES_MAX];
+  int count;
+};
+
+static int collect(struct dl_phdr_info* info, size_t size, void* data) {
+  (void)size;
+  struct Candidates* candidates = data;
+  const char* slash = strrchr(info->dlpi_name, '/');
+  const char* base = slash != NULL ? slash + 1 : info->dlpi_name;
+  if (strncmp(base, "libmpi", strlen("libmpi")) == 0 && candidates->count < CANDIDATES_MAX) {
+    candidates->paths[candidates->count++] = info->dlpi_name;
+  }
+  return 0;
+}
+
+// PMPI_Init of the MPI that is loaded: the one that this library stands before, or, where Python loaded it for itself
+// alone, of what is called libmpi…, or needs it (libmpi_mpifh.so).
+static void* init_of_loaded(void) {
+  void* init = dlsym(RTLD_NEXT, "PMPI_Init");
+  if (init != NULL && !is_this_library(init)) {
+    return init;
+  }
+  struct Candidates candidates = {.count = 0};
+  dl_iterate_phdr(collect, &candidates);
+  for (int i = 0; i < candidates.count; ++i) {
+    void* handle = dlopen(candidates.paths[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == NULL) {
+      continue;
+    }
+    init = dlsym(handle, "PMPI_Init");
+    dlclose(handle);
+    if (init != NULL && !is_this_library(init)) {
+      return init;
+    }
+  }
+  return NULL;
+}
+
+static const char* soname_of(void* handle) {
+  struct link_map* map = NULL;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, (void*)&map) != 0) {
+    return "";
+  }
+  const char* texts = NULL;
+  size_t place = 0;
+  for (const ElfW(Dyn)* each = map->l_ld; each->d_tag != DT_NULL; ++each) {
+    if (each->d_tag == DT_STRTAB) {
+      const uintptr_t address = each->d_un.d_ptr;  // glibc has added l_addr already, another loader has not
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): an address is a number in this table
+      texts = (const char*)(address < map->l_addr ? address + map->l_addr : address);
+    } else if (each->d_tag == DT_SONAME) {
+      place = each->d_un.d_val;
+    }
+  }
+  return texts != NULL && place != 0 ? texts + place : "";
+}
+
+static const char* family_of(void* handle) {
+  if (strncmp(soname_of(handle), "libmpi_abi.so", strlen("libmpi_abi.so")) == 0) {
+    return "mpiabi";
+  }
+  if (dlsym(handle, "ompi_mpi_comm_world") != NULL) {
+    return "openmpi";
+  }
+  if (dlsym(handle, "MPIR_Dup_fn") != NULL) {  // of MPICH's ABI, as its mpi.h names it
+    return "mpich";
+  }
+  return NULL;
+}
+
+// False where no MPI is loaded. It is global from now on: the backend takes MPI's other functions from there.
+static int find_mpi(struct Mpi* mpi) {
+  Dl_info definer;
+  const void* init = init_of_loaded();
+  if (init == NULL || dladdr(init, &definer) == 0) {
+    return 0;
+  }
+  mpi->path = definer.dli_fname;
+  mpi->handle = dlopen(mpi->path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  if (mpi->handle == NULL) {
+    mpi->handle = dlopen(NULL, RTLD_LAZY);  // linked statically into the program
+  }
+  mpi->family = mpi->handle != NULL ? family_of(mpi->handle) : NULL;
+  return mpi->handle != NULL;
+}
+
+// ---- Its backend
+// -----------------------------------------------------------------------------------------------------
+
+static int is_off(void) {
+  const char* value = getenv("SWATH_MPI_IO");
+  return value != NULL && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
+}
+
+// One rank says for all what holds for all.
+static int is_first_rank(void) {
+  static const char* const ranks[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+  for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; ++i) {
+    const char* rank = getenv(ranks[i]);
+    if (rank != NULL) {
+      return strcmp(rank, "0") == 0;
+    }
+  }
+  return 1;
+}
+
+// Once a process.
+static void say_missing(const struct Mpi* mpi, const char* why) {
+  if (__atomic_exchange_n(&backend_missing, 1, __ATOMIC_ACQ_REL) == 0 && is_first_rank()) {
+    fprintf(stderr,
+            "swath: MPI-IO is left to %s: %s. Build a backend with the mpicxx of this MPI: swath mpi-io build --mpicxx "
+            "PATH; "
+            "or have no more of this: SWATH_MPI_IO=off\n",
+            mpi->path, why);
+  }
+}
+
+static void folder_of_this_library(char* folder, size_t size) {
+  Dl_info mine;
+  folder[0] = '\0';
+  if (dladdr((const void*)names, &mine) == 0) {
+    return;
+  }
+  const char* slash = strrchr(mine.dli_fname, '/');
+  if (slash == NULL) {
+    snprintf(folder, size, ".");
+  } else {
+    snprintf(folder, size, "%.*s", (int)(slash - mine.dli_fname), mine.dli_fname);
+  }
+}
+
+static void folder_of_user(char* folder, size_t size) {
+  const char* data = secure_getenv("XDG_DATA_HOME");
+  const char* home = secure_getenv("HOME");
+  folder[0] = '\0';
+  if (data != NULL && data[0] == '/') {
+    snprintf(folder, size, "%s/swath/mpi_io/%s", data, SWATH_VERSION);
+  } else if (home != NULL && home[0] == '/') {
+    snprintf(folder, size, "%s/.local/share/swath/mpi_io/%s", home, SWATH_VERSION);
+  }
+}
+
+// Where the function of a backend file is, once it is begun; null, and in `why` the reason.
+static Function open_backend(const char* path, const struct Mpi* mpi, char* why, size_t size) {
+  void* backend = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  if (backend == NULL) {
+    const char* error = dlerror();
+    snprintf(why, size, "its backend cannot be opened: %s", error != NULL ? error : path);
+    return NULL;
+  }
+  const char* (*version)(void) = (const char* (*)(void))dlsym(backend, "swath_mpi_io_version");
+  void (*begin)(void*) = (void (*)(void*))dlsym(backend, "swath_mpi_io_begin");
+  const Function function = (Function)dlsym(backend, "swath_mpi_io_function");
+  if (version == NULL || begin == NULL || function == NULL) {
+    snprintf(why, size, "%s is no backend", path);
+    return NULL;
+  }
+  if (strcmp(version(), SWATH_VERSION) != 0) {
+    snprintf(why, size, "%s is of Swath %s, and this is Swath %s", path, version(), SWATH_VERSION);
+    return NULL;
+  }
+  begin(mpi->handle);
+  return function;
+}
+
+static Function find_backend(const struct Mpi* mpi) {
+  if (mpi->family == NULL) {
+    say_missing(mpi, "it is neither MPICH, nor Open MPI, nor of the MPI ABI");
+    return NULL;
+  }
+  char mine[PATH_MAX];
+  char users[PATH_MAX];
+  folder_of_this_library(mine, sizeof mine);
+  folder_of_user(users, sizeof users);
+  const char* const folders[] = {secure_getenv("SWATH_MPI_IO_BACKENDS"), mine, users};
+  char why[2 * PATH_MAX];
+  snprintf(why, sizeof why, "there is no backend of the family %s", mpi->family);
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) {
+    char path[PATH_MAX + 64];
+    if (folders[i] == NULL || folders[i][0] == '\0') {
+      continue;
+    }
+    snprintf(path, sizeof path, "%s/libswath-mpi-io-%s.so", folders[i], mpi->family);
+    if (access(path, F_OK) != 0) {
+      continue;
+    }
+    const Function function = open_backend(path, mpi, why, sizeof why);
+    if (function != NULL) {
+      return function;
+    }
+  }
+  say_missing(mpi, why);
+  return NULL;
+}
+
+static Function backend_of(const struct Mpi* mpi) {
+  Function function = __atomic_load_n(&backend_function, __ATOMIC_ACQUIRE);
+  if (function == NULL && __atomic_load_n(&backend_missing, __ATOMIC_ACQUIRE) == 0) {
+    function = find_backend(mpi);
+    if (function != NULL) {
+      __atomic_store_n(&backend_function, function, __ATOMIC_RELEASE);
+    }
+  }
+  return function;
+}
+
+// ---- A function
+// ------------------------------------------------------------------------------------------------------
+
+static void* find_function(const char* pmpi_name, const char* name) {
+  struct Mpi mpi;
+  if (!find_mpi(&mpi)) {
+    fprintf(stderr, "swath: %s was called, but this process has loaded no MPI\n", name);
+    abort();
+  }
+  if (!is_off()) {
+    const Function function = backend_of(&mpi);
+    void* served = function != NULL ? function(pmpi_name + 1) : NULL;
+    if (served != NULL) {
+      return served;
+    }
+  }
+  void* real = dlsym(mpi.handle, name);
+  if (real == NULL) {
+    fprintf(stderr, "swath: %s was called, but %s has no such function: it is of an older MPI standard\n", name,
+            mpi.path);
+    abort();
+  }
+  return real;
+}
+
+// What `entry` stands for, for its trampoline to jump to, then and from now on.
+void* swath_mpi_io_resolve(void** entry) {
+  const int error = errno;
+  const ptrdiff_t index = entry - swath_mpi_io_entries;
+  const char* pmpi_name = names[index / 2];
+  void* function = find_function(pmpi_name, index % 2 == 0 ? pmpi_name + 1 : pmpi_name);
+  __atomic_store_n(entry, function, __ATOMIC_RELEASE);
+  errno = error;
+  return function;
+}

@@ -1,0 +1,72 @@
+"""The stub and its backends: where they are, and which families of MPI they serve."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import swath
+from swath.errors import UnsupportedError
+
+FAMILIES = {
+    "mpich": "MPICH, and what shares its ABI (Intel MPI, MVAPICH, Cray MPI)",
+    "openmpi": "Open MPI",
+    "mpiabi": "the standard ABI of MPI (libmpi_abi)",
+}
+"""By the name that a backend's file has; the stub finds the family by what the loaded libmpi defines."""
+
+VARIABLE = "SWATH_MPI_IO_BACKENDS"
+"""A folder of backends that is looked into before all others."""
+
+PACKAGE = Path(__file__).parent
+SOURCE = PACKAGE / "source"
+"""What a backend is made of."""
+
+
+def library() -> Path:
+    """Return the stub: what LD_PRELOAD names.
+
+    Raises UnsupportedError where it was not built.
+    """
+    path = PACKAGE / "libswath-mpi-io.so"
+    if not path.exists():
+        raise UnsupportedError(
+            f"{path} was not built: MPI-IO programs are served on Linux with x86-64 or aarch64 processors only"
+        )
+    return path
+
+
+def user_folder() -> Path:
+    """Return where backends of this version are that the user made: as bindings/mpi_io/stub/stub.c finds it."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    base = Path(data) if data.startswith("/") else Path.home() / ".local" / "share"
+    return base / "swath" / "mpi_io" / swath.__version__
+
+
+def folders() -> list[Path]:
+    """Return where the stub looks for backends, in its order."""
+    given = os.environ.get(VARIABLE)
+    return [*([Path(given)] if given else []), PACKAGE, user_folder()]
+
+
+def file_name(family: str) -> str:
+    """Return the name of the family's backend."""
+    return f"libswath-mpi-io-{family}.so"
+
+
+def installed() -> dict[str, Path]:
+    """Return of each family that has a backend the one that the stub would take."""
+    found = {}
+    for family in FAMILIES:
+        paths = [folder / file_name(family) for folder in folders()]
+        first = next((path for path in paths if path.exists()), None)
+        if first is not None:
+            found[family] = first
+    return found
+
+
+def loaded(maps: str) -> list[Path]:
+    """Return the backends that a process has loaded, of the text of its /proc/self/maps."""
+    names = {file_name(family) for family in FAMILIES}
+    paths = {Path(line[line.index("/") :]) for line in maps.splitlines() if "/" in line}
+    return sorted(path for path in paths if path.name in names)

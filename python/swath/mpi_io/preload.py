@@ -1,0 +1,39 @@
+"""Starting a program with the stub in front of its MPI."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from swath.errors import UnsupportedError
+from swath.mpi_io import backends
+
+REPORT = "SWATH_MPI_IO_REPORT"
+
+
+def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str]:
+    """Return `given` with the stub in LD_PRELOAD, behind what is there: a tool in front sees all calls.
+
+    report: each file says at its close what was done with it.
+    Raises UnsupportedError where there is no stub, or LD_PRELOAD cannot name it.
+    """
+    stub = str(backends.library())
+    if any(separator in stub for separator in ": "):
+        raise UnsupportedError(
+            f"LD_PRELOAD cannot name {stub!r}, whose path has a space or a colon: install Swath into another folder"
+        )
+    preloaded = [path for path in given.get("LD_PRELOAD", "").replace(":", " ").split() if path != stub]
+    return {**given, "LD_PRELOAD": ":".join([*preloaded, stub]), **({REPORT: "1"} if report else {})}
+
+
+def run(command: Sequence[str], report: bool = False) -> NoReturn:
+    """Become `command`, with the stub in front of whatever MPI it and its children load.
+
+    Raises UnsupportedError as `environment` does, and OSError where there is no such program.
+    """
+    prepared = environment(os.environ, report)
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself: the program would not end by them
+        signal.signal(ignored, signal.SIG_DFL)
+    os.execvpe(command[0], list(command), prepared)
