@@ -5,26 +5,26 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
+import drop_in
 import table
-from cases import NOT_BUILT, Case, Suite
 from comparing import Compared, run_with, run_without
 from mpis import Mpi, all_mpis, find_mpi
+from reasons import REASONS
 from workshop import BuildFailedError, Workshop
+
+from cases import NOT_BUILT, Case, Suite
 
 SUITES = ("mpi4py", "mpich", "romio", "hdf5", "pnetcdf", "netcdf", "h5py", "programs")
 ROOT = Path("build/mpi-io-suites")
-REASONS = Path(__file__).with_name("reasons.toml")
 
 
 def main() -> int:
     options = _options()
     workshop = Workshop(ROOT.resolve(), options.jobs)
-    library = None if options.without else Path(options.library or _installed_library())
+    library = None if options.without else Path(options.library or drop_in.installed_library())
     bad = 0
     for suite in [_suite(name) for name in options.suites or SUITES]:
         for name in suite.mpis:
@@ -66,11 +66,6 @@ def _suite(name: str) -> Suite:
     return suite
 
 
-def _installed_library() -> str:
-    command = [str(Path(sys.executable).with_name("swath")), "mpi-io", "--library"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
 def _run_suite(
     suite: Suite, mpi: Mpi, version: str, library: Path | None, workshop: Workshop, options: argparse.Namespace
 ) -> int:
@@ -78,6 +73,7 @@ def _run_suite(
     print(f"{suite.name} {version} on {mpi.name} {mpi.version}", flush=True)
     path = ROOT / "results" / f"{suite.name}-{mpi.name}.json"
     known = _load(path)
+    variables = drop_in.variables(library, mpi, workshop) if library else None
     bad = 0
     for case in suite.cases(mpi, workshop):
         if options.case and not any(word in case.name for word in options.case):
@@ -86,8 +82,8 @@ def _run_suite(
         folder = (ROOT / "runs" / suite.name / mpi.name / key.replace(", ", "-")).resolve()
         if options.again or key not in known or known[key].without.statuses.get("") == NOT_BUILT:
             known[key] = run_without(case, mpi, folder)
-        if library is not None:
-            run_with(case, mpi, folder, library, known[key], workshop)
+        if variables is not None:
+            run_with(case, mpi, folder, variables, known[key], workshop)
         bad += _tell(case, known[key])
         _save(path, version, mpi, known)
     return bad
@@ -133,7 +129,6 @@ def _save(path: Path, version: str, mpi: Mpi, results: dict[str, Compared]) -> N
 
 
 def _write_document(path: str) -> None:
-    reasons = tomllib.loads(REASONS.read_text()) if REASONS.exists() else {}
     all_rows = []
     for suite in SUITES:
         for name in all_mpis():
@@ -141,7 +136,7 @@ def _write_document(path: str) -> None:
             if results.exists():
                 about = json.loads(results.read_text())
                 mpi = f"{name} {about['mpi_version']}"
-                all_rows += table.rows(suite, about["version"], mpi, list(_load(results).values()), reasons)
+                all_rows += table.rows(suite, about["version"], mpi, list(_load(results).values()), REASONS)
     Path(path).write_text(table.document(all_rows))
 
 

@@ -8,10 +8,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from cases import FAILED, PASSED, Case
 from mpis import Mpi
 from running import Outcome, run_case
 from workshop import Workshop
+
+from cases import FAILED, PASSED, Case
 
 HDF5, NETCDF_CLASSIC = b"\x89HDF", b"CDF"
 KEPT_BYTES_MAX = 1 << 28
@@ -57,17 +58,19 @@ class Compared:
 
 
 def run_without(case: Case, mpi: Mpi, folder: Path) -> Compared:
-    first = run_case(case, mpi, folder / "without", None)
-    again = run_case(case, mpi, folder / "again", None) if first.statuses.get("") != "not built" else first
+    first = run_case(case, mpi, folder / "without")
+    again = run_case(case, mpi, folder / "again") if first.statuses.get("") != "not built" else first
     shutil.rmtree(folder / "again", ignore_errors=True)
     _forget_large(folder / "without")
     return Compared(case.name, case.group, case.ranks, first, again)
 
 
-def run_with(case: Case, mpi: Mpi, folder: Path, library: Path, compared: Compared, workshop: Workshop) -> None:
+def run_with(
+    case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str], compared: Compared, workshop: Workshop
+) -> None:
     if compared.without.statuses.get("") == "not built":
         return
-    compared.served = run_case(case, mpi, folder / "with", library)
+    compared.served = run_case(case, mpi, folder / "with", drop_in)
     compared.files = _compare_files(compared, folder, workshop)
     _forget_large(folder / "with")
 

@@ -83,7 +83,7 @@ def files_of(kept: Path, work: Path, inputs: set[str]) -> dict[str, str]:
 
 
 def digest(path: Path) -> str:
-    """Of its bytes: holes and blocks of zeros are the same, and neither is read twice: sparse files of terabytes are quick."""
+    """Of its bytes; holes, which are the same as zeros, are not read: a sparse file of terabytes is quick."""
     state = hashlib.blake2b(digest_size=16)
     size = path.stat().st_size
     with path.open("rb", buffering=0) as file:

@@ -17,9 +17,12 @@ OPENMPI_ON_ONE_MACHINE = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
 """As root, and with more ranks than cores."""
+MPICH_ON_ONE_MACHINE = {"HYDRA_LAUNCHER": "fork", "MPIR_CVAR_POLLS_BEFORE_YIELD": "1"}
+"""Without ssh, and with more ranks than cores: a rank that waits lets others work."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +74,7 @@ def _mpich_wheel(workshop: Workshop) -> Mpi:
         str(BESIDE_PYTHON / "mpiexec"),
         {"c": str(BESIDE_PYTHON / "mpicc"), "c++": str(BESIDE_PYTHON / "mpicxx")},
         None,
-        {"HYDRA_LAUNCHER": "fork"},
+        MPICH_ON_ONE_MACHINE,
     )
 
 
@@ -84,7 +87,7 @@ def _debian_mpich(workshop: Workshop) -> Mpi:
         "/usr/bin/mpiexec.mpich",
         _debian_compilers("mpich"),
         _shared_library("libmpich.so.12"),
-        {"HYDRA_LAUNCHER": "fork"},
+        MPICH_ON_ONE_MACHINE,
     )
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import keeping
-from cases import FAILED, NOT_BUILT, PASSED, Case, Finished
 from mpis import Mpi
+
+from cases import FAILED, NOT_BUILT, PASSED, Case, Finished
 
 MARK = "SWATH_SUITES_RUN"
 """An environment variable by which all processes of a run are found, and ended when its time is up."""
@@ -47,8 +48,8 @@ class Outcome:
         return cls(**value)
 
 
-def run_case(case: Case, mpi: Mpi, folder: Path, library: Path | None) -> Outcome:
-    """Runs it in a new folder, with the drop-in where a library is given; `folder`/kept has the files it made."""
+def run_case(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str] | None = None) -> Outcome:
+    """Runs it in a new folder, with the drop-in where its variables are given; `folder`/kept has the files it made."""
     if not shutil.which(case.command[0]):
         return Outcome({"": NOT_BUILT})
     shutil.rmtree(folder, ignore_errors=True)
@@ -58,7 +59,7 @@ def run_case(case: Case, mpi: Mpi, folder: Path, library: Path | None) -> Outcom
         shutil.copy(path, work)
     started = time.monotonic()
     with keeping.Keeper(work, folder / "kept"):
-        finished = _run_ranks(case, mpi, folder, library)
+        finished = _run_ranks(case, mpi, folder, drop_in or {})
     statuses = case.judge(finished)
     talk = _end_of_talk(finished)
     if case.after and statuses.get("") == PASSED:
@@ -83,13 +84,11 @@ def run_case(case: Case, mpi: Mpi, folder: Path, library: Path | None) -> Outcom
     return Outcome(statuses, round(seconds, 2), files, report, talk if failed else "")
 
 
-def _run_ranks(case: Case, mpi: Mpi, folder: Path, library: Path | None) -> Finished:
+def _run_ranks(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str]) -> Finished:
     """The drop-in is put before the program alone, not before mpiexec."""
     work = folder / "work"
     mark = uuid.uuid4().hex
-    variables = {"TMPDIR": str(work), MARK: mark, **dict(case.environment)}
-    if library is not None:
-        variables |= {"LD_PRELOAD": str(library), "SWATH_MPI_IO_REPORT": "1"}
+    variables = {"TMPDIR": str(work), MARK: mark, **dict(case.environment), **drop_in}
     ranks = [*mpi.launch(case.ranks), "env", *(f"{name}={value}" for name, value in variables.items()), *case.command]
     stdout, stderr = folder / "stdout", folder / "stderr"
     with stdout.open("wb") as out, stderr.open("wb") as err:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 
-from cases import FAILED, PASSED, TIMED_OUT, Case, Finished, Suite
 from mpis import Mpi
 from workshop import Workshop, apt_install
+
+from cases import FAILED, PASSED, TIMED_OUT, Case, Finished, Suite
 
 PYTHON = "/usr/bin/python3"
 RANKS = (1, 2, 4)
@@ -42,7 +43,7 @@ def _judge(finished: Finished) -> dict[str, str]:
     statuses: dict[str, str] = {}
     for rank in range(finished.ranks):
         path = finished.work / f".results.{rank}"
-        for test in ElementTree.parse(path).iter("testcase") if path.exists() else ():
+        for test in ET.parse(path).iter("testcase") if path.exists() else ():
             name = f"{test.get('classname', '').split('tests.')[-1]}.{test.get('name')}"
             wrong = test.find("failure") is not None or test.find("error") is not None
             statuses[name] = FAILED if wrong or statuses.get(name) == FAILED else PASSED

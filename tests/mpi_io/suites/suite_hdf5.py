@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cases import Case, Suite, ends_well
 from mpis import Mpi
 from workshop import Workshop, apt_install
+
+from cases import Case, Suite, ends_well
 
 RANKS = 4
 PROGRAMS = {

@@ -7,9 +7,10 @@ import json
 import sys
 from pathlib import Path
 
-from cases import FAILED, PASSED, TIMED_OUT, Case, Finished, Suite
 from mpis import Mpi
 from workshop import Workshop
+
+from cases import FAILED, PASSED, TIMED_OUT, Case, Finished, Suite
 
 MODULES = ("test_io", "test_file")
 RANKS = (1, 2, 3, 4, 5)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cases import Case, Suite, says_no_errors
 from mpis import Mpi
 from workshop import Workshop, apt_install
+
+from cases import Case, Suite, says_no_errors
 
 FOLDERS = ("io", "errors/io", "f77/io", "f90/io", "f08/io")
 SLOW = {"bigtype": 600, "i_bigtype": 600}

@@ -1,13 +1,14 @@
-"""PnetCDF's tests, its benchmarks and FLASH-IO, from Debian's source package, with a PnetCDF of its own for each MPI."""
+"""PnetCDF's tests, benchmarks and FLASH-IO, from Debian's source package, with a PnetCDF of its own for each MPI."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from cases import FAILED, PASSED, Case, Finished, Suite, ends_well
 from mpis import Mpi
 from workshop import Workshop, apt_install
+
+from cases import FAILED, PASSED, Case, Finished, Suite, ends_well
 
 RANKS = 4
 FOLDERS = (

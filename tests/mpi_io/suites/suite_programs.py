@@ -1,4 +1,4 @@
-"""The programs of `swath bench mpi-io` with small sizes: each leaves its file, which must be the same with the drop-in."""
+"""The programs of `swath bench mpi-io`, small: each leaves its file, which must be the same with the drop-in."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 import suite_hdf5
 import suite_netcdf
 import suite_pnetcdf
-from cases import Case, Suite, ends_well
 from mpis import Mpi
 from workshop import Workshop
+
+from cases import Case, Suite, ends_well
 
 PROGRAMS = Path("python/swath/bench/mpi_io/programs").resolve()
 PLAIN = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cases import FAILED, PASSED, Case, Finished, Suite, ends_well
 from mpis import Mpi
 from workshop import Workshop
+
+from cases import FAILED, PASSED, Case, Finished, Suite, ends_well
 
 RANKS = {
     "i_noncontig": 2,
@@ -29,7 +30,7 @@ ARGUMENTS = {
 }
 """As its runtests has them; all others: -fname test."""
 LEFT_OUT = ("perf", "coll_perf", "fperf", "large_file", "large_array")
-"""Measurements, and files of 4 GB and more written a rank at a time; the view across 4 GB is tested by random datatypes."""
+"""Measurements, and files of 4 GB and more: spans of that size are tested by the random datatypes."""
 WRONG = re.compile(r"error|differ|\bis \d+, should be|not ok|expected", re.IGNORECASE)
 RIGHT = re.compile(r"no errors|error class|error code|expected error|0 errors", re.IGNORECASE)
 FORTRAN = {

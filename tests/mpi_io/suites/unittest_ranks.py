@@ -1,7 +1,8 @@
 """Runs the unit tests of a module on each rank, and writes what came of each: FOLDER MODULE.
 
-Each rank has a file .results.RANK of lines ["test", "begun"] and ["test", "passed"], so that a test that hangs has a name.
+Each rank has a file .results.RANK of lines ["test", "begun"] and ["test", "passed"]: so a test that hangs has a name.
 """
+# ruff: noqa: N802 (unittest's names)
 
 import json
 import sys
