@@ -8,10 +8,10 @@
 
 namespace {
 
-using swath::mpi_io::Served;
+using namespace swath::mpi_io;
 
 const Served* find_served(const char* name) {
-  for (const auto& table : std::array{swath::mpi_io::served_init()}) {
+  for (const auto& table : std::array{served_init(), served_files(), served_data()}) {
     for (const Served& each : table) {
       if (std::strcmp(each.name, name) == 0) {
         return &each;

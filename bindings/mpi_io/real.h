@@ -4,20 +4,19 @@
 
 #include <mpi.h>
 
+#include "mpi_io/large_count.h"
+
 namespace swath::mpi_io {
 
-// Each function as its PMPI_ form: real().File_open(...). Null where the MPI that is loaded is older than the one that
-// the backend was built with and has none; what it never had in the headers at hand has no member.
+// Each function as its PMPI_ form: real().File_open(...). Those with large counts are there whatever the MPI: where it
+// has none, they call the form with an int, and a greater count is MPI_ERR_COUNT. What else the loaded MPI has not is
+// null.
 struct Real {
 #define SWATH_MPI_FUNCTION(name) decltype(&PMPI_##name) name = nullptr;
-#if MPI_VERSION >= 4
-#define SWATH_MPI_4_FUNCTION(name) SWATH_MPI_FUNCTION(name)
-#else
-#define SWATH_MPI_4_FUNCTION(name)
-#endif
+#define SWATH_MPI_LARGE_FUNCTION(name) LargeCount<decltype(&PMPI_##name)> name##_c = nullptr;
 #include "mpi_io/functions.h"
 #undef SWATH_MPI_FUNCTION
-#undef SWATH_MPI_4_FUNCTION
+#undef SWATH_MPI_LARGE_FUNCTION
 };
 
 // `libmpi` is of dlopen. Threads may call it at the same time; the first one does it.

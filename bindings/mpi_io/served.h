@@ -6,6 +6,8 @@
 
 #include <span>
 
+#include "mpi_io/large_count.h"
+
 namespace swath::mpi_io {
 
 struct Served {
@@ -14,13 +16,20 @@ struct Served {
 };
 
 template <typename Function>
-Served served(const char* name, Function* function) {
+Served served_as(const char* name, Function function) {
   return {name, reinterpret_cast<void*>(function)};
 }
 
 // SWATH_SERVED(File_open, open_file): `open_file` must be of MPI_File_open's type.
-#define SWATH_SERVED(name, function) ::swath::mpi_io::served<decltype(PMPI_##name)>("MPI_" #name, function)
+#define SWATH_SERVED(name, function) ::swath::mpi_io::served_as<decltype(&PMPI_##name)>("MPI_" #name, function)
 
-std::span<const Served> served_init();  // init.cc
+// SWATH_SERVED_LARGE(File_read, read_large): `read_large` must be of MPI_File_read_c's type, whether this MPI has it or
+// not.
+#define SWATH_SERVED_LARGE(name, function) \
+  ::swath::mpi_io::served_as<::swath::mpi_io::LargeCount<decltype(&PMPI_##name)>>("MPI_" #name "_c", function)
+
+std::span<const Served> served_init();   // init.cc
+std::span<const Served> served_files();  // calls_file.cc
+std::span<const Served> served_data();   // calls_data.cc
 
 }  // namespace swath::mpi_io

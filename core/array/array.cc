@@ -307,7 +307,10 @@ Operation Array::with_all_shares(const Operation& operation, const std::string& 
 
 int64_t Array::cached_steps(const FileRange& range, const Engine& engine) const {
   if (is_new_) return kCachedSteps;
-  const auto part = engine.cached_part(range.begin, range.bytes);
+  // What lies beyond the end of the file is not read from anywhere.
+  const int64_t bytes = std::min(range.bytes, engine.size() - range.begin);
+  if (range.bytes > 0 && bytes <= 0) return kCachedSteps;
+  const auto part = engine.cached_part(range.begin, bytes);
   return part ? std::lround(*part * static_cast<double>(kCachedSteps)) : kCachedUnknown;
 }
 

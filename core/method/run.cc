@@ -14,6 +14,12 @@ namespace swath {
 
 namespace {
 
+// Of a write that fills in no holes; null where nobody else is to be expected.
+std::unique_ptr<RangeLock> lock_for_writing(const Access& mine, Direction direction, Engine& engine) {
+  if (direction == Direction::kRead || mine.empty()) return nullptr;
+  return engine.lock_shared(*mine.next_start(0), *mine.last_end(INT64_MAX));
+}
+
 // What this rank does; of an error it is told, not thrown, unless the ranks cannot agree on it.
 std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory,
                              Progress& progress, Counters& counters) {
@@ -25,15 +31,19 @@ std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const
   const Job job{plan, comm, engine, memory, mine, counters, progress};
   try {
     switch (plan.method) {
-      case Method::kDirect:
+      case Method::kDirect: {
+        const auto lock = lock_for_writing(mine, plan.request.direction, engine);
         run_direct(job);
         break;
+      }
       case Method::kSieve:
         run_sieve(job);
         break;
-      case Method::kList:
+      case Method::kList: {
+        const auto lock = lock_for_writing(mine, plan.request.direction, engine);
         run_list(job);
         break;
+      }
       case Method::kTwoPhase:
         run_two_phase(job);
         break;

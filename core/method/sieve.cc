@@ -1,5 +1,6 @@
 #include "method/sieve.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/interrupt.h"
@@ -8,13 +9,24 @@
 #include "plan/file_domains.h"
 
 namespace swath {
+namespace {
+
+// What lies beyond the end of the file is zero: what is written makes it longer.
+void read_to_end(Engine& engine, Transfer whole, Counters& counters) {
+  const int64_t bytes = std::clamp<int64_t>(engine.size() - whole.offset, 0, whole.bytes);
+  std::fill(whole.data + bytes, whole.data + whole.bytes, std::byte{0});
+  whole.bytes = bytes;
+  if (bytes > 0) engine.transfer(Direction::kRead, {&whole, 1}, counters);
+}
+
+}  // namespace
 
 void write_sieved(Engine& engine, const Window& window, bool has_holes, std::byte* buffer,
                   const std::function<void(std::byte*)>& fill_in, Counters& counters) {
   const Transfer whole{window.begin, buffer, window.bytes()};
   const auto lock = engine.lock(window.begin, window.end);
   counters.locks += lock != nullptr;
-  if (has_holes) engine.transfer(Direction::kRead, {&whole, 1}, counters);
+  if (has_holes) read_to_end(engine, whole, counters);
   fill_in(buffer);
   engine.transfer(Direction::kWrite, {&whole, 1}, counters);
 }

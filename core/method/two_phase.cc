@@ -76,10 +76,10 @@ class OwnWindows {
     guarded([&] {
       switch (window_transfer(together_, window, job_.plan.request.tuning)) {
         case WindowTransfer::kWhole:
-          write({{window.begin, buffer, window.bytes()}});
+          write(window, {{window.begin, buffer, window.bytes()}});
           break;
         case WindowTransfer::kRuns:
-          write(window_runs(together_, window, buffer));
+          write(window, window_runs(together_, window, buffer));
           break;
         case WindowTransfer::kSieve:
           write_filled_in(window, buffer);
@@ -115,10 +115,12 @@ class OwnWindows {
     job_.counters.transfer_seconds += watch.seconds();
   }
 
-  // A store that takes bytes at the speed of memory is written in the foreground, a slower one behind the exchange.
-  void write(const std::vector<Transfer>& transfers) {
+  // A store that takes bytes at the speed of memory is written in the foreground, a slower one behind the exchange,
+  // unless that would keep a lock while it waits for other ranks, which may wait for others' locks.
+  void write(const Window& window, const std::vector<Transfer>& transfers) {
     constexpr double kMemoryBytesPerSecond = 1e9;
-    if (store_is_slow_) {
+    const auto lock = job_.engine.lock_shared(window.begin, window.end);
+    if (store_is_slow_ && lock == nullptr) {
       job_.engine.start(Direction::kWrite, transfers);
       under_way_ = true;
       return;

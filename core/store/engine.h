@@ -61,6 +61,10 @@ class Engine {
   // Waits until [begin, end) is ours alone among cooperating writers: an open-file-description lock. Null where
   // capabilities() says that none is needed.
   virtual std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) = 0;
+  // The same for who writes what it has and reads nothing: any number at a time, but nobody fills in holes there
+  // meanwhile, which would write back what was there before. Null where nobody else is to be expected
+  // (EngineOptions::other_writers).
+  virtual std::unique_ptr<RangeLock> lock_shared(int64_t /*begin*/, int64_t /*end*/) { return nullptr; }
 
   // What part of [offset, offset + bytes) is in the page cache, from 0 to 1, of more than 4 MiB by samples; nothing
   // where that is not known (cachestat). What is all there is a copy to read, not a wait.
@@ -98,6 +102,9 @@ struct EngineOptions {
   int queue_depth = 64;                          // requests in flight of one uring batch
   int64_t request_bytes_max = int64_t{1} << 30;  // larger transfers are split: the kernel stops at 2 GiB - 4096
   double lock_timeout_seconds = kNever;          // how long lock() waits
+  // The file is written by others meanwhile who do not take part in the same operations, each in bytes of its own: every
+  // write takes lock_shared().
+  bool other_writers = false;
 };
 
 // Makes one more engine of an open file. `reason` (may be null) receives why the engine is another than the one asked

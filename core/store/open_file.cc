@@ -318,19 +318,22 @@ void OpenFile::sync() {
   }
 }
 
-std::unique_ptr<RangeLock> OpenFile::try_lock(Faults* faults, int64_t begin, int64_t end) {
-  const int error =
-      error_of(faults, Step::kLock, [&] { return set_lock(descriptor(), F_OFD_SETLK, F_WRLCK, begin, end); });
-  if (error == 0) return std::make_unique<FileRangeLock>(shared_from_this(), begin, end);
-  if (error == EAGAIN || error == EACCES) return nullptr;
+OpenFile::Attempt OpenFile::try_lock(int64_t begin, int64_t end, LockKind kind, Faults* faults) {
+  const bool is_shared = kind == LockKind::kShared;
+  const int error = error_of(faults, Step::kLock, [&] {
+    return set_lock(descriptor(), F_OFD_SETLK, is_shared ? F_RDLCK : F_WRLCK, begin, end);
+  });
+  if (error == 0) return {true, std::make_unique<FileRangeLock>(shared_from_this(), begin, end)};
+  if (error == EAGAIN || error == EACCES) return {};
+  if (is_shared) return {true, nullptr};
   const std::string what = lock_text(path_, begin, end);
   if (error == EBADF) fail_store(what, error, " (a file opened for reading only cannot be locked for writing)");
   fail_store(what, error, " (use method=\"two-phase\", or a file system with open-file-description locks)");
 }
 
-std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
+std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end, LockKind kind) {
   if (begin < 0 || begin >= end) fail_argument(lock_text(path_, begin, end) + ": expected 0 <= begin < end");
-  if (auto held = try_lock(faults_.get(), begin, end)) return held;
+  if (Attempt first = try_lock(begin, end, kind, faults_.get()); first.is_over) return std::move(first.lock);
   Clock& clock = clock_of_thread();
   const double asked_at = clock.now();
   bool has_told = clock.simulated();  // where whoever has it is another rank of this process, in its own time
@@ -345,7 +348,7 @@ std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
     const double pause_max = waited < kLockAtFirstSeconds ? kLockPauseSecondsAtFirst : kLockPauseSecondsMax;
     const double pause = std::clamp(waited / 4, kLockPauseSecondsMin, pause_max);
     clock.sleep_until(asked_at + std::min(waited + pause, lock_timeout_seconds_));
-    if (auto held = try_lock(nullptr, begin, end)) return held;
+    if (Attempt next = try_lock(begin, end, kind, nullptr); next.is_over) return std::move(next.lock);
   }
 }
 

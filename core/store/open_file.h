@@ -74,13 +74,24 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   // Who waits asks again and again, and sleeps between: the kernel's own wait could be neither bounded nor told of, and
   // in a simulation it would keep the one that has the lock from going on. Longer waits are told of (base/notice.h);
   // what takes longer than the timeout is an Error{kStore} with ETIMEDOUT.
-  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end);
+  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) { return lock(begin, end, LockKind::kExclusive); }
+  // Null where no other writers are to be expected, or the file system has no such locks: nobody fills in holes there.
+  std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end) {
+    return other_writers_ ? lock(begin, end, LockKind::kShared) : nullptr;
+  }
+  void set_other_writers(bool expected) { other_writers_ = expected; }
   // Of each lock from now on; infinity, as at first: for ever.
   void set_lock_timeout(double seconds) { lock_timeout_seconds_ = seconds; }
 
  private:
-  // Null where somebody else has it now.
-  std::unique_ptr<RangeLock> try_lock(Faults* faults, int64_t begin, int64_t end);
+  enum class LockKind { kExclusive, kShared };
+  struct Attempt {
+    bool is_over = false;  // false: somebody else has it now
+    std::unique_ptr<RangeLock> lock;
+  };
+
+  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end, LockKind kind);
+  Attempt try_lock(int64_t begin, int64_t end, LockKind kind, Faults* faults);
   [[noreturn]] void fail_lock_timeout(int64_t begin, int64_t end, double waited_seconds) const;
   void open_again() const;
 
@@ -91,6 +102,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   mutable std::atomic<uint64_t> opened_in_{fork_generation()};
   std::atomic<bool> write_behind_{false};
   double lock_timeout_seconds_ = kNever;
+  bool other_writers_ = false;
 };
 
 // What posix and uring share.
@@ -101,6 +113,9 @@ class FileEngine : public Engine {
     return {.read_ranges_max = IOV_MAX, .write_ranges_max = IOV_MAX, .reports_cached = file_->reports_cached()};
   }
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
+  std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end) override {
+    return file_->lock_shared(begin, end);
+  }
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
     return file_->cached_part(offset, bytes);
   }

@@ -248,4 +248,9 @@ std::unique_ptr<RangeLock> ThrottledEngine::lock(int64_t begin, int64_t end) {
   return engine_->lock(begin, end);
 }
 
+std::unique_ptr<RangeLock> ThrottledEngine::lock_shared(int64_t begin, int64_t end) {
+  stream_.turn().end();
+  return engine_->lock_shared(begin, end);
+}
+
 }  // namespace swath

@@ -103,6 +103,7 @@ class ThrottledEngine final : public Engine {
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override;
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;
+  std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end) override;
   // Looking at what is in the page cache takes no token.
   std::unique_ptr<CachedView> cached_view() override { return engine_->cached_view(); }
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {

@@ -30,8 +30,10 @@ void* swath_mpi_io_resolve(void** entry);
 
 static const char* const names[] = {
 #define SWATH_MPI_FUNCTION(name) "PMPI_" #name,
-#define SWATH_MPI_4_FUNCTION(name) "PMPI_" #name,
+#define SWATH_MPI_LARGE_FUNCTION(name) "PMPI_" #name "_c",
 #include "../functions.h"
+#undef SWATH_MPI_FUNCTION
+#undef SWATH_MPI_LARGE_FUNCTION
 };
 
 // An MPI that is loaded. Backends are named by the family.
@@ -268,6 +270,56 @@ static Function backend_of(const struct Mpi* mpi) {
 // ---- A function
 // ------------------------------------------------------------------------------------------------------
 
+// Where the MPI is older than MPI-4. A program may have found MPI_File_read_c here, as a weak symbol (mpi4py does),
+// that would have done with MPI_File_read: so this does it, for counts that it can take.
+typedef int (*RealFunction)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
+
+enum { ARGUMENTS = 6, MPI_ERR_COUNT_OF_ALL = 2 };
+
+// Trampolines of this library.
+int PMPI_File_call_errhandler(intptr_t file, int error);
+#define SWATH_MPI_FUNCTION(name)
+#define SWATH_MPI_LARGE_FUNCTION(name) int PMPI_##name(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
+#include "../functions.h"
+#undef SWATH_MPI_FUNCTION
+#undef SWATH_MPI_LARGE_FUNCTION
+
+static int call_by_int(const char* name, RealFunction by_int, const intptr_t* arguments) {
+  const int has_count = strstr(name, "get_type_extent") == NULL;
+  const intptr_t count = arguments[strstr(name, "_at") != NULL ? 3 : 2];  // behind the buffer
+  if (has_count && count > INT_MAX) {
+    PMPI_File_call_errhandler(arguments[0], MPI_ERR_COUNT_OF_ALL);
+    return MPI_ERR_COUNT_OF_ALL;
+  }
+  return by_int(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+}
+
+#define SWATH_MPI_FUNCTION(name)
+#define SWATH_MPI_LARGE_FUNCTION(name)                                                               \
+  static int name##_by_int(intptr_t a, intptr_t b, intptr_t c, intptr_t d, intptr_t e, intptr_t f) { \
+    return call_by_int(#name, PMPI_##name, (intptr_t[ARGUMENTS]){a, b, c, d, e, f});                 \
+  }
+#include "../functions.h"
+#undef SWATH_MPI_FUNCTION
+#undef SWATH_MPI_LARGE_FUNCTION
+
+static void* find_by_int(const char* pmpi_name) {
+  static const struct {
+    const char* name;
+    RealFunction function;
+  } large[] = {
+#define SWATH_MPI_FUNCTION(name)
+#define SWATH_MPI_LARGE_FUNCTION(name) {"PMPI_" #name "_c", name##_by_int},
+#include "../functions.h"
+  };
+  for (size_t i = 0; i < sizeof large / sizeof large[0]; ++i) {
+    if (strcmp(large[i].name, pmpi_name) == 0) {
+      return (void*)large[i].function;
+    }
+  }
+  return NULL;
+}
+
 static void* find_function(const char* pmpi_name, const char* name) {
   struct Mpi mpi;
   if (!find_mpi(&mpi)) {
@@ -282,6 +334,9 @@ static void* find_function(const char* pmpi_name, const char* name) {
     }
   }
   void* real = dlsym(mpi.handle, name);
+  if (real == NULL) {
+    real = find_by_int(pmpi_name);
+  }
   if (real == NULL) {
     fprintf(stderr, "swath: %s was called, but %s has no such function: it is of an older MPI standard\n", name,
             mpi.path);

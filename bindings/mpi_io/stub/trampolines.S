@@ -3,7 +3,7 @@
    each line of functions.h, in its order: MPI_, then PMPI_. */
 
 #define SWATH_MPI_FUNCTION(name) trampoline MPI_##name; trampoline PMPI_##name
-#define SWATH_MPI_4_FUNCTION(name) SWATH_MPI_FUNCTION(name)
+#define SWATH_MPI_LARGE_FUNCTION(name) trampoline MPI_##name##_c; trampoline PMPI_##name##_c
 
 	.section .data.swath_mpi_io_entries, "aw"
 	.p2align 3

@@ -1,0 +1,183 @@
+// MPI's calls about a file: opening, closing, its view, its pointers, its hints.
+
+#include <mpi.h>
+
+#include <array>
+#include <strings.h>
+
+#include "mpi_io/errors.h"
+#include "mpi_io/files.h"
+#include "mpi_io/real.h"
+#include "mpi_io/report.h"
+#include "mpi_io/served.h"
+
+namespace swath::mpi_io {
+namespace {
+
+bool is_native(const char* representation) { return representation != nullptr && strcasecmp(representation, "native") == 0; }
+
+int rank_of(MPI_Comm ranks) {
+  int rank = 0;
+  MPI_Comm_rank(ranks, &rank);
+  return rank;
+}
+
+int open(MPI_Comm ranks, const char* path, int access_mode, MPI_Info info, MPI_File* file) {
+  const int code = real().File_open(ranks, path, access_mode, info, file);
+  if (code != MPI_SUCCESS) return code;
+  return guarded(*file, [&] {
+    ServedFile::Opened opened = ServedFile::open({*file, ranks, path, access_mode, info});
+    if (opened.file != nullptr) {
+      add_served(std::move(opened.file));
+    } else if (report_is_wanted() && rank_of(ranks) == 0) {
+      tell_given_back(path, opened.reason);
+    }
+  });
+}
+
+int close(MPI_File* file) {
+  const auto served = file == nullptr ? nullptr : served_file(*file);
+  if (served == nullptr) return real().File_close(file);
+  remove_served(*file);
+  const int code = guarded(*file, [&] { served->close(); });
+  const int of_mpi = real().File_close(file);
+  return code != MPI_SUCCESS ? code : of_mpi;
+}
+
+int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation,
+             MPI_Info info) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_set_view(file, displacement, etype, filetype, representation, info);
+  if (!is_native(representation)) {  // all ranks say the same
+    served->queue(true).finish();
+    if (report_is_wanted()) served->report().note("given back to MPI at a view of another data representation");
+    const bool is_atomic = served->is_atomic();
+    remove_served(file);
+    const int closed = guarded(file, [&] { served->close(); });
+    if (closed != MPI_SUCCESS) return closed;
+    if (is_atomic) real().File_set_atomicity(file, 1);
+    return real().File_set_view(file, displacement, etype, filetype, representation, info);
+  }
+  return guarded(file, [&] {
+    served->queue(true).finish();
+    FileView view(displacement, etype, filetype);
+    if (info != MPI_INFO_NULL && !known_hints(info).empty()) served->take_hints(info);
+    served->set_view(std::move(view));
+  });
+}
+
+int get_view(MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype, char* representation) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_get_view(file, displacement, etype, filetype, representation);
+  return guarded(file, [&] {
+    const auto view = served->view();
+    *displacement = view->displacement();
+    *etype = view->etype().duplicate();
+    *filetype = view->filetype().duplicate();
+    std::snprintf(representation, MPI_MAX_DATAREP_STRING, "native");
+  });
+}
+
+int seek(MPI_File file, MPI_Offset offset, int whence) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_seek(file, offset, whence);
+  return guarded(file, [&] { served->seek(offset, whence); });
+}
+
+int get_position(MPI_File file, MPI_Offset* offset) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_get_position(file, offset);
+  return guarded(file, [&] { *offset = served->position(); });
+}
+
+int get_byte_offset(MPI_File file, MPI_Offset offset, MPI_Offset* byte) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_get_byte_offset(file, offset, byte);
+  return guarded(file, [&] {
+    if (offset < 0) throw refused(MPI_ERR_ARG, "get_byte_offset: offset " + std::to_string(offset) + " is negative");
+    const auto view = served->view();
+    *byte = view->offset_of(offset * view->etype_bytes());
+  });
+}
+
+int seek_shared(MPI_File file, MPI_Offset offset, int whence) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_seek_shared(file, offset, whence);
+  return guarded(file, [&] { served->seek_shared(offset, whence); });
+}
+
+int get_position_shared(MPI_File file, MPI_Offset* offset) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_get_position_shared(file, offset);
+  return guarded(file, [&] { *offset = served->shared_pointer().value(); });
+}
+
+int set_atomicity(MPI_File file, int atomic) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_set_atomicity(file, atomic);
+  return guarded(file, [&] { served->set_atomicity(atomic != 0); });
+}
+
+int get_atomicity(MPI_File file, int* atomic) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_get_atomicity(file, atomic);
+  *atomic = served->is_atomic() ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int sync(MPI_File file) {
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_sync(file);
+  return guarded(file, [&] { served->sync(); });
+}
+
+int set_size(MPI_File file, MPI_Offset size) {
+  if (const auto served = served_file(file)) served->queue(true).finish();
+  return real().File_set_size(file, size);
+}
+
+int preallocate(MPI_File file, MPI_Offset size) {
+  if (const auto served = served_file(file)) served->queue(true).finish();
+  return real().File_preallocate(file, size);
+}
+
+int set_info(MPI_File file, MPI_Info info) {
+  const int code = real().File_set_info(file, info);
+  const auto served = served_file(file);
+  if (served == nullptr || code != MPI_SUCCESS) return code;
+  return guarded(file, [&] { served->set_hints(info); });
+}
+
+int get_info(MPI_File file, MPI_Info* info) {
+  const int code = real().File_get_info(file, info);
+  const auto served = served_file(file);
+  if (served == nullptr || code != MPI_SUCCESS) return code;
+  for (const auto& [key, value] : served->hints().in_force()) MPI_Info_set(*info, key.c_str(), value.c_str());
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+std::span<const Served> served_files() {
+  static const std::array table{
+      SWATH_SERVED(File_open, open),
+      SWATH_SERVED(File_close, close),
+      SWATH_SERVED(File_set_view, set_view),
+      SWATH_SERVED(File_get_view, get_view),
+      SWATH_SERVED(File_seek, seek),
+      SWATH_SERVED(File_get_position, get_position),
+      SWATH_SERVED(File_get_byte_offset, get_byte_offset),
+      SWATH_SERVED(File_seek_shared, seek_shared),
+      SWATH_SERVED(File_get_position_shared, get_position_shared),
+      SWATH_SERVED(File_set_atomicity, set_atomicity),
+      SWATH_SERVED(File_get_atomicity, get_atomicity),
+      SWATH_SERVED(File_sync, sync),
+      SWATH_SERVED(File_set_size, set_size),
+      SWATH_SERVED(File_preallocate, preallocate),
+      SWATH_SERVED(File_set_info, set_info),
+      SWATH_SERVED(File_get_info, get_info),
+  };
+  return table;
+}
+
+}  // namespace swath::mpi_io

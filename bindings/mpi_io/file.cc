@@ -1,0 +1,431 @@
+#include "mpi_io/file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "comm/agreement.h"
+#include "comm/mpi_comm.h"
+#include "mpi_io/errors.h"
+#include "mpi_io/in_view_order.h"
+#include "mpi_io/real.h"
+#include "mpi_io/type_map.h"
+#include "throttle/tokens.h"
+
+namespace swath::mpi_io {
+namespace {
+
+// More than any file has: one that is written grows.
+constexpr int64_t kBytesMost = int64_t{1} << 61;
+
+// ROMIO's names may say which file system it is: "ufs:/data/x".
+std::string without_file_system(const std::string& name) {
+  const auto colon = name.find(':');
+  const bool has_prefix = colon != std::string::npos && colon > 0 &&
+                          std::all_of(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(colon),
+                                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  if (!has_prefix || ::access(name.c_str(), F_OK) == 0) return name;
+  return name.substr(colon + 1);
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+std::string random_name() {
+  std::random_device random;
+  char name[60];
+  std::snprintf(name, sizeof name, "swath-mpi-io-%08x%08x", random(), random());
+  return name;
+}
+
+std::vector<std::byte> broadcast_bytes(Comm& comm, std::vector<std::byte> bytes) {
+  int64_t size = std::ssize(bytes);
+  comm.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0);
+  bytes.resize(static_cast<size_t>(size));
+  comm.broadcast(bytes, 0);
+  return bytes;
+}
+
+int64_t broadcast_number(Comm& comm, int64_t number) {
+  comm.broadcast(std::as_writable_bytes(std::span(&number, 1)), 0);
+  return number;
+}
+
+// What rank 0 says of a name and hints: ranks may say different things, and must not.
+struct Told {
+  std::string name;
+  InfoPairs hints;
+};
+
+Told told_by_first(Comm& comm, const Told& mine) {
+  ByteWriter writer;
+  writer.put(std::string_view(mine.name));
+  writer.put(std::ssize(mine.hints));
+  for (const auto& [key, value] : mine.hints) {
+    writer.put(std::string_view(key));
+    writer.put(std::string_view(value));
+  }
+  const auto bytes = broadcast_bytes(comm, writer.take());
+  ByteReader reader("hints", bytes);
+  Told told{reader.text(), {}};
+  for (int64_t left = reader.number(); left > 0; --left) {
+    const std::string key = reader.text();
+    told.hints.emplace_back(key, reader.text());
+  }
+  return told;
+}
+
+FileOptions options_of(const std::string& path, const Hints& hints, bool other_writers) {
+  FileOptions options;
+  options.engine.other_writers = other_writers;
+  if (const char* engine = std::getenv("SWATH_MPI_IO_ENGINE"); engine != nullptr) options.engine.engine = engine;
+  if (hints.streams()) {
+    struct stat status = {};
+    const std::string device = ::stat(path.c_str(), &status) == 0 ? std::to_string(status.st_dev) : path;
+    options.tokens = NodeTokens::open("mpi-io job " + std::to_string(::getppid()), "device " + device);
+    options.throttle.reads = options.throttle.writes = StreamLimit::fixed(*hints.streams());
+  }
+  return options;
+}
+
+std::unique_ptr<Array> array_of_bytes(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const std::string& name) {
+  const Shape shape{kBytesMost};
+  Array::Options options;
+  options.form = std::make_shared<const ArrayForm>(
+      name, shape, 1, std::make_shared<const Layout>(Layout::ordered(shape, 1, 0, {0})));
+  options.name = file->path();
+  return std::make_unique<Array>(std::move(comm), std::move(file), options);
+}
+
+bool is_contiguous(const Nest& nest) { return nest.empty() || nest.runs() == 1; }
+
+}  // namespace
+
+// ---- opening and closing --------------------------------------------------------------------------------------------
+
+ServedFile::ServedFile(const Opening& opening, std::shared_ptr<Comm> comm, std::string shared_pointer_name)
+    : handle_(opening.file),
+      path_(without_file_system(opening.path)),
+      access_mode_(opening.access_mode),
+      comm_(std::move(comm)),
+      shared_pointer_(std::move(shared_pointer_name), comm_->node_count() == 1 ? "" : folder_of(path_)) {}
+
+ServedFile::Opened ServedFile::open(const Opening& opening) {
+  if ((opening.access_mode & MPI_MODE_SEQUENTIAL) != 0) return {nullptr, "it is opened with MPI_MODE_SEQUENTIAL"};
+  int ranks = 0;
+  MPI_Comm_size(opening.ranks, &ranks);
+  std::shared_ptr<Comm> comm;
+  if (ranks == 1) {
+    comm = make_solo_comm();
+  } else {
+    comm = std::make_shared<MpiComm>(opening.ranks);
+  }
+  const Told told = told_by_first(*comm, {random_name(), known_hints(opening.info)});
+  const std::shared_ptr<ServedFile> file(new ServedFile(opening, comm, told.name));
+  file->hints_.take(told.hints);
+  try {
+    agree(*comm, failure_in([&] { file->open_arrays(); }));
+  } catch (const Error& error) {
+    return {nullptr, error.what()};
+  }
+  const std::string identity = file->path_ + " (" + told.name + ")";
+  file->collective_ = array_of_bytes(comm, file->file_, identity);
+  file->own_ = array_of_bytes(make_solo_comm(), file->own_file_, identity);
+  if ((opening.access_mode & MPI_MODE_APPEND) != 0) {
+    const int64_t end = broadcast_number(*comm, comm->rank() == 0 ? file->file_->size() : 0);
+    file->position_ = end;
+    file->shared_pointer_.set(end);
+  }
+  return {file, ""};
+}
+
+void ServedFile::open_arrays() {
+  const OpenMode mode = (access_mode_ & MPI_MODE_RDONLY) != 0 ? OpenMode::kRead : OpenMode::kReadWrite;
+  file_ = File::open(path_, mode, options_of(path_, hints_, true));
+  own_file_ = File::open(path_, mode, options_of(path_, hints_, true));
+  atomic_file_ = File::open(path_, mode, options_of(path_, hints_, false));
+  atomic_ = array_of_bytes(make_solo_comm(), atomic_file_, path_);
+}
+
+void ServedFile::close() {
+  collective_jobs_.finish();
+  own_jobs_.finish();
+  for (const std::string& hint : hints_.ignored()) report_.note("hint " + hint + " is ignored");
+  const bool is_told = broadcast_number(*comm_, report_is_wanted() ? 1 : 0) != 0;
+  if (is_told) report_.tell(*comm_, path_);
+  own_->close();
+  atomic_->close();
+  collective_->close();  // all ranks have come: nobody uses the shared pointer any more
+  if (comm_->rank() == 0) shared_pointer_.remove();
+  if (auto* const mpi = dynamic_cast<MpiComm*>(comm_.get())) mpi->close();
+}
+
+void ServedFile::sync() {
+  collective_jobs_.finish();
+  own_jobs_.finish();
+  collective_->sync();
+}
+
+void ServedFile::set_hints(MPI_Info info) {
+  collective_jobs_.finish();
+  hints_.take(told_by_first(*comm_, {"", known_hints(info)}).hints);
+}
+
+// ---- the view, and pointers -----------------------------------------------------------------------------------------
+
+std::shared_ptr<const FileView> ServedFile::view() const {
+  const std::lock_guard guard(mutex_);
+  return view_;
+}
+
+void ServedFile::set_view(FileView view) {
+  auto now = std::make_shared<const FileView>(std::move(view));
+  const std::lock_guard guard(mutex_);
+  view_.swap(now);
+  position_ = 0;
+  shared_pointer_.set(0);
+}
+
+int64_t ServedFile::position() const {
+  const std::lock_guard guard(mutex_);
+  return position_;
+}
+
+// The first etype of the view that lies wholly beyond the end of the file.
+int64_t ServedFile::end_in_etypes() const {
+  const auto view = this->view();
+  if (!view->is_ascending()) {
+    throw refused(MPI_ERR_UNSUPPORTED_OPERATION, "seek: the view's file type does not ascend: it has no end");
+  }
+  const int64_t bytes = view->bytes_before(own_file_->size());
+  return (bytes + view->etype_bytes() - 1) / view->etype_bytes();
+}
+
+void ServedFile::seek(int64_t etypes, int whence) {
+  const int64_t end = whence == MPI_SEEK_END ? end_in_etypes() : 0;
+  const std::lock_guard guard(mutex_);
+  int64_t position = etypes;
+  if (whence == MPI_SEEK_CUR) position += position_;
+  if (whence == MPI_SEEK_END) position += end;
+  if (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR && whence != MPI_SEEK_END) {
+    throw refused(MPI_ERR_ARG, "seek: whence " + std::to_string(whence) +
+                                   ": expected MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END");
+  }
+  if (position < 0) {
+    throw refused(MPI_ERR_ARG, "seek: position " + std::to_string(position) + " is before the beginning of the view");
+  }
+  position_ = position;
+}
+
+void ServedFile::seek_shared(int64_t etypes, int whence) {
+  collective_jobs_.finish();
+  int64_t from = 0;
+  const auto failure = failure_in([&] {
+    if (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR && whence != MPI_SEEK_END) {
+      throw refused(MPI_ERR_ARG, "seek_shared: whence " + std::to_string(whence) +
+                                     ": expected MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END");
+    }
+    if (comm_->rank() == 0 && whence == MPI_SEEK_CUR) from = shared_pointer_.value();
+    if (comm_->rank() == 0 && whence == MPI_SEEK_END) from = end_in_etypes();
+    if (comm_->rank() == 0 && from + etypes < 0) {
+      throw refused(MPI_ERR_ARG, "seek_shared: position " + std::to_string(from + etypes) +
+                                     " is before the beginning of the view");
+    }
+  });
+  agree_same(*comm_, "seek_shared " + path_ + "\noffset=" + std::to_string(etypes) + "\nwhence=" + std::to_string(whence),
+             failure);
+  shared_pointer_.set(etypes + broadcast_number(*comm_, from));
+  comm_->barrier();  // whoever goes on finds it there
+}
+
+// ---- what a call moves ----------------------------------------------------------------------------------------------
+
+void ServedFile::check_may(const DataCall& call) const {
+  if (call.direction == Direction::kRead && (access_mode_ & MPI_MODE_WRONLY) != 0) {
+    throw refused(MPI_ERR_ACCESS, "read " + path_ + ": the file was opened with MPI_MODE_WRONLY");
+  }
+  if (call.direction == Direction::kWrite && (access_mode_ & MPI_MODE_RDONLY) != 0) {
+    throw refused(MPI_ERR_READ_ONLY, "write " + path_ + ": the file was opened with MPI_MODE_RDONLY");
+  }
+  if (call.count < 0) throw refused(MPI_ERR_COUNT, path_ + ": count " + std::to_string(call.count) + " is negative");
+}
+
+DataTransfer ServedFile::transfer_of(const DataCall& call) const {
+  constexpr int64_t kNoAddress = 4096;  // what lies below the first page is nobody's
+  check_may(call);
+  const auto type = type_map_of(call.type);
+  DataTransfer transfer;
+  transfer.direction = call.direction;
+  transfer.view = view();
+  if (call.count == 0 || type->size() == 0) return transfer;
+  const Nest memory = repeated(*type, call.count);
+  transfer.bytes = memory.bytes();
+  const auto address = reinterpret_cast<intptr_t>(call.buffer) + memory.low();  // MPI_BOTTOM: places are addresses
+  if (address >= 0 && address < kNoAddress) {
+    throw refused(MPI_ERR_BUFFER, path_ + ": the buffer is a null pointer, but " + std::to_string(transfer.bytes) +
+                                      " bytes are wanted");
+  }
+  transfer.memory = memory.shifted(-memory.low());
+  transfer.address = reinterpret_cast<std::byte*>(address);
+  if (transfer.bytes % transfer.view->etype_bytes() != 0) {
+    throw refused(MPI_ERR_IO, path_ + ": " + std::to_string(transfer.bytes) +
+                                  " bytes are no whole number of the view's etypes, of " +
+                                  std::to_string(transfer.view->etype_bytes()) + " bytes each");
+  }
+  return transfer;
+}
+
+int64_t ServedFile::etypes_of(const DataTransfer& transfer) const {
+  return transfer.bytes / transfer.view->etype_bytes();
+}
+
+DataTransfer ServedFile::at(const DataCall& call, int64_t offset) const {
+  if (offset < 0) throw refused(MPI_ERR_ARG, path_ + ": offset " + std::to_string(offset) + " is negative");
+  DataTransfer transfer = transfer_of(call);
+  if (__builtin_mul_overflow(offset, transfer.view->etype_bytes(), &transfer.first) || transfer.first > kBytesMost) {
+    throw refused(MPI_ERR_ARG, path_ + ": offset " + std::to_string(offset) + " is beyond any file");
+  }
+  return transfer;
+}
+
+DataTransfer ServedFile::at_pointer(const DataCall& call) {
+  DataTransfer transfer = transfer_of(call);
+  const std::lock_guard guard(mutex_);
+  transfer.first = position_ * transfer.view->etype_bytes();
+  position_ += etypes_of(transfer);
+  return transfer;
+}
+
+DataTransfer ServedFile::at_shared_pointer(const DataCall& call) {
+  DataTransfer transfer = transfer_of(call);
+  transfer.first = shared_pointer_.advance(etypes_of(transfer)) * transfer.view->etype_bytes();
+  return transfer;
+}
+
+DataTransfer ServedFile::in_order(const DataCall& call) {
+  DataTransfer transfer;
+  const auto failure = failure_in([&] { transfer = transfer_of(call); });
+  agree(*comm_, failure);
+  const int64_t mine = etypes_of(transfer);
+  std::vector<int64_t> all(static_cast<size_t>(comm_->size()));
+  comm_->allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  int64_t before = 0;
+  int64_t total = 0;
+  for (int rank = 0; rank < comm_->size(); ++rank) {
+    if (rank == comm_->rank()) before = total;
+    total += all[static_cast<size_t>(rank)];
+  }
+  int64_t begin = 0;
+  agree(*comm_, failure_in([&] {
+    if (comm_->rank() == 0) begin = shared_pointer_.advance(total);
+  }));
+  begin = broadcast_number(*comm_, begin);
+  transfer.first = (begin + before) * transfer.view->etype_bytes();
+  return transfer;
+}
+
+// ---- moving it ------------------------------------------------------------------------------------------------------
+
+// Of a read what lies before the end of the file.
+int64_t ServedFile::clipped_bytes(const DataTransfer& transfer, File& file) const {
+  if (transfer.direction == Direction::kWrite || transfer.bytes == 0) return transfer.bytes;
+  return transfer.view->at(transfer.first, transfer.bytes).bytes_before(file.size());
+}
+
+Execution ServedFile::carry_out(Array& array, const DataTransfer& transfer, Method method) const {
+  Comm& comm = array.comm();
+  const auto form = array.form();
+  const View view = transfer.view->at(transfer.first, transfer.bytes);
+  const auto own = Decomposition::own_view(view, comm.rank(), comm.size(), form->shape(), true);
+  LocalMemory memory;
+  memory.view = {view, MemoryNest{transfer.memory, 0}};
+  memory.addresses = {transfer.address};
+  memory.is_packed = is_contiguous(transfer.memory);
+  return array.execute({form, {transfer.direction, own, method, hints_.tuning(transfer.direction)}}, memory);
+}
+
+int64_t ServedFile::move_in_order_of_view(const DataTransfer& transfer, File& file, const std::string& kind) {
+  Execution done;
+  done.method = "direct";
+  const int64_t bytes = move_in_view_order(
+      file, {transfer.direction, transfer.view->nest(transfer.first + transfer.bytes), transfer.first, transfer.bytes},
+      {transfer.memory, transfer.address}, done.counters);
+  report_.add(kind + ", a view that does not ascend,", bytes, done);
+  return bytes;
+}
+
+int64_t ServedFile::move_by_itself(const DataTransfer& transfer, const std::string& kind) {
+  if (!transfer.view->is_ascending()) return move_in_order_of_view(transfer, *own_file_, kind);
+  DataTransfer clipped = transfer;
+  clipped.bytes = clipped_bytes(transfer, *own_file_);
+  if (clipped.bytes == 0) return 0;
+  report_.add(kind, clipped.bytes, carry_out(*own_, clipped, hints_.own_method(transfer.direction)));
+  return clipped.bytes;
+}
+
+// Nobody else moves anything of the range meanwhile: not one byte of what others write atomically is between.
+int64_t ServedFile::move_atomically(const DataTransfer& transfer, const std::string& kind) {
+  if (transfer.bytes == 0) return 0;
+  const Nest places = transfer.view->nest(transfer.first + transfer.bytes);
+  int64_t begin = places.low();
+  int64_t end = places.high();
+  if (transfer.view->is_ascending()) {
+    begin = places.offset_of(transfer.first);
+    end = places.offset_of(transfer.first + transfer.bytes - 1) + 1;
+  }
+  const auto engine = atomic_file_->engine().lease();
+  std::unique_ptr<RangeLock> lock;
+  if ((access_mode_ & MPI_MODE_RDONLY) == 0) lock = engine->lock(begin, end);
+  if (!transfer.view->is_ascending()) return move_in_order_of_view(transfer, *atomic_file_, kind);
+  DataTransfer clipped = transfer;
+  clipped.bytes = clipped_bytes(transfer, *atomic_file_);
+  if (clipped.bytes == 0) return 0;
+  report_.add(kind + ", atomic,", clipped.bytes, carry_out(*atomic_, clipped, Method::kList));
+  return clipped.bytes;
+}
+
+int64_t ServedFile::move(const DataTransfer& transfer) {
+  const std::string kind = "independent " + to_string(transfer.direction);
+  return is_atomic_ ? move_atomically(transfer, kind) : move_by_itself(transfer, kind);
+}
+
+int64_t ServedFile::move_together(const DataTransfer& transfer, const std::optional<Error>& failure) {
+  const std::string kind = "collective " + to_string(transfer.direction);
+  if (is_atomic_ || !hints_.together(transfer.direction) || comm_->size() == 1) {
+    int64_t bytes = 0;
+    auto what = failure;
+    if (!what) what = failure_in([&] { bytes = is_atomic_ ? move_atomically(transfer, kind) : move_by_itself(transfer, kind); });
+    agree(*comm_, what);
+    return bytes;
+  }
+  // What does not ascend this rank moves by itself, and takes part with nothing.
+  DataTransfer shared = transfer;
+  int64_t by_itself = 0;
+  auto what = failure;
+  if (!what) {
+    what = failure_in([&] {
+      if (!transfer.view->is_ascending()) {
+        by_itself = move_in_order_of_view(transfer, *file_, kind);
+        shared.bytes = 0;
+      } else {
+        shared.bytes = clipped_bytes(transfer, *file_);
+        if (shared.bytes > 0) static_cast<void>(transfer.view->at(shared.first, shared.bytes));
+      }
+    });
+  }
+  if (what) collective_->refuse(nullptr, *what);
+  report_.add(kind, shared.bytes, carry_out(*collective_, shared, hints_.collective_method(transfer.direction)));
+  return by_itself + shared.bytes;
+}
+
+}  // namespace swath::mpi_io

@@ -1,0 +1,145 @@
+// A file of MPI that Swath serves: two arrays of bytes over it, one for what all ranks do together and one for what this
+// rank does by itself, and what MPI says that a file has: a view, pointers, an access mode, atomicity.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "array/array.h"
+#include "array/file.h"
+#include "comm/comm.h"
+#include "mpi_io/file_view.h"
+#include "mpi_io/hints.h"
+#include "mpi_io/job_queue.h"
+#include "mpi_io/report.h"
+#include "mpi_io/shared_pointer.h"
+
+namespace swath::mpi_io {
+
+// One call that moves data, as it was made.
+struct DataCall {
+  Direction direction;
+  void* buffer;
+  int64_t count;
+  MPI_Datatype type;
+};
+
+// What it moves: data bytes of a view, and where they are in memory. Holds on to what it needs: it may go on beside the
+// program, which may set another view meanwhile.
+struct DataTransfer {
+  Direction direction = Direction::kRead;
+  std::shared_ptr<const FileView> view;
+  int64_t first = 0;  // data bytes [first, first + bytes)
+  int64_t bytes = 0;
+  Nest memory;  // from `address` on
+  std::byte* address = nullptr;
+};
+
+class ServedFile {
+ public:
+  struct Opening {
+    MPI_File file;
+    MPI_Comm ranks;
+    std::string path;
+    int access_mode;
+    MPI_Info info;
+  };
+  struct Opened {
+    std::shared_ptr<ServedFile> file;  // null, on all ranks, where MPI must serve it
+    std::string reason;                // why
+  };
+  // Collective, behind MPI's own opening.
+  static Opened open(const Opening& opening);
+
+  MPI_File handle() const { return handle_; }
+  const std::string& path() const { return path_; }
+  const Hints& hints() const { return hints_; }
+  Report& report() { return report_; }
+  JobQueue& queue(bool collective) { return collective ? collective_jobs_ : own_jobs_; }
+
+  // ---- the view, and pointers in etypes of it ----
+  std::shared_ptr<const FileView> view() const;
+  // Collective, and sends nothing: all pointers are at the beginning.
+  void set_view(FileView view);
+  int64_t position() const;
+  void seek(int64_t etypes, int whence);
+  SharedPointer& shared_pointer() { return shared_pointer_; }
+  // Collective, and sends nothing, but for MPI_SEEK_CUR and MPI_SEEK_END, of which rank 0 says where that is.
+  void seek_shared(int64_t etypes, int whence);
+  void set_atomicity(bool atomic) { is_atomic_ = atomic; }
+  bool is_atomic() const { return is_atomic_; }
+  // Collective.
+  void set_hints(MPI_Info info);
+  // Those of a call that sends nothing: all ranks give the same.
+  void take_hints(MPI_Info info) { hints_.take(known_hints(info)); }
+
+  // ---- what a call moves. They throw where it may not be made, and move pointers. ----
+  DataTransfer at(const DataCall& call, int64_t offset) const;
+  DataTransfer at_pointer(const DataCall& call);
+  DataTransfer at_shared_pointer(const DataCall& call);
+  // Collective: each rank's is behind that of the rank before. An error of any is an error of all.
+  DataTransfer in_order(const DataCall& call);
+
+  // ---- moving it. How many bytes were moved: of a read fewer than asked for at the end of the file. ----
+  int64_t move(const DataTransfer& transfer);
+  // Collective. An error of any rank, or `failure`, is an error of all.
+  int64_t move_together(const DataTransfer& transfer, const std::optional<Error>& failure);
+
+  // Collective. On the medium.
+  void sync();
+  // Collective. Nothing is under way any more; tells the report. An error of it is told after the file is closed.
+  void close();
+
+  // A split collective call that has begun, and not ended.
+  struct Split {
+    std::string call;  // "read_all"
+    int64_t bytes;
+  };
+  std::optional<Split> split;
+
+ private:
+  ServedFile(const Opening& opening, std::shared_ptr<Comm> comm, std::string shared_pointer_name);
+
+  void open_arrays();
+  void check_may(const DataCall& call) const;
+  DataTransfer transfer_of(const DataCall& call) const;
+  int64_t etypes_of(const DataTransfer& transfer) const;
+  int64_t clipped_bytes(const DataTransfer& transfer, File& file) const;
+  int64_t end_in_etypes() const;
+  Execution carry_out(Array& array, const DataTransfer& transfer, Method method) const;
+  int64_t move_by_itself(const DataTransfer& transfer, const std::string& kind);
+  int64_t move_atomically(const DataTransfer& transfer, const std::string& kind);
+  int64_t move_in_order_of_view(const DataTransfer& transfer, File& file, const std::string& kind);
+
+  const MPI_File handle_;
+  const std::string path_;
+  const int access_mode_;
+  const std::shared_ptr<Comm> comm_;
+  Hints hints_;
+  Report report_;
+
+  std::shared_ptr<File> file_;  // of collective_
+  std::unique_ptr<Array> collective_;
+  std::shared_ptr<File> own_file_;  // of own_: opened anew, so that the locks of the two exclude each other
+  std::unique_ptr<Array> own_;
+  std::shared_ptr<File> atomic_file_;  // whose writes take no locks of their own, for they have the range locked
+  std::unique_ptr<Array> atomic_;
+
+  mutable std::mutex mutex_;  // of what follows
+  std::shared_ptr<const FileView> view_ = std::make_shared<const FileView>();
+  int64_t position_ = 0;
+
+  SharedPointer shared_pointer_;
+  std::atomic<bool> is_atomic_ = false;
+  JobQueue collective_jobs_;
+  JobQueue own_jobs_;
+};
+
+}  // namespace swath::mpi_io

@@ -1,0 +1,61 @@
+#include "mpi_io/file_view.h"
+
+#include <algorithm>
+#include <string>
+
+#include "mpi_io/errors.h"
+#include "mpi_io/type_map.h"
+
+namespace swath::mpi_io {
+
+FileView::FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype)
+    : displacement_(displacement), etype_(etype), filetype_(filetype) {
+  if (displacement < 0) {
+    throw refused(MPI_ERR_ARG, "set_view: displacement " + std::to_string(displacement) + " is negative");
+  }
+  const auto element = type_map_of(etype);
+  const auto file = type_map_of(filetype);
+  etype_bytes_ = element->size();
+  if (etype_bytes_ == 0 && file->size() > 0) {
+    throw refused(MPI_ERR_ARG, "set_view: the etype has no bytes");
+  }
+  if (etype_bytes_ > 0 && file->size() % etype_bytes_ != 0) {
+    throw refused(MPI_ERR_ARG, "set_view: the file type has " + std::to_string(file->size()) +
+                                   " bytes, which is no multiple of the etype's " + std::to_string(etype_bytes_));
+  }
+  etype_bytes_ = std::max<int64_t>(etype_bytes_, 1);
+  tile_ = file->nest;
+  extent_ = file->extent;
+  if (tile_.empty()) return;
+  if (displacement + tile_.low() < 0) {
+    throw refused(MPI_ERR_ARG, "set_view: the file type begins " + std::to_string(-tile_.low()) +
+                                   " bytes before its displacement, " + std::to_string(displacement) +
+                                   ": before the file");
+  }
+  is_ascending_ = Nest::strided(2, extent_, tile_).is_ascending();
+}
+
+View FileView::at(int64_t first, int64_t bytes) const {
+  if (bytes == 0) return {};
+  if (tile_.empty()) throw refused(MPI_ERR_ARG, "the view's file type has no bytes, but some are read or written");
+  return View::repeated(tile_.shifted(displacement_), extent_, first, bytes);
+}
+
+Nest FileView::nest(int64_t bytes) const {
+  if (bytes == 0) return {};
+  if (tile_.empty()) throw refused(MPI_ERR_ARG, "the view's file type has no bytes, but some are read or written");
+  return Nest::strided(tiles(bytes), extent_, tile_.shifted(displacement_));
+}
+
+int64_t FileView::bytes_before(int64_t offset) const {
+  if (tile_.empty() || offset <= displacement_) return 0;
+  const int64_t whole = std::max<int64_t>((offset - displacement_ - tile_.low()) / extent_ + 1, 1);
+  return Nest::strided(whole, extent_, tile_.shifted(displacement_)).bytes_before(offset);
+}
+
+int64_t FileView::offset_of(int64_t byte) const {
+  if (tile_.empty()) return displacement_;
+  return displacement_ + byte / tile_.bytes() * extent_ + tile_.offset_of(byte % tile_.bytes());
+}
+
+}  // namespace swath::mpi_io

@@ -1,0 +1,46 @@
+#include "mpi_io/handles.h"
+
+#include "mpi_io/mpi_error.h"
+
+namespace swath::mpi_io {
+namespace {
+
+void check(int code, const char* call) {
+  if (code != MPI_SUCCESS) throw MpiError(code, std::string(call) + " of a datatype failed");
+}
+
+bool is_named(MPI_Datatype type) {
+  int combiner = 0;
+#if MPI_VERSION >= 4
+  MPI_Count integers = 0;
+  MPI_Count addresses = 0;
+  MPI_Count large_counts = 0;
+  MPI_Count datatypes = 0;
+  check(MPI_Type_get_envelope_c(type, &integers, &addresses, &large_counts, &datatypes, &combiner),
+        "MPI_Type_get_envelope_c");
+#else
+  int integers = 0;
+  int addresses = 0;
+  int datatypes = 0;
+  check(MPI_Type_get_envelope(type, &integers, &addresses, &datatypes, &combiner), "MPI_Type_get_envelope");
+#endif
+  return combiner == MPI_COMBINER_NAMED;
+}
+
+MPI_Datatype duplicate_of(MPI_Datatype type) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  check(MPI_Type_dup(type, &made), "MPI_Type_dup");
+  return made;
+}
+
+}  // namespace
+
+OwnedType::OwnedType(MPI_Datatype type) : is_named_(is_named(type)) { type_ = is_named_ ? type : duplicate_of(type); }
+
+OwnedType::~OwnedType() {
+  if (!is_named_ && mpi_is_running()) MPI_Type_free(&type_);
+}
+
+MPI_Datatype OwnedType::duplicate() const { return is_named_ ? type_ : duplicate_of(type_); }
+
+}  // namespace swath::mpi_io

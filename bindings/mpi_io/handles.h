@@ -1,0 +1,35 @@
+// Handles of MPI that are freed with their owner.
+#pragma once
+
+#include <mpi.h>
+
+namespace swath::mpi_io {
+
+inline bool mpi_is_running() {
+  int is_initialized = 0;
+  int is_finalized = 0;
+  MPI_Initialized(&is_initialized);
+  MPI_Finalized(&is_finalized);
+  return is_initialized != 0 && is_finalized == 0;
+}
+
+// A datatype of ours, whatever the program does with the one that it gave. A named one is kept as it is.
+class OwnedType {
+ public:
+  OwnedType() = default;
+  // Throws MpiError where it is no datatype.
+  explicit OwnedType(MPI_Datatype type);
+  OwnedType(OwnedType&& other) noexcept : type_(other.type_), is_named_(other.is_named_) { other.is_named_ = true; }
+  OwnedType& operator=(OwnedType&& other) = delete;
+  ~OwnedType();
+
+  MPI_Datatype get() const { return type_; }
+  // One for the caller, who frees it unless it is named.
+  MPI_Datatype duplicate() const;
+
+ private:
+  MPI_Datatype type_ = MPI_BYTE;
+  bool is_named_ = true;
+};
+
+}  // namespace swath::mpi_io

@@ -1,0 +1,66 @@
+// Hints of a program that Swath obeys: its own, and those of ROMIO that mean something here.
+//
+//   swath_method              auto, direct, sieve, list, two-phase: of all operations; alone a rank takes auto for two-phase
+//   swath_aggregators, swath_window_bytes, swath_sieve_bytes, …       sizes (core/plan/tuning.h)
+//   swath_streams             how many ranks of a node move bytes at a time (core/throttle/); when the file is opened
+//   romio_cb_read, _write     enable: two-phase; disable: each rank by itself; automatic: the cheapest
+//   romio_ds_read, _write     the same of sieving, where ranks are by themselves
+//   cb_nodes, cb_buffer_size  aggregators; window_bytes
+//   ind_rd_buffer_size, ind_wr_buffer_size    sieve_bytes of reads, and of writes
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/direction.h"
+#include "plan/request.h"
+#include "plan/tuning.h"
+
+namespace swath::mpi_io {
+
+using InfoPairs = std::vector<std::pair<std::string, std::string>>;
+
+// Keys that begin so, or are named above; of anything else Swath knows nothing.
+InfoPairs known_hints(MPI_Info info);
+
+class Hints {
+ public:
+  // Those that cannot be obeyed are left as they were, and are told by the report: MPI lets hints be ignored.
+  void take(const InfoPairs& pairs);
+
+  // Whether ranks of a collective operation work together at all.
+  bool together(Direction direction) const { return collective_[static_cast<size_t>(direction)].together; }
+  Method collective_method(Direction direction) const { return collective_[static_cast<size_t>(direction)].method; }
+  Method own_method(Direction direction) const { return own_method_[static_cast<size_t>(direction)]; }
+  TuningSettings tuning(Direction direction) const;
+  // How many streams; nothing: they are not counted.
+  std::optional<int> streams() const { return streams_; }
+
+  // What is in force, under Swath's names.
+  InfoPairs in_force() const;
+  const std::vector<std::string>& ignored() const { return ignored_; }
+
+ private:
+  struct Collective {
+    Method method = Method::kAuto;
+    bool together = true;
+  };
+
+  bool take_one(const std::string& key, const std::string& value);
+
+  std::array<Collective, 2> collective_;
+  std::array<Method, 2> own_method_{Method::kAuto, Method::kAuto};
+  std::map<std::string, int64_t> sizes_;
+  std::array<int64_t, 2> sieve_bytes_{};  // 0: not asked for
+  std::optional<int> streams_;
+  std::string method_ = "auto";
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace swath::mpi_io

@@ -1,0 +1,31 @@
+// The forms of MPI's functions with large counts: int MPI_File_read_c(MPI_File, void*, MPI_Count, MPI_Datatype,
+// MPI_Status*) of MPI_File_read. Named after the latter, as the headers of MPIs before MPI-4 have no other.
+#pragma once
+
+#include <mpi.h>
+
+namespace swath::mpi_io {
+
+template <typename Function>
+struct LargeCountOf;
+
+// Buffer: void* or const void*; Result: MPI_Status* or MPI_Request*, or nothing where an operation is begun.
+template <typename Buffer, typename... Result>
+struct LargeCountOf<int (*)(MPI_File, Buffer, int, MPI_Datatype, Result...)> {
+  using Type = int (*)(MPI_File, Buffer, MPI_Count, MPI_Datatype, Result...);
+};
+
+template <typename Buffer, typename... Result>
+struct LargeCountOf<int (*)(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, Result...)> {
+  using Type = int (*)(MPI_File, MPI_Offset, Buffer, MPI_Count, MPI_Datatype, Result...);
+};
+
+template <>
+struct LargeCountOf<int (*)(MPI_File, MPI_Datatype, MPI_Aint*)> {
+  using Type = int (*)(MPI_File, MPI_Datatype, MPI_Count*);
+};
+
+template <typename Function>
+using LargeCount = typename LargeCountOf<Function>::Type;
+
+}  // namespace swath::mpi_io

@@ -1,0 +1,109 @@
+#include "mpi_io/report.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/units.h"
+#include "comm/gather.h"
+
+namespace swath::mpi_io {
+namespace {
+
+constexpr const char* kBegins = "swath mpi-io: ";
+
+void say(const std::string& text) {
+  const std::string line = kBegins + text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of other processes stay whole
+}
+
+int64_t bits_of(double value) { return std::bit_cast<int64_t>(value); }
+double real_of(int64_t bits) { return std::bit_cast<double>(bits); }
+
+std::vector<std::byte> written(const std::map<std::string, Report::Kind>& kinds) {
+  ByteWriter writer;
+  writer.put(static_cast<int64_t>(kinds.size()));
+  for (const auto& [name, kind] : kinds) {
+    writer.put(std::string_view(name));
+    writer.put(kind.operations);
+    writer.put(kind.bytes);
+    writer.put(bits_of(kind.predicted_seconds));
+    for_each_counter([&](const char*, auto member) { writer.put(bits_of(static_cast<double>(kind.counters.*member))); });
+  }
+  return writer.take();
+}
+
+// Adds what one rank has written; of seconds the slowest rank's count, of operations the busiest's.
+void add_written(const std::vector<std::byte>& bytes, std::map<std::string, Report::Kind>& kinds) {
+  ByteReader reader("a report", bytes);
+  for (int64_t left = reader.number(); left > 0; --left) {
+    Report::Kind& kind = kinds[reader.text()];
+    kind.operations = std::max(kind.operations, reader.number());
+    kind.bytes += reader.number();
+    kind.predicted_seconds = std::max(kind.predicted_seconds, real_of(reader.number()));
+    const double total_seconds = kind.counters.total_seconds;
+    Counters counters;
+    for_each_counter([&](const char*, auto member) {
+      auto& value = counters.*member;
+      value = static_cast<std::remove_reference_t<decltype(value)>>(real_of(reader.number()));
+    });
+    kind.counters += counters;
+    kind.counters.total_seconds = std::max(total_seconds, counters.total_seconds);
+  }
+}
+
+}  // namespace
+
+bool report_is_wanted() {
+  const char* wanted = std::getenv("SWATH_MPI_IO_REPORT");
+  return wanted != nullptr && std::string_view(wanted) != "" && std::string_view(wanted) != "0";
+}
+
+void Report::add(const std::string& kind, int64_t bytes, const Execution& done) {
+  const std::string name = kind + " by " + done.method;
+  const std::lock_guard guard(mutex_);
+  Kind& sum = kinds_[name];
+  ++sum.operations;
+  sum.bytes += bytes;
+  sum.counters += done.counters;
+  if (done.plan == nullptr || !report_is_wanted()) return;
+  sum.predicted_seconds += done.plan->price().seconds();
+  int64_t& largest = largest_[name];
+  if (bytes < largest && !reasons_[name].empty()) return;
+  largest = bytes;
+  reasons_[name] = done.plan->reason;
+}
+
+void Report::note(const std::string& text) {
+  const std::lock_guard guard(mutex_);
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+}
+
+void Report::tell(Comm& comm, const std::string& path) {
+  const std::lock_guard guard(mutex_);
+  std::map<std::string, Kind> all;
+  for (const auto& bytes : gather_bytes(comm, written(kinds_))) add_written(bytes, all);
+  if (comm.rank() != 0) return;
+  say(path + ": served, " + std::to_string(comm.size()) + (comm.size() == 1 ? " rank" : " ranks"));
+  for (const auto& [name, kind] : all) {
+    const Counters& counters = kind.counters;
+    char line[400];
+    std::snprintf(line, sizeof line,
+                  "  %s: operations %lld, bytes %lld, requests %lld, bytes moved %lld, %.6f s (predicted %.6f s)",
+                  name.c_str(), static_cast<long long>(kind.operations), static_cast<long long>(kind.bytes),
+                  static_cast<long long>(counters.read_requests + counters.write_requests),
+                  static_cast<long long>(counters.read_bytes + counters.written_bytes), counters.total_seconds,
+                  kind.predicted_seconds);
+    say(line);
+    if (const auto reason = reasons_.find(name); reason != reasons_.end()) say("    " + reason->second);
+  }
+  for (const std::string& note : notes_) say("  " + note);
+}
+
+void tell_given_back(const std::string& path, const std::string& reason) { say(path + ": given back to MPI: " + reason); }
+
+}  // namespace swath::mpi_io

@@ -1,0 +1,76 @@
+// Nests of what MPI's type constructors say (MPI 4.1, chapter 5): pure, no MPI. Offsets and extents are in bytes.
+//
+// They give the simplest nest that they find. Lists are searched for equal spacing, and for pieces that have it: rows
+// of blocks that a library flattened are levels again. Levels beyond what a nest takes are joined where that costs
+// little, so that types may be nested deeper than nests.
+//
+// All throw Error{kArgument} where offsets leave 62 bits, or levels cannot be joined.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "space/nest.h"
+
+namespace swath::mpi_io {
+
+// What is repeated: an element, and how far the next one lies.
+struct Element {
+  Nest nest;
+  int64_t extent = 0;
+
+  bool is_contiguous() const;  // one block from 0 of `extent` bytes
+};
+
+Nest repeated(const Element& element, int64_t count);
+// `count` blocks of `length` elements, `stride` bytes apart.
+Nest vector_of(const Element& element, int64_t count, int64_t length, int64_t stride);
+// Blocks of elements, some of them perhaps empty.
+struct Entries {
+  std::vector<int64_t> displacements;
+  std::vector<int64_t> lengths;  // of each, in elements
+};
+Nest indexed_of(const Element& element, Entries entries);
+
+// Different nests, one behind the other.
+class Sequence {
+ public:
+  void add(int64_t displacement, const Nest& nest);
+  void add_block(int64_t displacement, int64_t bytes);  // without a nest for each of many
+  Nest take();
+
+ private:
+  void join_blocks();
+
+  Entries blocks_;  // that were added last
+  std::vector<int64_t> displacements_;
+  std::vector<Nest> nests_;
+};
+
+enum class Order { kC, kFortran };
+
+// A box of an array.
+struct Subarray {
+  std::span<const int64_t> sizes;  // of the array
+  std::span<const int64_t> subsizes;
+  std::span<const int64_t> starts;
+  Order order = Order::kC;
+};
+Nest subarray_of(const Element& element, const Subarray& box);
+
+// What a rank has of an array that is divided as in HPF.
+struct Darray {
+  // One dimension: blocks of `block` indices in turn to `processes`, of which this is number `process`.
+  struct Dimension {
+    int64_t size;
+    int64_t block;
+    int64_t processes;
+    int64_t process;
+  };
+  std::vector<Dimension> dimensions;
+  Order order = Order::kC;
+};
+Nest darray_of(const Element& element, const Darray& array);
+
+}  // namespace swath::mpi_io

@@ -1,0 +1,42 @@
+// A backend in name only, that says on stdout what it is asked for. With SERVED ("MPI_File_open") it is one for fake_mpi.c
+// and serves that; without, one for any MPI, and serves nothing.
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+const char* swath_mpi_io_version(void) { return VERSION; }
+
+#ifdef SERVED
+
+typedef long (*Function)(long, long, long, long, long, long, long, long, double, double);
+
+const char* fake_mpi_called(void);  // left open: found where the stub has made the loaded MPI global
+
+static Function real;
+
+void swath_mpi_io_begin(void* libmpi) {
+  real = (Function)dlsym(libmpi, "P" SERVED);
+  printf("begun, last called: '%s'\n", fake_mpi_called());
+}
+
+static long served(long a, long b, long c, long d, long e, long f, long g, long h, double x, double y) {
+  return real(a, b, c, d, e, f, g, h, x, y);
+}
+
+void* swath_mpi_io_function(const char* name) {
+  printf("asked for %s\n", name);
+  return strcmp(name, SERVED) == 0 ? (void*)served : NULL;
+}
+
+#else
+
+void swath_mpi_io_begin(void* libmpi) { (void)libmpi; }
+
+void* swath_mpi_io_function(const char* name) {
+  printf("asked for %s\n", name);
+  fflush(stdout);
+  return NULL;
+}
+
+#endif
