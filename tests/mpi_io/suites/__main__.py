@@ -13,6 +13,7 @@ import table
 from comparing import Compared, run_with, run_without
 from mpis import Mpi, all_mpis, find_mpi
 from reasons import REASONS
+from running import Outcome
 from workshop import BuildFailedError, Workshop
 
 from cases import NOT_BUILT, Case, Suite
@@ -92,25 +93,21 @@ def _run_suite(
 def _tell(case: Case, compared: Compared) -> bool:
     """One line, and whether something is worse with the drop-in."""
     lost, differ = compared.lost(), "DIFFER" in compared.files
-    without = _summary(list(compared.without.statuses.values()))
-    with_ = _summary(list(compared.served.statuses.values())) if compared.served else "–"
+    told = [_summary(compared.without)]
+    if compared.served:
+        served, given_back = table.files_in(compared.served.report)
+        told += [_summary(compared.served), f"{served} served, {sum(given_back.values())} given back", compared.files]
     word = "LOST" if lost else "FILES DIFFER" if differ else "ok"
-    seconds = (
-        f"{compared.without.seconds:.1f} s / {compared.served.seconds:.1f} s"
-        if compared.served
-        else f"{compared.without.seconds:.1f} s"
-    )
-    print(
-        f"  {word:12} {case.group}/{case.name} ×{case.ranks}: {without} / {with_}; {seconds}; {compared.files}",
-        flush=True,
-    )
+    print(f"  {word:12} {case.group}/{case.name} ×{case.ranks}: {'; '.join(told)}", flush=True)
     for test in filter(None, lost):
         print(f"      lost: {test}", flush=True)
     return bool(lost or differ)
 
 
-def _summary(statuses: list[str]) -> str:
-    return ", ".join(f"{statuses.count(status)} {status}" for status in sorted(set(statuses), reverse=True))
+def _summary(outcome: Outcome) -> str:
+    statuses = list(outcome.statuses.values())
+    counts = ", ".join(f"{statuses.count(status)} {status}" for status in sorted(set(statuses), reverse=True))
+    return f"{counts} ({outcome.seconds:.1f} s)"
 
 
 def _load(path: Path) -> dict[str, Compared]:

@@ -19,7 +19,9 @@ def installed_library() -> Path:
 
 
 def variables(library: Path, mpi: Mpi, workshop: Workshop) -> dict[str, str]:
-    """What a program has in its environment; a backend for Open MPI is made first, where it is older than the library."""
+    """What a program has in its environment; a backend for Open MPI is made first where it is older."""
+    if not library.exists():
+        sys.exit(f"{library} is not there: make setup builds it")
     found = {"LD_PRELOAD": str(library), "SWATH_MPI_IO_REPORT": "1"}
     if mpi.family == "openmpi":
         name = f"backend-{mpi.name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from comparing import Compared
@@ -31,19 +31,18 @@ COLUMNS = (
 )
 
 
-def is_given_back(line: str) -> bool:
-    return "given back" in line
+SERVED = re.compile(r": served, \d+ ranks?$")
+GIVEN_BACK = re.compile(r": given back to MPI: (.*)$")
 
 
-def files_in(report: Iterable[str]) -> tuple[int, int]:
-    """How many files these lines tell of as served, and as given back."""
-    served = given_back = 0
+def files_in(report: Iterable[str]) -> tuple[int, Counter[str]]:
+    """How many files these lines tell of as served, and how often each reason for giving one back."""
+    served, reasons = 0, Counter[str]()
     for line in report:
-        if re.search(r"\bserved\b", line) and not line.startswith(" "):
-            served += 1
-        elif is_given_back(line):
-            given_back += 1
-    return served, given_back
+        served += SERVED.search(line) is not None
+        if given_back := GIVEN_BACK.search(line):
+            reasons[given_back.group(1)] += 1
+    return served, reasons
 
 
 def rows(suite: str, version: str, mpi: str, results: list[Compared], reasons: dict[str, str]) -> list[str]:
@@ -59,11 +58,12 @@ def _row(suite: str, group: str, version: str, mpi: str, results: list[Compared]
     without = sum(len(_passed(result)) for result in built)
     tests = sum(len(result.without.statuses) for result in built)
     with_ = sum(list(result.served.statuses.values()).count(PASSED) for result in built if result.served)
-    served, given_back = files_in(line for result in built if result.served for line in result.served.report)
+    served, reasons_given = files_in(line for result in built if result.served for line in result.served.report)
     ranks = sorted({result.ranks for result in built})
     with_told = str(with_) if any(result.served for result in built) else "–"
     cells = [f"{suite} {group}", version, mpi, _ranks(ranks), f"{without} of {tests}", with_told]
-    cells += [str(served), str(given_back), _files(built), _differences(suite, mpi, results, reasons)]
+    given_back = ", ".join(f"{count}: {reason}" for reason, count in reasons_given.items()) or "0"
+    cells += [str(served), given_back, _files(built), _differences(suite, mpi, results, reasons)]
     return "| " + " | ".join(cells) + " |"
 
 
