@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from swath.errors import UnsupportedError
+from swath.mpi_io import backends
+
 OPTIONAL = ("mpi4py", "h5py", "netCDF4", "iris_sample_data", "swath._mpi")
 
 
@@ -50,6 +53,35 @@ def test_a_built_module_searches_libraries_beside_itself_only(name: str) -> None
     assert "(NEEDED)" in dynamic
     outside = [folder for folder in search_paths(dynamic) if not re.fullmatch(r"\$ORIGIN(/.*)?", folder)]
     assert not outside
+
+
+def mpi_io_libraries() -> list[Path]:
+    """The stub of MPI-IO and the backends that came with it."""
+    try:
+        stub = backends.library()
+    except UnsupportedError as error:
+        pytest.skip(str(error))
+    return [stub, *(stub.parent / backends.file_name(family) for family in ("mpich", "mpiabi"))]
+
+
+def test_the_stub_of_mpi_io_needs_libc_only_and_its_backends_no_mpi() -> None:
+    stub, *of_families = mpi_io_libraries()
+    assert re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic_section(stub)) == ["libc.so.6"]
+    for library in of_families:
+        if library.exists():
+            assert "libmpi" not in dynamic_section(library)
+    for library in (stub, *of_families):
+        assert not library.exists() or search_paths(dynamic_section(library)) == []
+
+
+def test_a_backend_of_mpi_io_exports_no_more_than_the_stub_asks_for() -> None:
+    if shutil.which("nm") is None:
+        pytest.skip("nm (binutils) is not installed")
+    for library in mpi_io_libraries()[1:]:
+        if library.exists():
+            command = ["nm", "-D", "--defined-only", "--format=just-symbols", library]
+            exported = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+            assert sorted(exported) == ["swath_mpi_io_begin", "swath_mpi_io_build", "swath_mpi_io_function"]
 
 
 def test_the_core_needs_no_mpi() -> None:

@@ -181,6 +181,15 @@ def test_a_built_backend_serves_mpi4py(stub: str, tmp_path: Path) -> None:
     assert backends.loaded(mpi_io(sys.executable, "-c", ask, **given).stdout) == [made]
 
 
+def test_a_backend_of_another_build_counts_for_none(stub: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SWATH_MPI_IO_BACKENDS", str(tmp_path))
+    made = tmp_path / backends.file_name("mpich")
+    made.write_bytes(b"0.1.0-of-another-build")
+    assert backends.installed().get("mpich") != made
+    made.write_bytes(backends.build_id().encode())
+    assert backends.installed()["mpich"] == made
+
+
 # ---- doctor ----------------------------------------------------------------------------------------------------------
 
 

@@ -63,10 +63,10 @@ class Built:
         linked = (str(mpi), f"-Wl,--no-as-needed,-rpath,{mpi.parent}")
         return self.make(f"every_entry-{mpi.parent.name}", "every_entry.c", "-Wl,--no-as-needed", *linked)
 
-    def backends(self, folder: str, version: str = swath.__version__) -> Path:
+    def backends(self, folder: str, build: str | None = None) -> Path:
         """A folder with a backend of the fake MPI."""
         (self.folder / folder).mkdir(exist_ok=True)
-        defined = (f'-DSERVED="{SERVED}"', f'-DVERSION="{version}"')
+        defined = (f'-DSERVED="{SERVED}"', f'-DBUILD="{build or backends.build_id()}"')
         self.make(f"{folder}/libswath-mpi-io-mpich.so", "fake_backend.c", "-shared", "-fPIC", *defined)
         return self.folder / folder
 
@@ -193,11 +193,11 @@ def test_the_python_side_looks_where_the_stub_does(monkeypatch: pytest.MonkeyPat
     assert backends.folders() == [tmp_path / "given", backends.PACKAGE, backends.user_folder()]
 
 
-def test_a_backend_of_another_version_is_not_taken(built: Built, run: Run) -> None:
-    ended = run(built.program(built.mpi("AS_MPICH")), THREADS, SWATH_MPI_IO_BACKENDS=built.backends("old", "0.0.7"))
+def test_a_backend_of_another_build_is_not_taken(built: Built, run: Run) -> None:
+    ended = run(built.program(built.mpi("AS_MPICH")), THREADS, SWATH_MPI_IO_BACKENDS=built.backends("old", "0.1.0-old"))
     assert (ended.returncode, served_lines(ended.stdout)) == (0, TO_EACH)
     (line,) = ended.stderr.splitlines()
-    assert f"is of Swath 0.0.7, and this is Swath {swath.__version__}" in line
+    assert f"is of Swath 0.1.0-old, and this is Swath {backends.build_id()}" in line
 
 
 def test_a_backend_that_cannot_be_opened_is_told_of(built: Built, run: Run, tmp_path: Path) -> None:
@@ -254,7 +254,8 @@ def test_the_trampolines_of_aarch64_keep_every_argument_too(tmp_path: Path) -> N
     version = f'-DSWATH_VERSION="{swath.__version__}"'
     exported = f"-Wl,--version-script={INCLUDE / 'stub' / 'stub.map'}"
     sources = (INCLUDE / "stub" / "stub.c", INCLUDE / "stub" / "trampolines.S")
-    stub = make("stub.so", *sources, flags=("-fPIC", "-shared", "-fvisibility=hidden", version, exported))
+    generated = f"-I{backends.SOURCE / 'bindings'}"
+    stub = make("stub.so", *sources, flags=("-fPIC", "-shared", "-fvisibility=hidden", version, generated, exported))
     mpi = make("libmpi.so.12", HERE / "fake_mpi.c", flags=("-fPIC", "-shared", "-Wl,-soname,libmpi.so.12"))
     linked = ("-Wl,--no-as-needed", mpi, f"-Wl,-rpath,{tmp_path}", "-ldl", "-pthread")
     program = make("every_entry", HERE / "every_entry.c", flags=linked)

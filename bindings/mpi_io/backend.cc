@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "mpi_io/build_id.h"
 #include "mpi_io/real.h"
 #include "mpi_io/served.h"
 
@@ -23,8 +24,8 @@ const Served* find_served(const char* name) {
 
 }  // namespace
 
-// Asked before anything else: the stub opens no backend of another version, which a former installation may have left.
-extern "C" [[gnu::visibility("default")]] const char* swath_mpi_io_version() { return SWATH_VERSION; }
+// Asked before anything else: the stub opens no backend of another build, which a former installation may have left.
+extern "C" [[gnu::visibility("default")]] const char* swath_mpi_io_build() { return SWATH_MPI_IO_BUILD; }
 
 // `libmpi`: of dlopen, and global: names of MPI that this library leaves open are found there. Threads may come here at
 // the same time, and again.

@@ -1,5 +1,5 @@
-// MPI's calls that move data, every one of them: {read, write} x {at an offset, at the pointer, at the shared pointer} x
-// {alone, together, in order} x {now, beside the program, in two halves} x {int, MPI_Count}.
+// MPI's calls that move data, every one of them: {read, write} x {at an offset, at the pointer, at the shared pointer}
+// x {alone, together, in order} x {now, beside the program, in two halves} x {int, MPI_Count}.
 
 #include <mpi.h>
 
@@ -78,8 +78,9 @@ int begin(ServedFile& file, const Kind& kind, const DataCall& call, MPI_Offset o
 int end(ServedFile& file, MPI_Status* status, const char* name) {
   return guarded(file.handle(), [&] {
     if (!file.split || file.split->call != name) {
-      throw refused(MPI_ERR_IO, std::string(name) + "_end: " +
-                                    (file.split ? file.split->call + "_begin was the last to begin" : "nothing was begun"));
+      throw refused(MPI_ERR_IO,
+                    std::string(name) + "_end: " +
+                        (file.split ? file.split->call + "_begin was the last to begin" : "nothing was begun"));
     }
     set_bytes(status, file.split->bytes);
     file.split.reset();
@@ -93,7 +94,8 @@ DataCall call_of(Direction direction, const void* buffer, MPI_Count count, MPI_D
   return {direction, const_cast<void*>(buffer), count, type};
 }
 
-// What MPI's functions do, each with MPI's own in its place where the file is not served. `function`: its member of Real.
+// What MPI's functions do, each with MPI's own in its place where the file is not served. `function`: its member of
+// Real.
 template <Direction direction, Ranks ranks, auto function, typename Count>
 int at_offset(MPI_File file, MPI_Offset offset, Buffer<direction> buffer, Count count, MPI_Datatype type,
               MPI_Status* status) {
@@ -153,34 +155,37 @@ int end_of(MPI_File file, Buffer<direction> buffer, MPI_Status* status) {
 }  // namespace
 
 // One direction's calls with counts of one type; `c` is nothing, or _c.
-#define SWATH_CALLS(word, way, first, c, Count)                                                                            \
-  SWATH_SERVED(File_##word##_at##c, (at_offset<way, Ranks::kAlone, &Real::File_##word##_at##c, Count>)),                   \
-      SWATH_SERVED(File_##word##_at_all##c, (at_offset<way, Ranks::kTogether, &Real::File_##word##_at_all##c, Count>)),    \
-      SWATH_SERVED(File_##word##c, (at_pointer<way, By::kPointer, Ranks::kAlone, &Real::File_##word##c, Count>)),          \
-      SWATH_SERVED(File_##word##_all##c,                                                                                   \
-                   (at_pointer<way, By::kPointer, Ranks::kTogether, &Real::File_##word##_all##c, Count>)),                 \
-      SWATH_SERVED(File_##word##_shared##c,                                                                                \
-                   (at_pointer<way, By::kSharedPointer, Ranks::kAlone, &Real::File_##word##_shared##c, Count>)),           \
-      SWATH_SERVED(File_##word##_ordered##c,                                                                               \
-                   (at_pointer<way, By::kSharedPointer, Ranks::kInOrder, &Real::File_##word##_ordered##c, Count>)),        \
-      SWATH_SERVED(File_i##word##_at##c, (start_at_offset<way, Ranks::kAlone, &Real::File_i##word##_at##c, Count>)),       \
-      SWATH_SERVED(File_i##word##_at_all##c,                                                                               \
-                   (start_at_offset<way, Ranks::kTogether, &Real::File_i##word##_at_all##c, Count>)),                      \
-      SWATH_SERVED(File_i##word##c,                                                                                        \
-                   (start_at_pointer<way, By::kPointer, Ranks::kAlone, &Real::File_i##word##c, Count>)),                   \
-      SWATH_SERVED(File_i##word##_all##c,                                                                                  \
-                   (start_at_pointer<way, By::kPointer, Ranks::kTogether, &Real::File_i##word##_all##c, Count>)),          \
-      SWATH_SERVED(File_i##word##_shared##c,                                                                               \
-                   (start_at_pointer<way, By::kSharedPointer, Ranks::kAlone, &Real::File_i##word##_shared##c, Count>)),    \
-      SWATH_SERVED(File_##word##_all_begin##c,                                                                             \
-                   (begin_at_pointer<way, Ranks::kTogether, (first), &Real::File_##word##_all_begin##c, Count>)),          \
-      SWATH_SERVED(File_##word##_at_all_begin##c,                                                                          \
-                   (begin_at_offset<way, (first) + 1, &Real::File_##word##_at_all_begin##c, Count>)),                      \
-      SWATH_SERVED(File_##word##_ordered_begin##c,                                                                         \
-                   (begin_at_pointer<way, Ranks::kInOrder, (first) + 2, &Real::File_##word##_ordered_begin##c, Count>))
-#define SWATH_ENDS(word, way, first)                                                                                       \
-  SWATH_SERVED(File_##word##_all_end, (end_of<way, (first), &Real::File_##word##_all_end>)),                               \
-      SWATH_SERVED(File_##word##_at_all_end, (end_of<way, (first) + 1, &Real::File_##word##_at_all_end>)),                 \
+#define SWATH_CALLS(word, way, first, c, Count)                                                                      \
+  SWATH_SERVED(File_##word##_at##c, (at_offset<way, Ranks::kAlone, &Real::File_##word##_at##c, Count>)),             \
+      SWATH_SERVED(File_##word##_at_all##c,                                                                          \
+                   (at_offset<way, Ranks::kTogether, &Real::File_##word##_at_all##c, Count>)),                       \
+      SWATH_SERVED(File_##word##c, (at_pointer<way, By::kPointer, Ranks::kAlone, &Real::File_##word##c, Count>)),    \
+      SWATH_SERVED(File_##word##_all##c,                                                                             \
+                   (at_pointer<way, By::kPointer, Ranks::kTogether, &Real::File_##word##_all##c, Count>)),           \
+      SWATH_SERVED(File_##word##_shared##c,                                                                          \
+                   (at_pointer<way, By::kSharedPointer, Ranks::kAlone, &Real::File_##word##_shared##c, Count>)),     \
+      SWATH_SERVED(File_##word##_ordered##c,                                                                         \
+                   (at_pointer<way, By::kSharedPointer, Ranks::kInOrder, &Real::File_##word##_ordered##c, Count>)),  \
+      SWATH_SERVED(File_i##word##_at##c, (start_at_offset<way, Ranks::kAlone, &Real::File_i##word##_at##c, Count>)), \
+      SWATH_SERVED(File_i##word##_at_all##c,                                                                         \
+                   (start_at_offset<way, Ranks::kTogether, &Real::File_i##word##_at_all##c, Count>)),                \
+      SWATH_SERVED(File_i##word##c,                                                                                  \
+                   (start_at_pointer<way, By::kPointer, Ranks::kAlone, &Real::File_i##word##c, Count>)),             \
+      SWATH_SERVED(File_i##word##_all##c,                                                                            \
+                   (start_at_pointer<way, By::kPointer, Ranks::kTogether, &Real::File_i##word##_all##c, Count>)),    \
+      SWATH_SERVED(                                                                                                  \
+          File_i##word##_shared##c,                                                                                  \
+          (start_at_pointer<way, By::kSharedPointer, Ranks::kAlone, &Real::File_i##word##_shared##c, Count>)),       \
+      SWATH_SERVED(File_##word##_all_begin##c,                                                                       \
+                   (begin_at_pointer<way, Ranks::kTogether, (first), &Real::File_##word##_all_begin##c, Count>)),    \
+      SWATH_SERVED(File_##word##_at_all_begin##c,                                                                    \
+                   (begin_at_offset<way, (first) + 1, &Real::File_##word##_at_all_begin##c, Count>)),                \
+      SWATH_SERVED(                                                                                                  \
+          File_##word##_ordered_begin##c,                                                                            \
+          (begin_at_pointer<way, Ranks::kInOrder, (first) + 2, &Real::File_##word##_ordered_begin##c, Count>))
+#define SWATH_ENDS(word, way, first)                                                                       \
+  SWATH_SERVED(File_##word##_all_end, (end_of<way, (first), &Real::File_##word##_all_end>)),               \
+      SWATH_SERVED(File_##word##_at_all_end, (end_of<way, (first) + 1, &Real::File_##word##_at_all_end>)), \
       SWATH_SERVED(File_##word##_ordered_end, (end_of<way, (first) + 2, &Real::File_##word##_ordered_end>))
 
 std::span<const Served> served_data() {

@@ -1,9 +1,9 @@
 // MPI's calls about a file: opening, closing, its view, its pointers, its hints.
 
 #include <mpi.h>
+#include <strings.h>
 
 #include <array>
-#include <strings.h>
 
 #include "mpi_io/errors.h"
 #include "mpi_io/files.h"
@@ -14,7 +14,9 @@
 namespace swath::mpi_io {
 namespace {
 
-bool is_native(const char* representation) { return representation != nullptr && strcasecmp(representation, "native") == 0; }
+bool is_native(const char* representation) {
+  return representation != nullptr && strcasecmp(representation, "native") == 0;
+}
 
 int rank_of(MPI_Comm ranks) {
   int rank = 0;
@@ -44,8 +46,8 @@ int close(MPI_File* file) {
   return code != MPI_SUCCESS ? code : of_mpi;
 }
 
-int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation,
-             MPI_Info info) {
+int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+             const char* representation, MPI_Info info) {
   const auto served = served_file(file);
   if (served == nullptr) return real().File_set_view(file, displacement, etype, filetype, representation, info);
   if (!is_native(representation)) {  // all ranks say the same
@@ -66,7 +68,8 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
   });
 }
 
-int get_view(MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype, char* representation) {
+int get_view(MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype,
+             char* representation) {
   const auto served = served_file(file);
   if (served == nullptr) return real().File_get_view(file, displacement, etype, filetype, representation);
   return guarded(file, [&] {

@@ -20,8 +20,8 @@ Error error_of(const MpiError& error);
 // The class of MPI that says most of it: MPI_ERR_NO_SPACE, MPI_ERR_IO, ….
 int class_of(const Error& error);
 
-// Tells the file's error handler, once, as MPI does, and returns the code for the caller. MPI_Error_string of it says what
-// the error says. `file`: MPI_FILE_NULL where none is open.
+// Tells the file's error handler, once, as MPI does, and returns the code for the caller. MPI_Error_string of it says
+// what the error says. `file`: MPI_FILE_NULL where none is open.
 int raise(MPI_File file, const Error& error);
 
 // The same where the work throws; MPI_SUCCESS where it does not.

@@ -16,8 +16,10 @@
 #include "comm/mpi_comm.h"
 #include "mpi_io/errors.h"
 #include "mpi_io/in_view_order.h"
+#include "mpi_io/profiles.h"
 #include "mpi_io/real.h"
 #include "mpi_io/type_map.h"
+#include "plan/profile_text.h"
 #include "throttle/tokens.h"
 
 namespace swath::mpi_io {
@@ -61,15 +63,17 @@ int64_t broadcast_number(Comm& comm, int64_t number) {
   return number;
 }
 
-// What rank 0 says of a name and hints: ranks may say different things, and must not.
+// What rank 0 says: ranks may say different things, and must not.
 struct Told {
   std::string name;
+  std::string profile;
   InfoPairs hints;
 };
 
 Told told_by_first(Comm& comm, const Told& mine) {
   ByteWriter writer;
   writer.put(std::string_view(mine.name));
+  writer.put(std::string_view(mine.profile));
   writer.put(std::ssize(mine.hints));
   for (const auto& [key, value] : mine.hints) {
     writer.put(std::string_view(key));
@@ -77,7 +81,9 @@ Told told_by_first(Comm& comm, const Told& mine) {
   }
   const auto bytes = broadcast_bytes(comm, writer.take());
   ByteReader reader("hints", bytes);
-  Told told{reader.text(), {}};
+  Told told;
+  told.name = reader.text();
+  told.profile = reader.text();
   for (int64_t left = reader.number(); left > 0; --left) {
     const std::string key = reader.text();
     told.hints.emplace_back(key, reader.text());
@@ -98,12 +104,19 @@ FileOptions options_of(const std::string& path, const Hints& hints, bool other_w
   return options;
 }
 
-std::unique_ptr<Array> array_of_bytes(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const std::string& name) {
+// Null: nothing was measured, and the stated defaults serve.
+std::shared_ptr<const Profile> measured_profile(const std::string& text) {
+  return text.empty() ? nullptr : std::make_shared<const Profile>(parse_profile(text));
+}
+
+std::unique_ptr<Array> array_of_bytes(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const std::string& name,
+                                      const std::shared_ptr<const Profile>& profile) {
   const Shape shape{kBytesMost};
   Array::Options options;
-  options.form = std::make_shared<const ArrayForm>(
-      name, shape, 1, std::make_shared<const Layout>(Layout::ordered(shape, 1, 0, {0})));
+  options.form = std::make_shared<const ArrayForm>(name, shape, 1,
+                                                   std::make_shared<const Layout>(Layout::ordered(shape, 1, 0, {0})));
   options.name = file->path();
+  if (profile != nullptr) options.learning = std::make_shared<Learning>(profile, false);
   return std::make_unique<Array>(std::move(comm), std::move(file), options);
 }
 
@@ -130,17 +143,24 @@ ServedFile::Opened ServedFile::open(const Opening& opening) {
   } else {
     comm = std::make_shared<MpiComm>(opening.ranks);
   }
-  const Told told = told_by_first(*comm, {random_name(), known_hints(opening.info)});
+  const Told told = told_by_first(
+      *comm, {random_name(), profile_text_of(without_file_system(opening.path)), known_hints(opening.info)});
   const std::shared_ptr<ServedFile> file(new ServedFile(opening, comm, told.name));
   file->hints_.take(told.hints);
+  std::shared_ptr<const Profile> profile;
   try {
-    agree(*comm, failure_in([&] { file->open_arrays(); }));
+    agree(*comm, failure_in([&] {
+      profile = measured_profile(told.profile);
+      file->open_files();
+    }));
   } catch (const Error& error) {
     return {nullptr, error.what()};
   }
   const std::string identity = file->path_ + " (" + told.name + ")";
-  file->collective_ = array_of_bytes(comm, file->file_, identity);
-  file->own_ = array_of_bytes(make_solo_comm(), file->own_file_, identity);
+  file->collective_ = array_of_bytes(comm, file->file_, identity, profile);
+  file->own_ = array_of_bytes(make_solo_comm(), file->own_file_, identity, profile);
+  file->atomic_ = array_of_bytes(make_solo_comm(), file->atomic_file_, identity, profile);
+  if (profile == nullptr) file->report_.note("priced by stated defaults: `swath calibrate` measures this machine");
   if ((opening.access_mode & MPI_MODE_APPEND) != 0) {
     const int64_t end = broadcast_number(*comm, comm->rank() == 0 ? file->file_->size() : 0);
     file->position_ = end;
@@ -149,12 +169,11 @@ ServedFile::Opened ServedFile::open(const Opening& opening) {
   return {file, ""};
 }
 
-void ServedFile::open_arrays() {
+void ServedFile::open_files() {
   const OpenMode mode = (access_mode_ & MPI_MODE_RDONLY) != 0 ? OpenMode::kRead : OpenMode::kReadWrite;
   file_ = File::open(path_, mode, options_of(path_, hints_, true));
   own_file_ = File::open(path_, mode, options_of(path_, hints_, true));
   atomic_file_ = File::open(path_, mode, options_of(path_, hints_, false));
-  atomic_ = array_of_bytes(make_solo_comm(), atomic_file_, path_);
 }
 
 void ServedFile::close() {
@@ -178,7 +197,7 @@ void ServedFile::sync() {
 
 void ServedFile::set_hints(MPI_Info info) {
   collective_jobs_.finish();
-  hints_.take(told_by_first(*comm_, {"", known_hints(info)}).hints);
+  hints_.take(told_by_first(*comm_, {"", "", known_hints(info)}).hints);
 }
 
 // ---- the view, and pointers -----------------------------------------------------------------------------------------
@@ -218,8 +237,8 @@ void ServedFile::seek(int64_t etypes, int whence) {
   if (whence == MPI_SEEK_CUR) position += position_;
   if (whence == MPI_SEEK_END) position += end;
   if (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR && whence != MPI_SEEK_END) {
-    throw refused(MPI_ERR_ARG, "seek: whence " + std::to_string(whence) +
-                                   ": expected MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END");
+    throw refused(MPI_ERR_ARG,
+                  "seek: whence " + std::to_string(whence) + ": expected MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END");
   }
   if (position < 0) {
     throw refused(MPI_ERR_ARG, "seek: position " + std::to_string(position) + " is before the beginning of the view");
@@ -238,11 +257,12 @@ void ServedFile::seek_shared(int64_t etypes, int whence) {
     if (comm_->rank() == 0 && whence == MPI_SEEK_CUR) from = shared_pointer_.value();
     if (comm_->rank() == 0 && whence == MPI_SEEK_END) from = end_in_etypes();
     if (comm_->rank() == 0 && from + etypes < 0) {
-      throw refused(MPI_ERR_ARG, "seek_shared: position " + std::to_string(from + etypes) +
-                                     " is before the beginning of the view");
+      throw refused(MPI_ERR_ARG,
+                    "seek_shared: position " + std::to_string(from + etypes) + " is before the beginning of the view");
     }
   });
-  agree_same(*comm_, "seek_shared " + path_ + "\noffset=" + std::to_string(etypes) + "\nwhence=" + std::to_string(whence),
+  agree_same(*comm_,
+             "seek_shared " + path_ + "\noffset=" + std::to_string(etypes) + "\nwhence=" + std::to_string(whence),
              failure);
   shared_pointer_.set(etypes + broadcast_number(*comm_, from));
   comm_->barrier();  // whoever goes on finds it there
@@ -404,7 +424,8 @@ int64_t ServedFile::move_together(const DataTransfer& transfer, const std::optio
   if (is_atomic_ || !hints_.together(transfer.direction) || comm_->size() == 1) {
     int64_t bytes = 0;
     auto what = failure;
-    if (!what) what = failure_in([&] { bytes = is_atomic_ ? move_atomically(transfer, kind) : move_by_itself(transfer, kind); });
+    if (!what)
+      what = failure_in([&] { bytes = is_atomic_ ? move_atomically(transfer, kind) : move_by_itself(transfer, kind); });
     agree(*comm_, what);
     return bytes;
   }

@@ -1,5 +1,5 @@
-// A file of MPI that Swath serves: two arrays of bytes over it, one for what all ranks do together and one for what this
-// rank does by itself, and what MPI says that a file has: a view, pointers, an access mode, atomicity.
+// A file of MPI that Swath serves: two arrays of bytes over it, one for what all ranks do together and one for what
+// this rank does by itself, and what MPI says that a file has: a view, pointers, an access mode, atomicity.
 #pragma once
 
 #include <mpi.h>
@@ -107,7 +107,7 @@ class ServedFile {
  private:
   ServedFile(const Opening& opening, std::shared_ptr<Comm> comm, std::string shared_pointer_name);
 
-  void open_arrays();
+  void open_files();
   void check_may(const DataCall& call) const;
   DataTransfer transfer_of(const DataCall& call) const;
   int64_t etypes_of(const DataTransfer& transfer) const;

@@ -15,8 +15,8 @@ class FileView {
  public:
   // All bytes of the file, in etypes of one byte.
   FileView() = default;
-  // The file type, repeated without end from the displacement on. Local: nothing is sent, and it costs the memory of what
-  // the program listed. Throws MpiError, or Error with MPI's class, for what cannot be a view.
+  // The file type, repeated without end from the displacement on. Local: nothing is sent, and it costs the memory of
+  // what the program listed. Throws MpiError, or Error with MPI's class, for what cannot be a view.
   FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype);
 
   int64_t displacement() const { return displacement_; }

@@ -10,8 +10,8 @@ namespace swath::mpi_io {
 namespace {
 
 constexpr const char* kOwn = "swath_";
-constexpr std::array kOfRomio = {"romio_cb_read",  "romio_cb_write",     "romio_ds_read",     "romio_ds_write",
-                                 "cb_nodes",       "cb_buffer_size",     "ind_rd_buffer_size", "ind_wr_buffer_size"};
+constexpr std::array kOfRomio = {"romio_cb_read", "romio_cb_write", "romio_ds_read",      "romio_ds_write",
+                                 "cb_nodes",      "cb_buffer_size", "ind_rd_buffer_size", "ind_wr_buffer_size"};
 
 std::optional<int64_t> size_of(const std::string& value) {
   int64_t size = 0;
@@ -41,8 +41,9 @@ InfoPairs known_hints(MPI_Info info) {
   for (int i = 0; i < keys; ++i) {
     char key[MPI_MAX_INFO_KEY + 1] = {};
     if (MPI_Info_get_nthkey(info, i, key) != MPI_SUCCESS) continue;
-    const bool is_known = std::string(key).starts_with(kOwn) ||
-                          std::any_of(kOfRomio.begin(), kOfRomio.end(), [&](const char* name) { return name == std::string(key); });
+    const bool is_known =
+        std::string(key).starts_with(kOwn) ||
+        std::any_of(kOfRomio.begin(), kOfRomio.end(), [&](const char* name) { return name == std::string(key); });
     if (!is_known) continue;
     std::array<char, 256> value{};
     int is_set = 0;

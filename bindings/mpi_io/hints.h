@@ -1,7 +1,7 @@
 // Hints of a program that Swath obeys: its own, and those of ROMIO that mean something here.
 //
-//   swath_method              auto, direct, sieve, list, two-phase: of all operations; alone a rank takes auto for two-phase
-//   swath_aggregators, swath_window_bytes, swath_sieve_bytes, …       sizes (core/plan/tuning.h)
+//   swath_method              auto, direct, sieve, list, two-phase: of all operations; alone a rank takes auto for
+//   two-phase swath_aggregators, swath_window_bytes, swath_sieve_bytes, …       sizes (core/plan/tuning.h)
 //   swath_streams             how many ranks of a node move bytes at a time (core/throttle/); when the file is opened
 //   romio_cb_read, _write     enable: two-phase; disable: each rank by itself; automatic: the cheapest
 //   romio_ds_read, _write     the same of sieving, where ranks are by themselves

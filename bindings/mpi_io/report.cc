@@ -32,7 +32,8 @@ std::vector<std::byte> written(const std::map<std::string, Report::Kind>& kinds)
     writer.put(kind.operations);
     writer.put(kind.bytes);
     writer.put(bits_of(kind.predicted_seconds));
-    for_each_counter([&](const char*, auto member) { writer.put(bits_of(static_cast<double>(kind.counters.*member))); });
+    for_each_counter(
+        [&](const char*, auto member) { writer.put(bits_of(static_cast<double>(kind.counters.*member))); });
   }
   return writer.take();
 }
@@ -104,6 +105,8 @@ void Report::tell(Comm& comm, const std::string& path) {
   for (const std::string& note : notes_) say("  " + note);
 }
 
-void tell_given_back(const std::string& path, const std::string& reason) { say(path + ": given back to MPI: " + reason); }
+void tell_given_back(const std::string& path, const std::string& reason) {
+  say(path + ": given back to MPI: " + reason);
+}
 
 }  // namespace swath::mpi_io

@@ -1,9 +1,9 @@
 // The file pointer that all ranks of a file share.
 //
 // It is kept in a small file that is made when it is used first: in shared memory where the ranks are on one node, else
-// beside the data, as all ranks see that folder. What moves it for all (a view, a seek) is called by all ranks, and says
-// the same on each: so that sends nothing. Each such call begins an epoch, with a value that all know, and whoever comes
-// first in an epoch writes it down.
+// beside the data, as all ranks see that folder. What moves it for all (a view, a seek) is called by all ranks, and
+// says the same on each: so that sends nothing. Each such call begins an epoch, with a value that all know, and whoever
+// comes first in an epoch writes it down.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace swath::mpi_io {
 
 class SharedPointer {
  public:
-  // `name`: of this opening of the file, the same on all its ranks and of no other. `folder`: where its file is if not in
-  // shared memory; empty for shared memory.
+  // `name`: of this opening of the file, the same on all its ranks and of no other. `folder`: where its file is if not
+  // in shared memory; empty for shared memory.
   SharedPointer(std::string name, std::string folder) : name_(std::move(name)), folder_(std::move(folder)) {}
   ~SharedPointer();
   SharedPointer(const SharedPointer&) = delete;

@@ -53,8 +53,7 @@ class Flattening {
     if (nest.runs() <= kBlocksListedMax) return listed(nest);
     const Nest::Node& node = *nest.node();
     if (node.kind == Nest::Node::Kind::kSequence) return joined(nest);
-    const Nest child = of(nest.child(0).shifted(-nest.origin()));
-    // of(child) keeps the child's place, which is that of the nest: 0.
+    const Nest child = of(nest.child(0));  // at 0, as the nest is
     if (node.kind == Nest::Node::Kind::kStrided) return Nest::strided(node.count, node.stride, child);
     return Nest::indexed(node.displacements, child);
   }

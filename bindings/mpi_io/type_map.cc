@@ -119,11 +119,17 @@ class KnownTypes {
     if (contents.is_predefined()) {
       predefined_.emplace(type, map);
     } else {
-      auto holder = std::make_unique<Kept>(map);
-      check_mpi(MPI_Type_set_attr(type, keyval_, holder.get()));
-      (void)holder.release();
+      keep(type, map);
     }
     return map;
+  }
+
+  void keep(MPI_Datatype type, const std::shared_ptr<const TypeMap>& map) const {
+    auto* kept = new Kept(map);
+    const int code = MPI_Type_set_attr(type, keyval_, kept);
+    if (code == MPI_SUCCESS) return;
+    delete kept;
+    check_mpi(code);
   }
 
   // MPI has no function that tells it: what it does with no elements of the type does.

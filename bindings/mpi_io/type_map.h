@@ -24,9 +24,9 @@ struct TypeMap {
 // Makes local MPI calls only, and may be called by any thread. It is kept with the datatype, as an attribute that its
 // duplicates share; named types are looked up.
 //
-// Throws MpiError: MPI_ERR_TYPE for MPI_DATATYPE_NULL, for a type that was freed or is not committed, and for one whose
-// levels do not fit into a nest; MPI_ERR_NO_MEM; MPI_ERR_OTHER before MPI_Init and after MPI_Finalize. No error handler
-// of the program is called.
+// Throws MpiError: MPI_ERR_TYPE for MPI_DATATYPE_NULL, for what MPI knows to be no datatype, for one that is not
+// committed, and for one whose levels do not fit into a nest; MPI_ERR_NO_MEM; MPI_ERR_OTHER before MPI_Init and after
+// MPI_Finalize. No error handler of the program is called. A type that was freed is not noticed, nor is it by MPI.
 std::shared_ptr<const TypeMap> type_map_of(MPI_Datatype type);
 
 // `count` elements, the first of them at the buffer's address. Throws MpiError: MPI_ERR_COUNT where they leave 62 bits.

@@ -22,10 +22,12 @@ namespace {
 
 using namespace swath::testing;
 
-int64_t wanted(int64_t few) {
-  const char* asked = std::getenv("SWATH_RANDOM_VIEWS");
-  return asked == nullptr ? few : std::strtoll(asked, nullptr, 10);
+int64_t setting(const char* name, int64_t otherwise) {
+  const char* asked = std::getenv(name);
+  return asked == nullptr ? otherwise : std::strtoll(asked, nullptr, 10);
 }
+
+int64_t wanted(int64_t few) { return setting("SWATH_RANDOM_VIEWS", few); }
 
 // One rank's view, its memory, and the plain lists of both.
 struct RankCase {
@@ -208,9 +210,10 @@ void write_and_read(Random& random) {
   }
 }
 
-// SWATH_RANDOM_VIEWS asks for more.
+// SWATH_RANDOM_VIEWS asks for more, SWATH_RANDOM_VIEWS_FROM for others: many are run by several processes.
 TEST(Views, RandomNestsMoveEachByteToItsPlaceAndNoOther) {
-  for (int64_t i = 0; i < wanted(600) && !::testing::Test::HasFailure(); ++i) {
+  const int64_t begin = setting("SWATH_RANDOM_VIEWS_FROM", 0);
+  for (int64_t i = begin; i < begin + wanted(600) && !::testing::Test::HasFailure(); ++i) {
     Random random(static_cast<uint64_t>(i) + 5);
     SCOPED_TRACE("seed " + std::to_string(i));
     write_and_read(random);

@@ -368,6 +368,27 @@ TEST_P(EngineContract, AHeldRangeMakesAnotherEngineWaitAndOthersNot) {
   holder->lock(0, 200);  // the waiter let go
 }
 
+TEST_P(EngineContract, WhoSharesARangeKeepsThoseAwayWhoWantItAlone) {
+  file.write(counting_bytes(10));
+  EXPECT_EQ(open(OpenMode::kReadWrite)->lock_shared(0, 100), nullptr) << "where no other writers are expected";
+  auto first = open(OpenMode::kReadWrite, {.other_writers = true});
+  auto second = open(OpenMode::kReadWrite, {.other_writers = true});
+  auto filler = open(OpenMode::kReadWrite);
+  auto held = first->lock_shared(0, 100);
+  ASSERT_NE(held, nullptr);
+  EXPECT_NE(second->lock_shared(50, 150), nullptr);
+  std::atomic<bool> got = false;
+  std::thread waiter([&] {
+    auto lock = filler->lock(99, 120);
+    got = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(got);
+  held.reset();
+  waiter.join();
+  EXPECT_TRUE(got);
+}
+
 TEST_P(EngineContract, ASignalDoesNotEndTheWaitForALock) {
   file.write(counting_bytes(10));
   auto holder = open(OpenMode::kReadWrite);

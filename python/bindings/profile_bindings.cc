@@ -16,6 +16,7 @@
 #include "bindings.h"
 #include "plan/cost_estimate.h"
 #include "plan/profile.h"
+#include "plan/profile_text.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -138,6 +139,7 @@ void bind_profile(nb::module_& m) {
            "seconds to their uncorrected price.")
       .def("with_corrections", &with_corrections, "corrections"_a, "{place: (factor, observations)}")
       .def_prop_ro("corrections", &corrections_of, "{place: (factor, observations)} of what was ever observed.")
+      .def("text", &swath::profile_text, "As bindings/mpi_io reads it (core/plan/profile_text.h).")
       .def_prop_ro("source", [](const Profile& profile) { return profile.source; });
   m.def("default_profile", [] { return swath::default_profile(); });
 }

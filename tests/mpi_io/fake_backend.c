@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char* swath_mpi_io_version(void) { return VERSION; }
+const char* swath_mpi_io_build(void) { return BUILD; }
 
 #ifdef SERVED
 

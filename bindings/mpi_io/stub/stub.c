@@ -25,6 +25,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mpi_io/build_id.h"
+
 extern void* swath_mpi_io_entries[];  // of trampolines.S: two for each name below
 void* swath_mpi_io_resolve(void** entry);
 
@@ -49,8 +51,7 @@ static Function
     backend_function;        // published by whoever has begun the backend first; null before, and where there is none
 static int backend_missing;  // that there is none was found, and said
 
-// ---- The MPI that is loaded
-// ------------------------------------------------------------------------------------------
+// ---- The MPI that is loaded -----------------------------------------------------------------------------------------
 
 static int is_this_library(const void* address) {
   Dl_info mine;
@@ -131,7 +132,7 @@ static const char* family_of(void* handle) {
   return NULL;
 }
 
-// False where no MPI is loaded. It is global from now on: the backend takes MPI's other functions from there.
+// False where no MPI is loaded.
 static int find_mpi(struct Mpi* mpi) {
   Dl_info definer;
   const void* init = init_of_loaded();
@@ -139,7 +140,7 @@ static int find_mpi(struct Mpi* mpi) {
     return 0;
   }
   mpi->path = definer.dli_fname;
-  mpi->handle = dlopen(mpi->path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  mpi->handle = dlopen(mpi->path, RTLD_LAZY | RTLD_NOLOAD);
   if (mpi->handle == NULL) {
     mpi->handle = dlopen(NULL, RTLD_LAZY);  // linked statically into the program
   }
@@ -147,8 +148,7 @@ static int find_mpi(struct Mpi* mpi) {
   return mpi->handle != NULL;
 }
 
-// ---- Its backend
-// -----------------------------------------------------------------------------------------------------
+// ---- Its backend ----------------------------------------------------------------------------------------------------
 
 static int is_off(void) {
   const char* value = getenv("SWATH_MPI_IO");
@@ -171,9 +171,8 @@ static int is_first_rank(void) {
 static void say_missing(const struct Mpi* mpi, const char* why) {
   if (__atomic_exchange_n(&backend_missing, 1, __ATOMIC_ACQ_REL) == 0 && is_first_rank()) {
     fprintf(stderr,
-            "swath: MPI-IO is left to %s: %s. Build a backend with the mpicxx of this MPI: swath mpi-io build --mpicxx "
-            "PATH; "
-            "or have no more of this: SWATH_MPI_IO=off\n",
+            "swath: MPI-IO is left to %s: %s. Build a backend with the mpicxx of this MPI (swath mpi-io build --mpicxx "
+            "PATH), or set SWATH_MPI_IO=off\n",
             mpi->path, why);
   }
 }
@@ -205,21 +204,23 @@ static void folder_of_user(char* folder, size_t size) {
 
 // Where the function of a backend file is, once it is begun; null, and in `why` the reason.
 static Function open_backend(const char* path, const struct Mpi* mpi, char* why, size_t size) {
+  // The backend takes MPI's other functions from there, also where the MPI was loaded for one library alone.
+  dlopen(mpi->path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
   void* backend = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (backend == NULL) {
     const char* error = dlerror();
     snprintf(why, size, "its backend cannot be opened: %s", error != NULL ? error : path);
     return NULL;
   }
-  const char* (*version)(void) = (const char* (*)(void))dlsym(backend, "swath_mpi_io_version");
+  const char* (*build)(void) = (const char* (*)(void))dlsym(backend, "swath_mpi_io_build");
   void (*begin)(void*) = (void (*)(void*))dlsym(backend, "swath_mpi_io_begin");
   const Function function = (Function)dlsym(backend, "swath_mpi_io_function");
-  if (version == NULL || begin == NULL || function == NULL) {
+  if (build == NULL || begin == NULL || function == NULL) {
     snprintf(why, size, "%s is no backend", path);
     return NULL;
   }
-  if (strcmp(version(), SWATH_VERSION) != 0) {
-    snprintf(why, size, "%s is of Swath %s, and this is Swath %s", path, version(), SWATH_VERSION);
+  if (strcmp(build(), SWATH_MPI_IO_BUILD) != 0) {
+    snprintf(why, size, "%s is of Swath %s, and this is Swath %s", path, build(), SWATH_MPI_IO_BUILD);
     return NULL;
   }
   begin(mpi->handle);
@@ -267,8 +268,7 @@ static Function backend_of(const struct Mpi* mpi) {
   return function;
 }
 
-// ---- A function
-// ------------------------------------------------------------------------------------------------------
+// ---- A function -----------------------------------------------------------------------------------------------------
 
 // Where the MPI is older than MPI-4. A program may have found MPI_File_read_c here, as a weak symbol (mpi4py does),
 // that would have done with MPI_File_read: so this does it, for counts that it can take.

@@ -21,6 +21,7 @@ class Random {
   int64_t between(int64_t first, int64_t last) {
     return first + static_cast<int64_t>(engine_() % static_cast<uint64_t>(last - first + 1));
   }
+  uint64_t next() { return engine_(); }
   bool chance(int percent) { return between(1, 100) <= percent; }
 
  private:

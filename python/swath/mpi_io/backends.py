@@ -49,6 +49,12 @@ def folders() -> list[Path]:
     return [*([Path(given)] if given else []), PACKAGE, user_folder()]
 
 
+def build_id() -> str:
+    """Return what the stub knows backends by that are made of the same: "0.1.0-89ab…"."""
+    text = (SOURCE / "bindings" / "mpi_io" / "build_id.h").read_text(encoding="utf-8")
+    return text.split('"')[1]
+
+
 def file_name(family: str) -> str:
     """Return the name of the family's backend."""
     return f"libswath-mpi-io-{family}.so"
@@ -59,10 +65,14 @@ def installed() -> dict[str, Path]:
     found = {}
     for family in FAMILIES:
         paths = [folder / file_name(family) for folder in folders()]
-        first = next((path for path in paths if path.exists()), None)
+        first = next((path for path in paths if path.exists() and _is_of_this_build(path)), None)
         if first is not None:
             found[family] = first
     return found
+
+
+def _is_of_this_build(backend: Path) -> bool:
+    return build_id().encode() in backend.read_bytes()
 
 
 def loaded(maps: str) -> list[Path]:

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import swath
 from swath.errors import UnsupportedError
 from swath.mpi_io import backends
 
@@ -72,8 +71,7 @@ def build(mpi: Mpi) -> Path:
         objects = [str(Path(scratch, f"{path.stem}.o")) for path in sources]
 
         def compile_one(path: Path, made: str) -> None:
-            version = f'-DSWATH_VERSION="{swath.__version__}"'
-            _said([mpi.compiler, *_COMPILE, version, *includes, *mpi.flags, "-c", str(path), "-o", made])
+            _said([mpi.compiler, *_COMPILE, *includes, *mpi.flags, "-c", str(path), "-o", made])
 
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             list(pool.map(compile_one, sources, objects))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from swath.errors import UnsupportedError
-from swath.mpi_io import backends
+from swath.mpi_io import backends, measured
 
 REPORT = "SWATH_MPI_IO_REPORT"
 
@@ -25,7 +25,13 @@ def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str
             f"LD_PRELOAD cannot name {stub!r}, whose path has a space or a colon: install Swath into another folder"
         )
     preloaded = [path for path in given.get("LD_PRELOAD", "").replace(":", " ").split() if path != stub]
-    return {**given, "LD_PRELOAD": ":".join([*preloaded, stub]), **({REPORT: "1"} if report else {})}
+    prepared = {**given, "LD_PRELOAD": ":".join([*preloaded, stub])}
+    if report:
+        prepared[REPORT] = "1"
+    profiles = measured.write() if measured.VARIABLE not in given else None
+    if profiles is not None:
+        prepared[measured.VARIABLE] = profiles
+    return prepared
 
 
 def run(command: Sequence[str], report: bool = False) -> NoReturn:
