@@ -1,4 +1,4 @@
-"""The programs of `swath bench mpi-io`, small: each leaves its file, which must be the same with the drop-in."""
+"""The programs of tests/mpi_io/programs: each leaves its file, which must be the same with the drop-in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workshop import Workshop
 
 from cases import Case, Suite, ends_well
 
-PROGRAMS = Path("python/swath/bench/mpi_io/programs").resolve()
+PROGRAMS = Path(__file__).parent.with_name("programs")
 PLAIN = {
     "cyclic": ("elements=20000", "elements=20000 collective=0"),
     "ior": (

@@ -32,7 +32,8 @@ COLUMNS = (
 
 
 SERVED = re.compile(r": served, \d+ ranks?$")
-GIVEN_BACK = re.compile(r": given back to MPI: (.*)$")
+GIVEN_BACK = re.compile(r"given back to MPI:? (.*)$")
+"""At open, in place of SERVED; at a later view, indented below it."""
 
 
 def files_in(report: Iterable[str]) -> tuple[int, Counter[str]]:
@@ -42,6 +43,7 @@ def files_in(report: Iterable[str]) -> tuple[int, Counter[str]]:
         served += SERVED.search(line) is not None
         if given_back := GIVEN_BACK.search(line):
             reasons[given_back.group(1)] += 1
+            served -= line.startswith(" ")
     return served, reasons
 
 
