@@ -10,13 +10,13 @@ from pathlib import Path
 
 import drop_in
 import table
-from comparing import Compared, run_with, run_without
+from comparing import Compared, compare_files, run_with, run_without
 from mpis import Mpi, all_mpis, find_mpi
 from reasons import REASONS
 from running import Outcome
 from workshop import BuildFailedError, Workshop
 
-from cases import NOT_BUILT, Case, Suite
+from cases import Case, Suite
 
 SUITES = ("mpi4py", "mpich", "romio", "hdf5", "pnetcdf", "netcdf", "h5py", "programs")
 ROOT = Path("build/mpi-io-suites")
@@ -53,6 +53,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--library", help="the drop-in; by default what `swath mpi-io --library` prints")
     parser.add_argument("--without", action="store_true", help="only the runs without the drop-in")
     parser.add_argument("--again", action="store_true", help="run without again, where there are results already")
+    parser.add_argument("--missing", action="store_true", help="run with only what has no result with it yet")
+    parser.add_argument(
+        "--with-first",
+        action="store_true",
+        help="run without, once, only what fails with",
+    )
     parser.add_argument("--build", action="store_true", help="only fetch and build")
     parser.add_argument("--jobs", type=int, default=2, help="of make (2)")
     parser.add_argument("--document", default="docs/mpi-io-suites.md", help="written from all results (%(default)s)")
@@ -81,10 +87,14 @@ def _run_suite(
             continue
         key = f"{case.group}/{case.name}/{case.ranks}"
         folder = (ROOT / "runs" / suite.name / mpi.name / key.replace(", ", "-")).resolve()
-        if options.again or key not in known or known[key].without.statuses.get("") == NOT_BUILT:
-            known[key] = run_without(case, mpi, folder)
-        if variables is not None:
-            run_with(case, mpi, folder, variables, known[key], workshop)
+        compared = known.setdefault(key, Compared(case.name, case.group, case.ranks))
+        if options.again or not compared.is_built():
+            compared.without = Outcome({})
+        if variables is not None and (options.again or not (options.missing and compared.served)):
+            run_with(case, mpi, folder, variables, compared)
+        if not compared.ran_without() and not (options.with_first and compared.served and compared.served.passed()):
+            run_without(case, mpi, folder, compared, options.with_first)
+        compare_files(compared, folder, workshop)
         bad += _tell(case, known[key])
         _save(path, version, mpi, known)
     return bad
@@ -93,7 +103,7 @@ def _run_suite(
 def _tell(case: Case, compared: Compared) -> bool:
     """One line, and whether something is worse with the drop-in."""
     lost, differ = compared.lost(), "DIFFER" in compared.files
-    told = [_summary(compared.without)]
+    told = [_summary(compared.without) if compared.ran_without() else "not run without"]
     if compared.served:
         served, given_back = table.files_in(compared.served.report)
         told += [_summary(compared.served), f"{served} served, {sum(given_back.values())} given back", compared.files]

@@ -12,7 +12,7 @@ from mpis import Mpi
 from running import Outcome, run_case
 from workshop import Workshop
 
-from cases import FAILED, PASSED, Case
+from cases import FAILED, NOT_BUILT, PASSED, Case
 
 HDF5, NETCDF_CLASSIC = b"\x89HDF", b"CDF"
 KEPT_BYTES_MAX = 1 << 28
@@ -26,8 +26,8 @@ class Compared:
     case: str
     group: str
     ranks: int
-    without: Outcome
-    again: Outcome
+    without: Outcome = dataclasses.field(default_factory=lambda: Outcome({}))
+    again: Outcome = dataclasses.field(default_factory=lambda: Outcome({}))
     served: Outcome | None = None
     files: str = ""
     """Of the files: "identical", "equal by h5diff", "vary", or which differ."""
@@ -39,6 +39,12 @@ class Compared:
     def from_json(cls, value: dict[str, Any]) -> Compared:
         runs = {name: Outcome(**value[name]) if value[name] else None for name in ("without", "again", "served")}
         return cls(**(value | runs))
+
+    def ran_without(self) -> bool:
+        return bool(self.without.statuses)
+
+    def is_built(self) -> bool:
+        return NOT_BUILT not in (self.without.statuses.get(""), self.served and self.served.statuses.get(""))
 
     def lost(self) -> list[str]:
         """Tests that pass in both runs without, and not with."""
@@ -52,27 +58,29 @@ class Compared:
         ]
 
     def gained(self) -> list[str]:
-        if self.served is None:
+        if self.served is None or not self.ran_without():
             return []
         return [t for t, s in self.served.statuses.items() if s == PASSED != self.without.statuses.get(t, FAILED)]
 
 
-def run_without(case: Case, mpi: Mpi, folder: Path) -> Compared:
-    first = run_case(case, mpi, folder / "without")
-    again = run_case(case, mpi, folder / "again") if first.statuses.get("") != "not built" else first
-    shutil.rmtree(folder / "again", ignore_errors=True)
+def run_without(case: Case, mpi: Mpi, folder: Path, compared: Compared, once: bool) -> None:
+    """Twice, so that it is known which tests and files vary by themselves; or once, where time is short."""
+    compared.without = compared.again = run_case(case, mpi, folder / "without")
+    if not once and compared.is_built():
+        compared.again = run_case(case, mpi, folder / "again")
+        shutil.rmtree(folder / "again", ignore_errors=True)
     _forget_large(folder / "without")
-    return Compared(case.name, case.group, case.ranks, first, again)
 
 
-def run_with(
-    case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str], compared: Compared, workshop: Workshop
-) -> None:
-    if compared.without.statuses.get("") == "not built":
-        return
+def run_with(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str], compared: Compared) -> None:
     compared.served = run_case(case, mpi, folder / "with", drop_in)
-    compared.files = _compare_files(compared, folder, workshop)
     _forget_large(folder / "with")
+
+
+def compare_files(compared: Compared, folder: Path, workshop: Workshop) -> None:
+    """Sets what is told of the files, where there are runs without and with."""
+    if compared.served and compared.ran_without():
+        compared.files = _compare_files(compared, folder, workshop)
 
 
 def _compare_files(compared: Compared, folder: Path, workshop: Workshop) -> str:

@@ -43,6 +43,9 @@ class Outcome:
     report: list[str] = dataclasses.field(default_factory=list)
     talk: str = ""
 
+    def passed(self) -> bool:
+        return all(status == PASSED for status in self.statuses.values())
+
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Outcome:
         return cls(**value)
@@ -79,9 +82,10 @@ def run_case(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str] | None 
     seconds = time.monotonic() - started
     inputs = {Path(path).name for path in case.inputs}
     files = keeping.files_of(folder / "kept", work, inputs) if case.keeps_files else {}
-    failed = any(status != PASSED for status in statuses.values())
     report = REPORT_LINE.findall(finished.stderr + "\n" + finished.stdout)
-    return Outcome(statuses, round(seconds, 2), files, report, talk if failed else "")
+    outcome = Outcome(statuses, round(seconds, 2), files, report)
+    outcome.talk = "" if outcome.passed() else talk
+    return outcome
 
 
 def _run_ranks(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str]) -> Finished:

@@ -56,14 +56,16 @@ def rows(suite: str, version: str, mpi: str, results: list[Compared], reasons: d
 
 
 def _row(suite: str, group: str, version: str, mpi: str, results: list[Compared], reasons: dict[str, str]) -> str:
-    built = [result for result in results if result.without.statuses.get("") != NOT_BUILT]
+    built = [result for result in results if result.is_built()]
     without = sum(len(_passed(result)) for result in built)
     tests = sum(len(result.without.statuses) for result in built)
+    not_run = sum(not result.ran_without() for result in built)
+    without_told = f"{without} of {tests}" + (f" ({not_run} programs not run)" if not_run else "")
     with_ = sum(list(result.served.statuses.values()).count(PASSED) for result in built if result.served)
     served, reasons_given = files_in(line for result in built if result.served for line in result.served.report)
     ranks = sorted({result.ranks for result in built})
     with_told = str(with_) if any(result.served for result in built) else "–"
-    cells = [f"{suite} {group}", version, mpi, _ranks(ranks), f"{without} of {tests}", with_told]
+    cells = [f"{suite} {group}", version, mpi, _ranks(ranks), without_told, with_told]
     given_back = ", ".join(f"{count}: {reason}" for reason, count in reasons_given.items()) or "0"
     cells += [str(served), given_back, _files(built), _differences(suite, mpi, results, reasons)]
     return "| " + " | ".join(cells) + " |"
@@ -95,7 +97,7 @@ def _differences(suite: str, mpi: str, results: list[Compared], reasons: dict[st
         ("files differ", [result.case for result in results if "DIFFER" in result.files]),
     ):
         told += [f"{what}: {', '.join(dict.fromkeys(tests))}"] if tests else []
-    not_built = [result.case for result in results if result.without.statuses.get("") == NOT_BUILT]
+    not_built = [result.case for result in results if not result.is_built()]
     told += [f"not built: {', '.join(not_built)}"] if not_built else []
     failing = [_name(r, t) for r in results for t, s in r.without.statuses.items() if s not in (PASSED, NOT_BUILT)]
     told += [f"fail without: {', '.join(dict.fromkeys(failing))}"] if failing else []
