@@ -14,9 +14,8 @@ from comparing import Compared, compare_files, run_with, run_without
 from mpis import Mpi, all_mpis, find_mpi
 from reasons import REASONS
 from running import Outcome
+from suite import Case, Suite
 from workshop import BuildFailedError, Workshop
-
-from cases import Case, Suite
 
 SUITES = ("mpi4py", "mpich", "romio", "hdf5", "pnetcdf", "netcdf", "h5py", "programs")
 ROOT = Path("build/mpi-io-suites")

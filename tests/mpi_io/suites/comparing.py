@@ -10,9 +10,8 @@ from typing import Any
 
 from mpis import Mpi
 from running import Outcome, run_case
+from suite import FAILED, NOT_BUILT, PASSED, Case
 from workshop import Workshop
-
-from cases import FAILED, NOT_BUILT, PASSED, Case
 
 HDF5, NETCDF_CLASSIC = b"\x89HDF", b"CDF"
 KEPT_BYTES_MAX = 1 << 28

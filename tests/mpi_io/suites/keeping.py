@@ -100,9 +100,10 @@ def _data_extents(file: int, size: int) -> Iterator[tuple[int, int]]:
     at = 0
     while at < size:
         try:
-            at = max(at, os.lseek(file, at, os.SEEK_DATA) // BLOCK_BYTES * BLOCK_BYTES)
+            data = os.lseek(file, at, os.SEEK_DATA)
         except OSError:  # nothing but a hole until the end
             return
-        end = -(-os.lseek(file, at, os.SEEK_HOLE) // BLOCK_BYTES) * BLOCK_BYTES
-        yield at, end
+        hole = os.lseek(file, data, os.SEEK_HOLE)
+        end = -(-hole // BLOCK_BYTES) * BLOCK_BYTES
+        yield max(at, data // BLOCK_BYTES * BLOCK_BYTES), end
         at = end

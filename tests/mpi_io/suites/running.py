@@ -16,8 +16,7 @@ from typing import Any
 
 import keeping
 from mpis import Mpi
-
-from cases import FAILED, NOT_BUILT, PASSED, Case, Finished
+from suite import FAILED, NOT_BUILT, PASSED, Case, Finished
 
 MARK = "SWATH_SUITES_RUN"
 """An environment variable by which all processes of a run are found, and ended when its time is up."""

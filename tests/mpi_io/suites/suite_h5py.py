@@ -5,9 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 from mpis import Mpi
+from suite import FAILED, PASSED, TIMED_OUT, Case, Finished, Suite
 from workshop import Workshop, apt_install
-
-from cases import FAILED, PASSED, TIMED_OUT, Case, Finished, Suite
 
 PYTHON = "/usr/bin/python3"
 RANKS = (1, 2, 4)

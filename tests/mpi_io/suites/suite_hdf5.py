@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mpis import Mpi
+from suite import Case, Suite, ends_well
 from workshop import Workshop, apt_install
-
-from cases import Case, Suite, ends_well
 
 RANKS = 4
 PROGRAMS = {

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 from mpis import Mpi
+from suite import FAILED, PASSED, TIMED_OUT, Case, Finished, Suite
 from workshop import Workshop
-
-from cases import FAILED, PASSED, TIMED_OUT, Case, Finished, Suite
 
 MODULES = ("test_io", "test_file")
 RANKS = (1, 2, 3, 4, 5)

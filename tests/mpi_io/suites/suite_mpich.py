@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mpis import Mpi
+from suite import Case, Suite, says_no_errors
 from workshop import Workshop, apt_install
-
-from cases import Case, Suite, says_no_errors
 
 FOLDERS = ("io", "errors/io", "f77/io", "f90/io", "f08/io")
 SLOW = {"bigtype": 600, "i_bigtype": 600}

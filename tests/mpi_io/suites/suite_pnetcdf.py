@@ -6,9 +6,8 @@ import shutil
 from pathlib import Path
 
 from mpis import Mpi
+from suite import FAILED, PASSED, Case, Finished, Suite, ends_well
 from workshop import Workshop, apt_install
-
-from cases import FAILED, PASSED, Case, Finished, Suite, ends_well
 
 RANKS = 4
 FOLDERS = (

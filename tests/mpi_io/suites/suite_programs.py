@@ -8,9 +8,8 @@ import suite_hdf5
 import suite_netcdf
 import suite_pnetcdf
 from mpis import Mpi
+from suite import Case, Suite, ends_well
 from workshop import Workshop
-
-from cases import Case, Suite, ends_well
 
 PROGRAMS = Path(__file__).parent.with_name("programs")
 PLAIN = {

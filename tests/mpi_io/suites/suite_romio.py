@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 from mpis import Mpi
+from suite import FAILED, PASSED, Case, Finished, Suite, ends_well
 from workshop import Workshop
-
-from cases import FAILED, PASSED, Case, Finished, Suite, ends_well
 
 RANKS = {
     "i_noncontig": 2,

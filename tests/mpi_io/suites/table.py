@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from comparing import Compared
-
-from cases import NOT_BUILT, PASSED
+from suite import NOT_BUILT, PASSED
 
 HEAD = """# Suites of other projects, without and with the drop-in
 
