@@ -50,6 +50,8 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
              const char* representation, MPI_Info info) {
   const auto served = served_file(file);
   if (served == nullptr) return real().File_set_view(file, displacement, etype, filetype, representation, info);
+  // MPI's own error, which it tells before ranks meet.
+  if (displacement < 0) return real().File_set_view(file, displacement, etype, filetype, representation, info);
   if (!is_native(representation)) {  // all ranks say the same
     served->queue(true).finish();
     if (report_is_wanted()) served->report().note("given back to MPI at a view of another data representation");

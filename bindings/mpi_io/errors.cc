@@ -6,7 +6,9 @@
 #include <mutex>
 #include <string>
 
+#include "mpi_io/files.h"
 #include "mpi_io/real.h"
+#include "mpi_io/report.h"
 
 namespace swath::mpi_io {
 namespace {
@@ -38,26 +40,40 @@ int class_of_errno(int error) {
   }
 }
 
-// A code of that class whose text can be said anew: one a class, however many errors there are.
+// A code of that class that MPI_Error_string has a text for; the class itself where this MPI has none for codes that
+// are added to classes of its own, as MPICH.
+int new_code(int error_class) {
+  int code = error_class;
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int length = 0;
+  int its_class = 0;
+  const std::string said = "a text of Swath";
+  const bool is_made = MPI_Add_error_code(error_class, &code) == MPI_SUCCESS &&
+                       MPI_Add_error_string(code, said.c_str()) == MPI_SUCCESS &&
+                       MPI_Error_class(code, &its_class) == MPI_SUCCESS && its_class == error_class &&
+                       MPI_Error_string(code, text, &length) == MPI_SUCCESS && said == text;
+  return is_made ? code : error_class;
+}
+
+// One code a class, whose text is said anew, however many errors there are.
 int code_of(int error_class, const std::string& text) {
   static std::mutex mutex;
   static std::map<int, int> codes;
   const std::lock_guard guard(mutex);
   const auto known = codes.find(error_class);
-  int code = known != codes.end() ? known->second : error_class;
-  if (known == codes.end()) {
-    if (MPI_Add_error_code(error_class, &code) != MPI_SUCCESS) code = error_class;
-    int its_class = 0;
-    if (code != error_class && (MPI_Error_class(code, &its_class) != MPI_SUCCESS || its_class != error_class)) {
-      code = error_class;  // an MPI that adds no codes to classes of its own
-    }
-    codes[error_class] = code;
-  }
-  if (code != error_class) {
-    const std::string shown = text.substr(0, MPI_MAX_ERROR_STRING - 1);
-    MPI_Add_error_string(code, shown.c_str());
-  }
+  const int code = known != codes.end() ? known->second : codes[error_class] = new_code(error_class);
+  if (code != error_class) MPI_Add_error_string(code, text.substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
   return code;
+}
+
+// MPI_Error_string cannot tell it everywhere. What a program asked for wrongly it may have tried on purpose; what a
+// store refused is said, and by one rank where all have it.
+void say_once(MPI_File file, const Error& error) {
+  if (error.kind() != ErrorKind::kStore && !report_is_wanted()) return;
+  const std::string text = error.what();
+  const auto served = served_file(file);
+  const bool is_of_all = text.starts_with("rank ");
+  if (!is_of_all || served == nullptr || served->rank() == 0) say(text);
 }
 
 }  // namespace
@@ -87,6 +103,7 @@ int class_of(const Error& error) {
 }
 
 int raise(MPI_File file, const Error& error) {
+  say_once(file, error);
   const int code = code_of(class_of(error), error.what());
   real().File_call_errhandler(file, code);
   return code;

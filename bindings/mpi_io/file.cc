@@ -281,7 +281,7 @@ void ServedFile::check_may(const DataCall& call) const {
 }
 
 DataTransfer ServedFile::transfer_of(const DataCall& call) const {
-  constexpr int64_t kNoAddress = 4096;  // what lies below the first page is nobody's
+  constexpr uintptr_t kNoAddress = 4096;  // what lies below the first page is nobody's
   check_may(call);
   const auto type = type_map_of(call.type);
   DataTransfer transfer;
@@ -290,13 +290,13 @@ DataTransfer ServedFile::transfer_of(const DataCall& call) const {
   if (call.count == 0 || type->size() == 0) return transfer;
   const Nest memory = repeated(*type, call.count);
   transfer.bytes = memory.bytes();
-  const auto address = reinterpret_cast<intptr_t>(call.buffer) + memory.low();  // MPI_BOTTOM: places are addresses
-  if (address >= 0 && address < kNoAddress) {
+  // Behind MPI_BOTTOM, which is null, places are addresses.
+  transfer.address = static_cast<std::byte*>(call.buffer) + memory.low();
+  if (reinterpret_cast<uintptr_t>(transfer.address) < kNoAddress) {
     throw refused(MPI_ERR_BUFFER, path_ + ": the buffer is a null pointer, but " + std::to_string(transfer.bytes) +
                                       " bytes are wanted");
   }
   transfer.memory = memory.shifted(-memory.low());
-  transfer.address = reinterpret_cast<std::byte*>(address);
   if (transfer.bytes % transfer.view->etype_bytes() != 0) {
     throw refused(MPI_ERR_IO, path_ + ": " + std::to_string(transfer.bytes) +
                                   " bytes are no whole number of the view's etypes, of " +

@@ -60,6 +60,7 @@ class ServedFile {
 
   MPI_File handle() const { return handle_; }
   const std::string& path() const { return path_; }
+  int rank() const { return comm_->rank(); }
   const Hints& hints() const { return hints_; }
   Report& report() { return report_; }
   JobQueue& queue(bool collective) { return collective ? collective_jobs_ : own_jobs_; }

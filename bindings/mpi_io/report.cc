@@ -1,6 +1,7 @@
 #include "mpi_io/report.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -14,15 +15,14 @@
 namespace swath::mpi_io {
 namespace {
 
-constexpr const char* kBegins = "swath mpi-io: ";
-
-void say(const std::string& text) {
-  const std::string line = kBegins + text + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of other processes stay whole
-}
-
 int64_t bits_of(double value) { return std::bit_cast<int64_t>(value); }
 double real_of(int64_t bits) { return std::bit_cast<double>(bits); }
+
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6f s", seconds);
+  return text.data();
+}
 
 std::vector<std::byte> written(const std::map<std::string, Report::Kind>& kinds) {
   ByteWriter writer;
@@ -59,9 +59,14 @@ void add_written(const std::vector<std::byte>& bytes, std::map<std::string, Repo
 
 }  // namespace
 
+void say(const std::string& text) {
+  const std::string line = "swath mpi-io: " + text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of other processes stay whole
+}
+
 bool report_is_wanted() {
   const char* wanted = std::getenv("SWATH_MPI_IO_REPORT");
-  return wanted != nullptr && std::string_view(wanted) != "" && std::string_view(wanted) != "0";
+  return wanted != nullptr && !std::string_view(wanted).empty() && std::string_view(wanted) != "0";
 }
 
 void Report::add(const std::string& kind, int64_t bytes, const Execution& done) {
@@ -92,14 +97,10 @@ void Report::tell(Comm& comm, const std::string& path) {
   say(path + ": served, " + std::to_string(comm.size()) + (comm.size() == 1 ? " rank" : " ranks"));
   for (const auto& [name, kind] : all) {
     const Counters& counters = kind.counters;
-    char line[400];
-    std::snprintf(line, sizeof line,
-                  "  %s: operations %lld, bytes %lld, requests %lld, bytes moved %lld, %.6f s (predicted %.6f s)",
-                  name.c_str(), static_cast<long long>(kind.operations), static_cast<long long>(kind.bytes),
-                  static_cast<long long>(counters.read_requests + counters.write_requests),
-                  static_cast<long long>(counters.read_bytes + counters.written_bytes), counters.total_seconds,
-                  kind.predicted_seconds);
-    say(line);
+    say("  " + name + ": operations " + std::to_string(kind.operations) + ", bytes " + std::to_string(kind.bytes) +
+        ", requests " + std::to_string(counters.read_requests + counters.write_requests) + ", bytes moved " +
+        std::to_string(counters.read_bytes + counters.written_bytes) + ", " + seconds_text(counters.total_seconds) +
+        " (predicted " + seconds_text(kind.predicted_seconds) + ")");
     if (const auto reason = reasons_.find(name); reason != reasons_.end()) say("    " + reason->second);
   }
   for (const std::string& note : notes_) say("  " + note);

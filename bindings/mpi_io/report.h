@@ -41,6 +41,8 @@ class Report {
   std::vector<std::string> notes_;
 };
 
+// A line on standard error.
+void say(const std::string& text);
 // Of a file that is not served: rank 0 says so.
 void tell_given_back(const std::string& path, const std::string& reason);
 

@@ -36,8 +36,6 @@ int cases(int few) {
   return wanted != nullptr ? static_cast<int>(std::strtol(wanted, nullptr, 10)) : few;
 }
 
-// ---- random types -----------------------------------------------------------------------------------------------
-
 // Random bytes at and around the address of `count` elements.
 struct Image {
   Image(const ListedType& type, int64_t count, Random& random)
@@ -137,8 +135,6 @@ TEST(TypeMap, RandomTypesAreWhatMpiPacks) {
 }
 
 TEST(TypeMap, RandomTypesAreTheListsOfTheirDefinitions) { for_random_types(false, expect_bytes); }
-
-// ---- examples ---------------------------------------------------------------------------------------------------
 
 // A type of a test, freed at its end.
 class Made {
@@ -291,8 +287,6 @@ TEST(TypeMap, CyclicArraysAreStridedWithATail) {
   EXPECT_EQ(text_of(share(2)), "47 x 168 bytes apart of 56 bytes");
 }
 
-// ---- lists ------------------------------------------------------------------------------------------------------
-
 TEST(TypeMap, IrregularListsTakeWhatWasListed) {
   constexpr int kCount = 1'000'000;
   Random random(1);
@@ -302,11 +296,11 @@ TEST(TypeMap, IrregularListsTakeWhatWasListed) {
   std::vector<int> lengths(kCount, 8);
   const Made equal = hindexed_of_bytes(displacements, lengths);
   EXPECT_EQ(text_of(equal), "1000000 places of 8 bytes");
-  EXPECT_LT(type_map_of(equal)->nest.memory_bytes(), kCount * 8 + 2000);
+  EXPECT_LT(type_map_of(equal)->nest.memory_bytes(), int64_t{kCount} * 8 + 2000);
   for (int& length : lengths) length = static_cast<int>(random.between(1, 4)) * 8;
   const Made unequal = hindexed_of_bytes(displacements, lengths);
   EXPECT_EQ(text_of(unequal), "1000000 places of 1 to 32 bytes");
-  EXPECT_LT(type_map_of(unequal)->nest.memory_bytes(), kCount * 16 + 2000);
+  EXPECT_LT(type_map_of(unequal)->nest.memory_bytes(), int64_t{kCount} * 16 + 2000);
   const std::vector<MPI_Datatype> doubles(kCount, MPI_DOUBLE);
   std::fill(lengths.begin(), lengths.end(), 1);
   const Made fields([&](MPI_Datatype* type) {
@@ -326,8 +320,6 @@ TEST(TypeMap, UnequalBlocksOfHolesAreOfTheirGreatestDivisor) {
   EXPECT_EQ(text_of(indexed({2, 3, 1}, {0, 2, 5})), "6 x 10 bytes apart of 4 bytes");  // each begins where one ends
   EXPECT_EQ(text_of(indexed({1, 1000}, {0, 5})), "2 places of different forms");
 }
-
-// ---- levels -----------------------------------------------------------------------------------------------------
 
 // What `wrap` makes of what it made, so often.
 Made nested(int levels, const std::function<int(int, MPI_Datatype, MPI_Datatype*)>& wrap) {
@@ -354,7 +346,7 @@ TEST(TypeMap, StructsInStructsAreServedHoweverDeep) {
   EXPECT_LE(map->nest.depth(), Nest::kDepthMax);
   int64_t offset = 0;
   for (int level = 500; level > 0; --level) {
-    EXPECT_EQ(map->nest.offset_of(4 * (500 - level)), offset);
+    EXPECT_EQ(map->nest.offset_of(int64_t{4} * (500 - level)), offset);
     offset += 8 + level % 5;
   }
   EXPECT_EQ(map->nest.offset_of(2000), offset);
@@ -380,14 +372,14 @@ TEST(TypeMap, LevelsAroundALongListAreJoined) {
 }
 
 int doubled(int level, MPI_Datatype inner, MPI_Datatype* type) {
-  return MPI_Type_create_hvector(2, 1, 8 + 1000 * level * level, inner, type);
+  return MPI_Type_create_hvector(2, 1, 8 + MPI_Aint{1000} * level * level, inner, type);
 }
 
 TEST(TypeMap, LevelsThatCannotBeJoinedAreRefused) {
   const auto forty = type_map_of(nested(40, doubled));
   EXPECT_EQ(forty->size(), int64_t{8} << 40);
   EXPECT_LE(forty->nest.depth(), Nest::kDepthMax);
-  EXPECT_EQ(forty->nest.end() - 8, 40 * 8 + int64_t{1000} * (40 * 41 * 81 / 6));
+  EXPECT_EQ(forty->nest.end() - 8, int64_t{40} * 8 + int64_t{1000} * (int64_t{40} * 41 * 81 / 6));
   const Made fifty = nested(50, doubled);
   try {
     type_map_of(fifty);
@@ -405,8 +397,6 @@ TEST(TypeMap, TypesThatSayTheSameAreEqualHoweverDeep) {
   EXPECT_TRUE(type_map_of(deep)->is_contiguous());
   EXPECT_EQ(text_of(deep), "8 bytes");
 }
-
-// ---- predefined types -------------------------------------------------------------------------------------------
 
 TEST(TypeMap, PairsHaveTheHolesOfTheirStructs) {
   EXPECT_EQ(text_of(MPI_SHORT_INT), "2 places of 1 to 4 bytes");
@@ -448,8 +438,6 @@ TEST(TypeMap, TypesOfFortranAndOfValuesWithIndicesAreBlocks) {
   }
 #endif
 }
-
-// ---- errors and lives -------------------------------------------------------------------------------------------
 
 std::atomic<int> handler_calls{0};
 // NOLINTNEXTLINE(modernize-avoid-variadic-functions): MPI's

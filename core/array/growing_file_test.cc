@@ -16,9 +16,7 @@ namespace {
 
 using namespace swath::testing;
 
-std::shared_ptr<Comm> shared(Comm& comm) {
-  return {std::shared_ptr<Comm>(), &comm};
-}
+std::shared_ptr<Comm> shared(Comm& comm) { return {std::shared_ptr<Comm>(), &comm}; }
 
 constexpr Method kMethods[] = {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
 
@@ -27,8 +25,8 @@ std::unique_ptr<Array> open_endless(std::shared_ptr<Comm> comm, const std::strin
   const Shape shape{int64_t{1} << 61};
   Array::Options options;
   options.name = path;
-  options.form = std::make_shared<const ArrayForm>(
-      path, shape, 1, std::make_shared<const Layout>(Layout::ordered(shape, 1, 0, {0})));
+  options.form = std::make_shared<const ArrayForm>(path, shape, 1,
+                                                   std::make_shared<const Layout>(Layout::ordered(shape, 1, 0, {0})));
   FileOptions of_file;
   of_file.engine.other_writers = true;
   return std::make_unique<Array>(std::move(comm), File::open(path, OpenMode::kReadWrite, of_file), options);
