@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -58,6 +60,7 @@ def _options() -> argparse.Namespace:
         action="store_true",
         help="run without, once, only what fails with",
     )
+    parser.add_argument("--seconds", type=float, default=math.inf, help="end every program after so many")
     parser.add_argument("--build", action="store_true", help="only fetch and build")
     parser.add_argument("--jobs", type=int, default=2, help="of make (2)")
     parser.add_argument("--document", default="docs/mpi-io-suites.md", help="written from all results (%(default)s)")
@@ -81,9 +84,10 @@ def _run_suite(
     known = _load(path)
     variables = drop_in.variables(library, mpi, workshop) if library else None
     bad = 0
-    for case in suite.cases(mpi, workshop):
-        if options.case and not any(word in case.name for word in options.case):
+    for defined in suite.cases(mpi, workshop):
+        if options.case and not any(word in defined.name for word in options.case):
             continue
+        case = dataclasses.replace(defined, seconds=min(defined.seconds, options.seconds))
         key = f"{case.group}/{case.name}/{case.ranks}"
         folder = (ROOT / "runs" / suite.name / mpi.name / key.replace(", ", "-")).resolve()
         compared = known.setdefault(key, Compared(case.name, case.group, case.ranks))
