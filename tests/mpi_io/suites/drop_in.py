@@ -24,12 +24,17 @@ def variables(library: Path, mpi: Mpi, workshop: Workshop) -> dict[str, str]:
         sys.exit(f"{library} is not there: make setup builds it")
     found = {"LD_PRELOAD": str(library), "SWATH_MPI_IO_REPORT": "1"}
     if mpi.family == "openmpi":
-        name = f"backend-{mpi.name}"
-        data = workshop.folder(name)
-        made = next(data.rglob("*.so"), None)
-        if made is None or made.stat().st_mtime < library.stat().st_mtime:
-            shutil.rmtree(data, ignore_errors=True)
-            workshop.run(name, [SWATH, "mpi-io", "build", "--mpicxx", mpi.compilers["c++"]], XDG_DATA_HOME=str(data))
-            made = next(data.rglob("*.so"))
-        found["SWATH_MPI_IO_BACKENDS"] = str(made.parent)
+        folder = workshop.folder(f"backend-{mpi.name}")
+        made = folder / "libswath-mpi-io-openmpi.so"
+        if not made.exists() or made.stat().st_mtime < library.stat().st_mtime:
+            folder.mkdir(exist_ok=True)
+            shutil.move(_build_backend(mpi), made)
+        found["SWATH_MPI_IO_BACKENDS"] = str(folder)
     return found
+
+
+def _build_backend(mpi: Mpi) -> str:
+    """Returns where `swath mpi-io build` has put it: where the next one, of another Open MPI, would be put, too."""
+    command = [SWATH, "mpi-io", "build", "--mpicxx", mpi.compilers["c++"]]
+    said = subprocess.run(command, check=True, capture_output=True, text=True)
+    return next(line for line in said.stdout.splitlines() if line.endswith(".so"))

@@ -32,7 +32,8 @@ def _prepare(mpi: Mpi, workshop: Workshop) -> str:
         folder.mkdir(exist_ok=True)
         options = ["--enable-parallel", "--disable-shared", "--enable-build-mode=production", "--disable-tools"]
         options += ["--disable-hl", "--disable-fortran", "--disable-cxx", f"CC={mpi.compilers['c']}", "CFLAGS=-O1 -w"]
-        workshop.run(name, [str(source / "configure"), *options], folder)
+        if not (folder / "Makefile").exists():
+            workshop.run(name, [str(source / "configure"), *options], folder)
         make = ["make", f"-j{workshop.jobs}"]
         workshop.run(name, [*make, "-C", "src"], folder)
         workshop.run(name, [*make, "-C", "test", "libh5test.la"], folder)

@@ -41,7 +41,8 @@ def _build(mpi: Mpi, workshop: Workshop, source: Path, name: str) -> None:
         options += [f"{variable}={fortran}" for variable in ("F77", "MPIF77", "FC", "MPIFC")]
     else:
         options += ["--enable-fortran=no"]
-    workshop.run(name, [str(source / "configure"), *options], folder)
+    if not (folder / "io" / "Makefile").exists():
+        workshop.run(name, [str(source / "configure"), *options], folder)
     for tests in FOLDERS:
         if tests.startswith("f") and not fortran:
             continue

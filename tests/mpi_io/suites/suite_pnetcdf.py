@@ -49,28 +49,26 @@ def _prepare(mpi: Mpi, workshop: Workshop) -> str:
     if not workshop.built(name):
         apt_install(workshop, "make", "autoconf", "automake", "libtool", "m4")
         folder = workshop.folder(name)
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(source, folder, symlinks=True)
-        workshop.run(name, ["autoreconf", "-i"], folder)
-        fortran = mpi.compilers["fortran"]
-        compilers = [
-            f"MPICC={mpi.compilers['c']}",
-            f"MPICXX={mpi.compilers['c++']}",
-            f"MPIF77={fortran}",
-            f"MPIF90={fortran}",
-        ]
-        flags = ["CFLAGS=-O1 -w", "FFLAGS=-O1 -w -fallow-argument-mismatch", "FCFLAGS=-O1 -w -fallow-argument-mismatch"]
-        workshop.run(
-            name,
-            ["./configure", "--disable-shared", "--enable-static", "--enable-subfiling", *compilers, *flags],
-            folder,
-        )
+        if not (folder / "src" / "Makefile").exists():
+            _configure(mpi, workshop, source, folder)
         make = ["make", f"-j{workshop.jobs}"]
         workshop.run(name, make, folder)
         for tests in ("test/common", *FOLDERS, FLASH):
             workshop.tried(name, [*make, "-k", "-C", tests, "tests"], folder)
         workshop.mark_built(name)
     return source.name.removeprefix("pnetcdf-")
+
+
+def _configure(mpi: Mpi, workshop: Workshop, source: Path, folder: Path) -> None:
+    """In a copy of the source, which comes without a configure."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(source, folder, symlinks=True)
+    workshop.run(folder.name, ["autoreconf", "-i"], folder)
+    wrappers = {"MPICC": "c", "MPICXX": "c++", "MPIF77": "fortran", "MPIF90": "fortran"}
+    options = [f"{variable}={mpi.compilers[language]}" for variable, language in wrappers.items()]
+    options += ["CFLAGS=-O1 -w", *(f"{flags}=-O1 -w -fallow-argument-mismatch" for flags in ("FFLAGS", "FCFLAGS"))]
+    configure = ["./configure", "--disable-shared", "--enable-static", "--enable-subfiling", *options]
+    workshop.run(folder.name, configure, folder)
 
 
 def build_name(mpi: Mpi) -> str:
