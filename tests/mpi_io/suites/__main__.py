@@ -7,6 +7,7 @@ import dataclasses
 import importlib
 import json
 import math
+import signal
 import sys
 from pathlib import Path
 
@@ -25,6 +26,7 @@ ROOT = Path("build/mpi-io-suites")
 
 def main() -> int:
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that ranks are ended
     workshop = Workshop(ROOT.resolve(), options.jobs)
     library = None if options.without else Path(options.library or drop_in.installed_library())
     bad = 0

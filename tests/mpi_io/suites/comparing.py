@@ -10,7 +10,7 @@ from typing import Any
 
 from mpis import Mpi
 from running import Outcome, run_case
-from suite import FAILED, NOT_BUILT, PASSED, Case
+from suite import FAILED, NOT_BUILT, PASSED, TIMED_OUT, Case
 from workshop import Workshop
 
 HDF5, NETCDF_CLASSIC = b"\x89HDF", b"CDF"
@@ -77,8 +77,10 @@ def run_with(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str], compar
 
 
 def compare_files(compared: Compared, folder: Path, workshop: Workshop) -> None:
-    """Sets what is told of the files, where there are runs without and with."""
-    if compared.served and compared.ran_without():
+    """Sets what is told of the files, where there are runs without and with, of which none was ended on its way."""
+    compared.files = ""
+    runs = (compared.without, compared.again, compared.served)
+    if all(run and run.statuses and TIMED_OUT not in run.statuses.values() for run in runs):
         compared.files = _compare_files(compared, folder, workshop)
 
 

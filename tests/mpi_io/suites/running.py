@@ -108,8 +108,9 @@ def _run_ranks(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str]) -> F
             exit_code: int | None = process.wait(case.seconds)
         except subprocess.TimeoutExpired:
             exit_code = None
-        end_marked(mark)
-        process.wait()
+        finally:
+            end_marked(mark)
+            process.wait()
     return Finished(exit_code, stdout.read_text(errors="replace"), stderr.read_text(errors="replace"), work, case.ranks)
 
 
