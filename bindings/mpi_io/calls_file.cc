@@ -64,7 +64,7 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
   }
   return guarded(file, [&] {
     served->queue(true).finish();
-    FileView view(displacement, etype, filetype);
+    FileView view(displacement, etype, filetype, served->is_read_only());
     if (info != MPI_INFO_NULL && !known_hints(info).empty()) served->take_hints(info);
     served->set_view(std::move(view));
   });

@@ -170,7 +170,7 @@ ServedFile::Opened ServedFile::open(const Opening& opening) {
 }
 
 void ServedFile::open_files() {
-  const OpenMode mode = (access_mode_ & MPI_MODE_RDONLY) != 0 ? OpenMode::kRead : OpenMode::kReadWrite;
+  const OpenMode mode = is_read_only() ? OpenMode::kRead : OpenMode::kReadWrite;
   file_ = File::open(path_, mode, options_of(path_, hints_, true));
   own_file_ = File::open(path_, mode, options_of(path_, hints_, true));
   atomic_file_ = File::open(path_, mode, options_of(path_, hints_, false));
@@ -274,7 +274,7 @@ void ServedFile::check_may(const DataCall& call) const {
   if (call.direction == Direction::kRead && (access_mode_ & MPI_MODE_WRONLY) != 0) {
     throw refused(MPI_ERR_ACCESS, "read " + path_ + ": the file was opened with MPI_MODE_WRONLY");
   }
-  if (call.direction == Direction::kWrite && (access_mode_ & MPI_MODE_RDONLY) != 0) {
+  if (call.direction == Direction::kWrite && is_read_only()) {
     throw refused(MPI_ERR_READ_ONLY, "write " + path_ + ": the file was opened with MPI_MODE_RDONLY");
   }
   if (call.count < 0) throw refused(MPI_ERR_COUNT, path_ + ": count " + std::to_string(call.count) + " is negative");
@@ -405,7 +405,7 @@ int64_t ServedFile::move_atomically(const DataTransfer& transfer, const std::str
   }
   const auto engine = atomic_file_->engine().lease();
   std::unique_ptr<RangeLock> lock;
-  if ((access_mode_ & MPI_MODE_RDONLY) == 0) lock = engine->lock(begin, end);
+  if (!is_read_only()) lock = engine->lock(begin, end);
   if (!transfer.view->is_ascending()) return move_in_order_of_view(transfer, *atomic_file_, kind);
   DataTransfer clipped = transfer;
   clipped.bytes = clipped_bytes(transfer, *atomic_file_);

@@ -60,6 +60,8 @@ class ServedFile {
 
   MPI_File handle() const { return handle_; }
   const std::string& path() const { return path_; }
+  bool is_read_only() const { return (access_mode_ & MPI_MODE_RDONLY) != 0; }
+  bool is_on_one_node() const { return comm_->node_count() == 1; }
   int rank() const { return comm_->rank(); }
   const Hints& hints() const { return hints_; }
   Report& report() { return report_; }

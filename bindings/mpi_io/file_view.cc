@@ -8,13 +8,51 @@
 
 namespace swath::mpi_io {
 
-FileView::FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype)
+namespace {
+
+#ifdef OPEN_MPI
+constexpr bool kIsStrict = false;  // Open MPI takes what MPI forbids: it is moved in its own order
+#else
+constexpr bool kIsStrict = true;
+#endif
+
+// MPI-4.1, section 14.3: the places of an etype and of a file type are not negative and do not decrease, and where the
+// file may be written none is there twice.
+void check_places(const Nest& nest, const std::string& what, bool is_read_only) {
+  if (!kIsStrict || nest.empty()) return;
+  if (nest.low() < 0) {
+    throw refused(MPI_ERR_IO, "set_view: the " + what + " begins " + std::to_string(-nest.low()) +
+                                  " bytes before its own beginning: its displacements must not be negative");
+  }
+  if (nest.is_ascending()) return;
+  int64_t before = 0;
+  for (int64_t position = 0; position < nest.bytes();) {
+    const Nest::Run run = nest.run_at(position, nest.bytes());
+    if (run.offset < before) {
+      throw refused(MPI_ERR_IO, "set_view: the " + what + " goes back from byte " + std::to_string(before) +
+                                    " to byte " + std::to_string(run.offset) + ": its displacements must not decrease");
+    }
+    before = run.offset;
+    position += run.bytes;
+  }
+  if (!is_read_only) {
+    throw refused(MPI_ERR_IO, "set_view: the " + what +
+                                  " has bytes twice: only a file that is opened with "
+                                  "MPI_MODE_RDONLY may have such a view");
+  }
+}
+
+}  // namespace
+
+FileView::FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype, bool is_read_only)
     : displacement_(displacement), etype_(etype), filetype_(filetype) {
   if (displacement < 0) {
     throw refused(MPI_ERR_ARG, "set_view: displacement " + std::to_string(displacement) + " is negative");
   }
   const auto element = type_map_of(etype);
   const auto file = type_map_of(filetype);
+  check_places(element->nest, "etype", is_read_only);
+  check_places(file->nest, "file type", is_read_only);
   etype_bytes_ = element->size();
   if (etype_bytes_ == 0 && file->size() > 0) {
     throw refused(MPI_ERR_ARG, "set_view: the etype has no bytes");

@@ -17,7 +17,8 @@ class FileView {
   FileView() = default;
   // The file type, repeated without end from the displacement on. Local: nothing is sent, and it costs the memory of
   // what the program listed. Throws MpiError, or Error with MPI's class, for what cannot be a view.
-  FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype);
+  // `is_read_only`: then bytes may be there twice.
+  FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype, bool is_read_only);
 
   int64_t displacement() const { return displacement_; }
   const OwnedType& etype() const { return etype_; }

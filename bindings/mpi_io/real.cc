@@ -13,6 +13,7 @@ namespace swath::mpi_io {
 namespace {
 
 Real loaded;
+void* loaded_mpi = nullptr;
 
 template <typename Function>
 void load(void* libmpi, const char* name, Function& function) {
@@ -68,6 +69,7 @@ void load_large(void* libmpi, const char* name, Function& function) {
 void load_real(void* libmpi) {
   static std::once_flag once;
   std::call_once(once, [libmpi] {
+    loaded_mpi = libmpi;
   // Those with large counts are the last of the list, and find the others loaded.
 #define SWATH_MPI_FUNCTION(name) load(libmpi, "PMPI_" #name, loaded.name);
 #define SWATH_MPI_LARGE_FUNCTION(name) load_large<&Real::name>(libmpi, "PMPI_" #name "_c", loaded.name##_c);
@@ -78,6 +80,8 @@ void load_real(void* libmpi) {
 }
 
 const Real& real() { return loaded; }
+
+void* real_symbol(const char* name) { return dlsym(loaded_mpi, name); }
 
 bool has_real(const char* name) {
   const std::pair<const char*, bool> known[] = {

@@ -24,6 +24,8 @@ void load_real(void* libmpi);
 
 // After load_real.
 const Real& real();
+// Of the loaded libmpi, whatever it is; null where there is none.
+void* real_symbol(const char* name);
 bool has_real(const char* name);  // "MPI_File_open"
 
 }  // namespace swath::mpi_io

@@ -33,6 +33,13 @@ struct Refused {
   std::string text;
 };
 
+// MPI's functions with an int cannot say what lies further away.
+inline void require_int(const std::vector<int64_t>& numbers) {
+  for (const int64_t number : numbers) {
+    if (number != static_cast<int>(number)) throw Refused{"displacement " + std::to_string(number) + " in an int"};
+  }
+}
+
 struct Segment {
   int64_t offset;
   int64_t bytes;
@@ -277,6 +284,7 @@ class TypeMaker {
       if (in_bytes) {
         MPI_Type_create_hvector(static_cast<int>(n), static_cast<int>(length), distance, child.type(), &type);
       } else {
+        require_int({distance});
         MPI_Type_vector(static_cast<int>(n), static_cast<int>(length), static_cast<int>(distance), child.type(), &type);
       }
     }
@@ -343,6 +351,7 @@ class TypeMaker {
       if (in_bytes) {
         MPI_Type_create_hindexed(n, int_lengths.data(), addresses.data(), child.type(), &type);
       } else {
+        require_int(at);
         MPI_Type_indexed(n, int_lengths.data(), int_at.data(), child.type(), &type);
       }
     }
@@ -377,6 +386,7 @@ class TypeMaker {
       if (in_bytes) {
         MPI_Type_create_hindexed_block(n, static_cast<int>(length), addresses.data(), child.type(), &type);
       } else {
+        require_int(at);
         MPI_Type_create_indexed_block(n, static_cast<int>(length), int_at.data(), child.type(), &type);
       }
     }
