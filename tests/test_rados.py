@@ -31,7 +31,11 @@ def values(shape: tuple[int, ...], salt: int = 0) -> Any:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "swath", *arguments], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "-m", "swath.commands.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
     )
 
 
@@ -151,9 +155,9 @@ with swath.open({path!r}, mode="r+") as a:
 
 
 def test_plans_count_the_operations_that_are_made(path: str) -> None:
-    with swath.create(f"{path}&stripe=4096,4,65536", (512, 512), "f8") as a:
-        a.write(values((512, 512)))
-    columns = np.s_[:, ::8]
+    with swath.create(f"{path}&stripe=4096,4,65536", (128, 512), "f8") as a:
+        a.write(values((128, 512)))
+    columns = np.s_[:, ::64]
     for method in ("direct", "list", "datatype", "sieve"):
         with swath.open(path, mode="r+") as a:
             plan = a.explain(selection=columns, method=method)

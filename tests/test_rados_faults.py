@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,25 @@ def own() -> Any:
         yield cluster
 
 
+def make(path: str) -> None:
+    with swath.create(path, (10,), "f8", overwrite=True) as a:
+        a.write(np.ones(10))
+
+
+def wait_for_error(action: Callable[[], Any], words: str) -> None:
+    """The action fails with a StoreError that says so, as soon as all have heard of what was done."""
+    for _ in range(60):
+        try:
+            action()
+        except swath.StoreError as error:
+            said = str(error)
+            break
+        time.sleep(0.5)
+    else:
+        said = "nothing, for half a minute"
+    assert words in said
+
+
 @ceph.needs_own_cluster
 def test_a_wrong_key_says_so(own: ceph.Cluster) -> None:
     good = ceph.name("key.npy", conf=own.conf)
@@ -95,10 +115,14 @@ def test_a_full_pool_and_a_removed_one_say_so_and_leave_nothing_under_the_name(o
     path = ceph.name("full.npy", conf=own.conf, timeout=20).replace("rados:swath/", "rados:small/")
     with swath.create(path, (10,), "f8") as a:
         a.write(np.ones(10))
-    own.run("osd", "pool", "set-quota", "small", "max_objects", "1")
+    own.run("osd", "set", "full")  # as the monitors do where there is no room
+    wait_for_error(lambda: make(path.replace("full", "other")), "full")
+    own.run("osd", "unset", "full")
+    assert (swath.open(path).read() == 1).all()
+    with pytest.raises(swath.NotFoundError):
+        swath.open(path.replace("full", "other"))
     own.run("osd", "pool", "delete", "small", "small", "--yes-i-really-really-mean-it")
-    with pytest.raises(swath.StoreError, match="pool"):
-        swath.open(path)
+    wait_for_error(lambda: swath.open(path).read(), "pool")
 
 
 @ceph.needs_own_cluster

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace swath {
@@ -29,7 +29,7 @@ struct StripeLayout {
   static constexpr int64_t kObjectBytesMax = int64_t{128} << 20;  // of an OSD, by default
 
   // Why no file can be striped so, in words; empty where one can.
-  std::string refusal() const {
+  std::string_view refusal() const {
     if (unit < 1 || count < 1 || object_bytes < 1) return "all three must be positive";
     if (object_bytes % unit != 0) return "the object size must be a multiple of the stripe unit";
     if (object_bytes > kObjectBytesMax) return "the object size must be at most 128 MiB";

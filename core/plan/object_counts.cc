@@ -25,7 +25,8 @@ int64_t runs_cut_by_stripes(const Access& access, const StripeLayout& stripes) {
   const int64_t runs = access.runs();
   // Where runs are long each is cut at every stripe's end; where they are short a few are.
   const double filled = span == 0 ? 0 : static_cast<double>(access.bytes()) / static_cast<double>(span);
-  return runs + static_cast<int64_t>(filled * static_cast<double>(span / stripes.unit));
+  const int64_t units = span / stripes.unit;
+  return runs + static_cast<int64_t>(filled * static_cast<double>(units));
 }
 
 }  // namespace

@@ -15,7 +15,9 @@ namespace {
 constexpr int64_t kHoleBytesMax = int64_t{32} << 10;
 constexpr int64_t kWindowBytesMax = int64_t{4} << 20;
 
-struct Refused {
+// With the errno value, negated, that the method answers.
+struct Refused : std::exception {
+  explicit Refused(int why) : result(why) {}
   int result;
 };
 

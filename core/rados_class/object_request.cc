@@ -41,7 +41,7 @@ ObjectRequest ObjectRequest::read(std::span<const std::byte> message, std::span<
   request.stripes.unit = body.number_in(1, StripeLayout::kObjectBytesMax + 1, "the stripe unit");
   request.stripes.count = body.number_in(1, StripeLayout::kCountMax + 1, "the stripe count");
   request.stripes.object_bytes = body.number_in(1, StripeLayout::kObjectBytesMax + 1, "the object size");
-  const std::string wrong = request.stripes.refusal();
+  const std::string wrong(request.stripes.refusal());
   if (!wrong.empty()) body.fail(wrong);
   request.object = body.number_in(0, kObjectsMax, "the object");
   request.begin = body.number_in(0, request.stripes.object_bytes + 1, "the begin");

@@ -27,6 +27,12 @@ int64_t sum(int64_t a, int64_t b) {
   return checked(result, overflows);
 }
 
+int64_t difference(int64_t a, int64_t b) {
+  int64_t result = 0;
+  const bool overflows = __builtin_sub_overflow(a, b, &result);
+  return checked(result, overflows);
+}
+
 int64_t product(int64_t a, int64_t b) {
   int64_t result = 0;
   const bool overflows = __builtin_mul_overflow(a, b, &result);
@@ -189,7 +195,7 @@ Node::Pointer sequence_node(std::vector<int64_t> displacements, std::vector<Node
 // Subtracts the first, and returns it: byte 0 of a node lies at 0.
 int64_t take_origin(std::vector<int64_t>& displacements) {
   const int64_t origin = displacements[0];
-  for (int64_t& displacement : displacements) displacement = sum(displacement, -origin);
+  for (int64_t& displacement : displacements) displacement = difference(displacement, origin);
   return origin;
 }
 
@@ -242,7 +248,7 @@ Nest Nest::indexed(std::span<const int64_t> displacements, const Nest& child) {
   if (displacements.empty() || child.empty()) return {};
   // Many lists are regular: they need not be copied first.
   if (displacements.size() > 1 && are_equally_spaced(displacements)) {
-    const int64_t spacing = sum(displacements[1], -displacements[0]);
+    const int64_t spacing = difference(displacements[1], displacements[0]);
     return strided(std::ssize(displacements), spacing, child).shifted(displacements[0]);
   }
   if (child.node_->kind == Node::Kind::kBlock) {

@@ -123,8 +123,8 @@ namespace {
 
 class NewFileName final : public NewName {
  public:
-  NewFileName(std::string final_path, const AtomicFileOptions& options)
-      : final_path_(std::move(final_path)), options_(options) {}
+  NewFileName(std::string final_path, AtomicFileOptions options)
+      : final_path_(std::move(final_path)), options_(std::move(options)) {}
 
   // Sets options.working_path; what is not atomic takes the place of the old one.
   static std::unique_ptr<NewName> begin(const std::string& path, const std::string& final_path,

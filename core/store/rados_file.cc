@@ -111,7 +111,7 @@ void remove_striped(const RadosPool& pool, const std::string& striped) {
   const StripeLayout stripes{number_in(*attributes, kUnit, striped), number_in(*attributes, kCount, striped),
                              number_in(*attributes, kObjectBytes, striped)};
   if (!stripes.refusal().empty()) {
-    throw Error(ErrorKind::kFormat, what + ": its layout cannot be true: " + stripes.refusal());
+    throw Error(ErrorKind::kFormat, what + ": its layout cannot be true: " + std::string(stripes.refusal()));
   }
   constexpr int64_t kTogether = 64;
   const int64_t objects = stripes.objects(number_in(*attributes, kSize, striped));
@@ -173,7 +173,7 @@ void RadosFile::find() {
   if (!attributes) fail_rados(what + ": the first object, " + object(0) + ", of what it names", -ENOENT);
   stripes_ = {number_in(*attributes, kUnit, path_), number_in(*attributes, kCount, path_),
               number_in(*attributes, kObjectBytes, path_)};
-  const std::string wrong = stripes_.refusal();
+  const std::string wrong(stripes_.refusal());
   if (!wrong.empty()) throw Error(ErrorKind::kFormat, "open " + path_ + ": its stripes cannot be true: " + wrong);
   size_known_ = number_in(*attributes, kSize, path_);
 }

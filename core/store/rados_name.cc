@@ -46,7 +46,7 @@ StripeLayout stripes_of(const std::string& path, const std::string& text) {
   const std::vector<std::string> numbers = split(text, ',');
   if (numbers.size() != 3) fail_name(path, "stripe=" + text + " is not three numbers");
   const StripeLayout stripes{number_of(path, numbers[0]), number_of(path, numbers[1]), number_of(path, numbers[2])};
-  const std::string wrong = stripes.refusal();
+  const std::string wrong(stripes.refusal());
   if (!wrong.empty()) fail_name(path, "stripe=" + text + ": " + wrong);
   return stripes;
 }

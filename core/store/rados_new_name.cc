@@ -11,6 +11,7 @@
 
 #ifdef SWATH_HAVE_RADOS
 
+#include <new>
 #include <set>
 #include <utility>
 
@@ -79,7 +80,8 @@ RadosWatch::~RadosWatch() {
     rados_watch_flush(pool_->cluster());
     return;
   }
-  new std::shared_ptr<RadosPool>(std::move(pool_));  // the parent's: never touched again
+  // The parent's: never touched again.
+  [[maybe_unused]] const auto* kept = new (std::nothrow) std::shared_ptr<RadosPool>(std::move(pool_));
 }
 
 RadosNewName::RadosNewName(const std::string& final_path, const AtomicFileOptions& options)

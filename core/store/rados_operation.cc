@@ -77,7 +77,7 @@ void RadosOperation::fail(int result) const {
   throw Error(ErrorKind::kStore,
               text() + ": wanted " + std::to_string(bytes_) + " bytes, " +
                   (direction_ == Direction::kRead ? "got " : "wrote ") + std::to_string(moved_) + ": " +
-                  system_message(-result) + rados_advice(result),
+                  system_message(-result) + std::string(rados_advice(result)),
               -result);
 }
 

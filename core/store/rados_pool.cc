@@ -20,7 +20,7 @@ std::string seconds_text(double seconds) { return std::to_string(std::llround(se
 
 }  // namespace
 
-std::string rados_advice(int result) {
+std::string_view rados_advice(int result) {
   switch (-result) {
     case ETIMEDOUT:
       return " (no answer within the timeout: look whether its OSDs and monitors run; ?timeout= gives them longer)";
@@ -40,7 +40,7 @@ std::string rados_advice(int result) {
 }
 
 void fail_rados(const std::string& what, int result) {
-  throw Error(ErrorKind::kStore, what + ": " + system_message(-result) + rados_advice(result), -result);
+  throw Error(ErrorKind::kStore, what + ": " + system_message(-result) + std::string(rados_advice(result)), -result);
 }
 
 class RadosPool::Cluster {
@@ -123,6 +123,7 @@ RadosPool::RadosPool(std::shared_ptr<Cluster> cluster, std::string name)
                 "open pool " + name_ + ": there is no pool of that name in the cluster; see ceph osd pool ls", ENOENT);
   }
   if (result < 0) fail_rados("open pool " + name_, result);
+  rados_set_pool_full_try(io_);  // who writes into a full pool is told so, and does not wait until there is room
 }
 
 RadosPool::~RadosPool() {
@@ -165,14 +166,15 @@ std::string RadosPool::osd_of(const std::string& object) const {
   size_t answer_bytes = 0;
   char* status = nullptr;
   size_t status_bytes = 0;
-  const int result = rados_mon_command(cluster(), static_cast<const char**>(commands), 1, "", 0, &answer,
-                                       &answer_bytes, &status, &status_bytes);
+  const int result = rados_mon_command(cluster(), static_cast<const char**>(commands), 1, "", 0, &answer, &answer_bytes,
+                                       &status, &status_bytes);
   std::string osd = "an OSD that is not known";
   if (result == 0 && answer != nullptr) {
     const std::string text(answer, answer_bytes);
     constexpr char kField[] = "\"acting_primary\":";
     const size_t at = text.find(static_cast<const char*>(kField));
-    if (at != std::string::npos) osd = "osd." + std::to_string(std::strtol(&text[at + sizeof(kField) - 1], nullptr, 10));
+    if (at != std::string::npos)
+      osd = "osd." + std::to_string(std::strtol(&text[at + sizeof(kField) - 1], nullptr, 10));
     const std::lock_guard guard(mutex_);
     osds_[object] = osd;
   }

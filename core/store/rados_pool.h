@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/per_process.h"
 #include "store/rados_name.h"
@@ -88,7 +89,7 @@ class RadosChange {
 
 [[noreturn]] void fail_rados(const std::string& what, int result);
 // What to do about an error of an operation, in brackets; empty where nothing is known.
-std::string rados_advice(int result);
+std::string_view rados_advice(int result);
 
 }  // namespace swath
 

@@ -335,7 +335,7 @@ TEST_P(Rados, ThreadsWriteIntoEachOthersGaps) {
       Bytes mine(250, static_cast<std::byte>(t + 1));
       for (int turn = 0; turn < 3; ++turn) {
         std::vector<Transfer> batch;
-        for (int64_t i = 0; i < 250; ++i) batch.push_back({16 * i + 4 * t, &mine[static_cast<size_t>(i)], 1});
+        for (int64_t i = 0; i < 250; ++i) batch.push_back({16 * i + int64_t{4} * t, &mine[static_cast<size_t>(i)], 1});
         Counters ignored;
         engine->transfer(Direction::kWrite, batch, ignored);
       }
@@ -428,7 +428,7 @@ TEST_P(Rados, WhatAKilledJobLeftIsRemovedByTheNextAndNotWhatALivingOneWrites) {
   if (child == 0) {
     const AtomicFile file(path(), {});
     fill(file.working_path(), counting_bytes(100));
-    const std::string working = file.working_path();
+    const std::string& working = file.working_path();
     static_cast<void>(!::write(told[1], working.c_str(), working.size() + 1));
     ::pause();
   }

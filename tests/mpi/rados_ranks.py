@@ -15,7 +15,7 @@ from seeded import run_cases
 
 import ceph
 from cases import check_reads, check_writes, make_case, make_file
-from swath.formats import pools
+from swath.formats import pools, pools_new
 
 STRIPES = ("65536,4,4194304", "13,3,39", "1,2,8", "1000,2,4000", "7,1,7000")
 """Most of them split elements."""
@@ -31,7 +31,7 @@ def check(case: Any, seed: int, folder: Path) -> None:
         path = ceph.name(
             f"ranks{folder}", stripe=rng.choice(STRIPES), **({} if rng.random() < 0.6 else {"class": "no"})
         )
-        pools.made(path, lambda aside: shutil.copy(local["path"], aside))
+        pools_new.made(path, lambda aside: shutil.copy(local["path"], aside))
         opened = {**local, "path": path}
     opened = comm.bcast(opened)
     check_reads(case, opened, comm, comm.rank)

@@ -234,6 +234,7 @@ class OpenedFile:
 
         def work() -> Placed:
             self.refuse_reading("change")
+            pools.refuse_change(self.path)
             inode = os.stat(self.path).st_ino
             changed = change(self.changes())
             others = self._described_again() if formats.moves_others(self.format) else {}

@@ -23,7 +23,19 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError, warn_caller
-from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, pools, raw, zarr, zarr_codecs, zarr_library
+from swath.formats import (
+    hdf5,
+    hdf5_filters,
+    netcdf4,
+    netcdf_classic,
+    npy,
+    pools,
+    pools_new,
+    raw,
+    zarr,
+    zarr_codecs,
+    zarr_library,
+)
 from swath.formats.changes import Changes, repair
 from swath.formats.contents import Attributes, Contents, typed
 from swath.formats.default_chunks import default_chunks
@@ -257,7 +269,7 @@ def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa
     name, module = checked_path(path), _kind(format)
     pools.refuse(name, module)
     if pools.is_in_pool(name):
-        made = pools.made(name, lambda local: create_array(local, format, new))
+        made = pools_new.made(name, lambda local: create_array(local, format, new))
         return dataclasses.replace(made, path=name)
     made = raw.create(name, new) if module == "raw" else FORMATS[module].create(name, new)
     try:
@@ -381,7 +393,7 @@ def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
     name = checked_path(path)
     pools.refuse(name, _kind(format))
     if pools.is_in_pool(name):
-        pools.made(name, lambda local: create_file(local, format, new))
+        pools_new.made(name, lambda local: create_file(local, format, new))
         return
     _of_files(format).create_file(name, new)
 

@@ -1,7 +1,6 @@
 """Files in pools of a Ceph cluster, by their names `rados:POOL/NAME?conf=FILE&id=USER`: see docs/rados.md.
 
-What formats ask of a file they ask of these, too; a new one is made in a file of this machine that is all holes but for
-its header, and put into the pool.
+What formats ask of a file they ask of these, too; how new ones are made is in `pools_new`.
 """
 
 from __future__ import annotations
@@ -9,20 +8,15 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import tempfile
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 from swath import _core
-from swath.errors import Error, NotFoundError, UnsupportedError
+from swath.errors import NotFoundError, UnsupportedError
 
 SCHEME = "rados:"
 """How names begin."""
 FORMATS = ("raw", "npy", "netcdf-classic")
 """What a pool can hold: one file, whose bytes Swath itself reads and writes."""
-COPIED_BYTES = 4 << 20
-
-Made = TypeVar("Made")
 
 
 def is_in_pool(path: str) -> bool:
@@ -88,18 +82,6 @@ def opened(path: str) -> tuple[BinaryIO, int]:
     return io.BufferedReader(file, 1 << 16), file.size
 
 
-def made(path: str, make: Callable[[str], Made]) -> Made:
-    """Return what `make` returns of a file that it makes where it is told: the file is then in the pool.
-
-    Raises ExistsError where there is one already, and what `make` raises; there is no file then.
-    """
-    with tempfile.TemporaryDirectory(prefix="swath-") as folder:
-        local = os.path.join(folder, "new")
-        result = make(local)
-        _put(local, path)
-        return result
-
-
 def remove(path: str) -> None:
     """Remove a file; nothing where there is none."""
     with contextlib.suppress(NotFoundError):
@@ -148,24 +130,3 @@ class _PoolFile(io.RawIOBase):
         view[: len(read)] = read
         self._at += len(read)
         return len(read)
-
-
-def _put(local: str, path: str) -> None:
-    """Copy a file, holes as holes, to the name of one that is not there."""
-    target = _core.open_file(path, "x")
-    try:
-        with open(local, "rb") as source:
-            target.resize(os.fstat(source.fileno()).st_size)
-            for begin, end in _stored_ranges(source.fileno()):
-                for at in range(begin, end, COPIED_BYTES):
-                    target.write_at(at, os.pread(source.fileno(), min(COPIED_BYTES, end - at), at))
-    except BaseException:
-        with contextlib.suppress(Error):
-            remove(path)
-        raise
-
-
-def _stored_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
-    from swath.formats.files import stored_ranges
-
-    return stored_ranges(descriptor, 0, os.fstat(descriptor).st_size)
