@@ -279,7 +279,8 @@ TEST(Choice, MethodsHaveNamesAndOtherNamesAreRefused) {
     FAIL() << "not refused";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "method \"magic\" is not known; expected \"auto\", \"direct\", \"sieve\", \"list\" or \"two-phase\"");
+                 "method \"magic\" is not known; expected \"auto\", \"direct\", \"sieve\", \"list\", \"datatype\" or "
+                 "\"two-phase\"");
   }
 }
 
