@@ -32,8 +32,8 @@ std::vector<FailedRequest>& failed_of_this_thread() {
   return failed;
 }
 
-// MPI calls it in the call that completes the request, by the same thread; and in MPI_Request_get_status, which completes
-// nothing.
+// MPI calls it in the call that completes the request, by the same thread; and in MPI_Request_get_status, which
+// completes nothing.
 int query(void* state, MPI_Status* status) {
   auto* const started = static_cast<Started*>(state);
   set_bytes(status, started->bytes);
