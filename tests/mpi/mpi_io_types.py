@@ -212,10 +212,6 @@ class Memory:
         """Puts the bytes of a request there."""
         self.bytes[self.places[: len(data)]] = data
 
-    def get(self, count: int) -> np.ndarray:
-        """The first bytes of a request."""
-        return self.bytes[self.places[:count]]
-
 
 def _noise(count: int) -> np.ndarray:
     return np.asarray(np.random.default_rng(count).integers(0, 256, count, dtype=np.uint8))
