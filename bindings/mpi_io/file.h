@@ -114,6 +114,7 @@ class ServedFile {
   void check_may(const DataCall& call) const;
   DataTransfer transfer_of(const DataCall& call) const;
   int64_t etypes_of(const DataTransfer& transfer) const;
+  int64_t byte_of(const DataTransfer& transfer, int64_t etype) const;
   int64_t clipped_bytes(const DataTransfer& transfer, File& file) const;
   int64_t end_in_etypes() const;
   Execution carry_out(Array& array, const DataTransfer& transfer, Method method) const;

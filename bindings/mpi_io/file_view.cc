@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mpi_io/errors.h"
+#include "mpi_io/offsets.h"
 #include "mpi_io/type_map.h"
 
 namespace swath::mpi_io {
@@ -93,7 +94,8 @@ int64_t FileView::bytes_before(int64_t offset) const {
 
 int64_t FileView::offset_of(int64_t byte) const {
   if (tile_.empty()) return displacement_;
-  return displacement_ + byte / tile_.bytes() * extent_ + tile_.offset_of(byte % tile_.bytes());
+  const int64_t tile = checked_sum(displacement_, checked_product(byte / tile_.bytes(), extent_));
+  return checked_sum(tile, tile_.offset_of(byte % tile_.bytes()));
 }
 
 }  // namespace swath::mpi_io
