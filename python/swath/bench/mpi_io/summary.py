@@ -51,6 +51,7 @@ def _of_contender(repetitions: list[dict[str, Any]]) -> dict[str, Any]:
         "first_seconds": statistics.median(r["view_seconds"] + r["move_seconds"] for r in first),
         "view_seconds": statistics.median(r["view_seconds"] for r in later),
         "call_seconds": statistics.median(r["move_seconds"] / r["calls"] for r in later),
+        "processor_seconds": statistics.median(r["processor_seconds"] for r in later),
         "view_memory_bytes": statistics.median(r["view_memory_bytes"] for r in first),
         "memory_bytes": statistics.median(r["memory_bytes"] for r in first),
         "bytes_per_second": later[0]["bytes"] / seconds.median,

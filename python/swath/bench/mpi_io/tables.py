@@ -1,4 +1,4 @@
-"""The table: each cell without and with the drop-in, and the floor."""
+"""The tables: each cell without and with the drop-in, and the floor."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ from swath.bench.mpi_io.cells import CASES, CONTIGUOUS
 from swath.bench.mpi_io.running import WITH, WITHOUT
 from swath.commands import output
 
-NUMBERS = ("without", "with", "ratio", "first", "floor", "set_view µs", "MiB of set_view", "MiB in all")
+SHORT = {"collective": "coll.", "independent": "indep."}
+SPEEDS = ("without", "with", "ratio", "first", "floor")
+COSTS = ("set_view, ms", "processor, ms", "memory of set_view, MiB", "memory in all, MiB")
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The table, what was left out, and how it was measured."""
+    """The tables, what was left out, and how it was measured."""
     options = result["options"]
     ranks = " and ".join(map(str, options["ranks"]))
-    console.print(
-        Text(f"MPI-IO programs without and with the drop-in: {ranks} ranks, page cache; MB/s", style="bold")
-    )
-    table = output.table("case", "ranks", *NUMBERS, "wanted", right=("ranks", *NUMBERS))
+    title = f"MPI-IO programs without and with the drop-in: {ranks} ranks, page cache"
+    console.print(Text(f"{title}; MB/s", style="bold"))
+    speeds = output.table("", "ranks", *SPEEDS, "wanted", right=("ranks", *SPEEDS))
+    costs = output.table("without / with", "ranks", *COSTS, right=("ranks", *COSTS))
     cells = result["summary"]["cells"]
     for cell in cells:
-        table.add_row(*_row(cell))
-    console.print(table)
+        name = f"{cell['case']}, {SHORT[cell['access']]} {cell['direction']}"
+        speeds.add_row(name, str(cell["ranks"]), *_speeds(cell), _verdict(cell))
+        costs.add_row(name, str(cell["ranks"]), *_costs(cell))
+    console.print(speeds)
+    console.print(costs)
     for name in dict.fromkeys(cell["case"] for cell in cells):
         console.print(Text(f"{name}: {CASES[name].says}", style="dim"), soft_wrap=True)
     for reason in [*result["left_out"], *_refused(cells)]:
@@ -33,25 +38,27 @@ def show(console: Console, result: dict[str, Any]) -> None:
     console.print(Text(_how(result), style="dim"), soft_wrap=True)
 
 
-def _row(cell: dict[str, Any]) -> list[str]:
+def _speeds(cell: dict[str, Any]) -> list[str]:
     both = (cell[WITHOUT], cell[WITH])
-    ratios = [f"{cell[name]:.1f}" if cell[name] else "–" for name in ("ratio", "first_ratio")]
     floor = f"{cell['bytes'] / cell['floor_seconds'] / 1e6:,.0f}" if cell["floor_seconds"] else "–"
     return [
-        f"{cell['case']}, {cell['access']} {cell['direction']}",
-        str(cell["ranks"]),
         *(f"{one['bytes_per_second'] / 1e6:,.0f}" if one else "–" for one in both),
-        *ratios,
+        *(f"{cell[name]:.1f}" if cell[name] else "–" for name in ("ratio", "first_ratio")),
         floor,
-        _pair(both, "view_seconds", 1e6),
-        _pair(both, "view_memory_bytes", 1 / 2**20),
-        _pair(both, "memory_bytes", 1 / 2**20),
-        _verdict(cell),
     ]
 
 
-def _pair(both: tuple[Any, Any], name: str, factor: float) -> str:
-    return " / ".join(f"{one[name] * factor:,.0f}" if one else "–" for one in both)
+def _costs(cell: dict[str, Any]) -> list[str]:
+    return [
+        _pair(cell, "view_seconds", "{:,.2f}", 1e3),
+        _pair(cell, "processor_seconds", "{:,.0f}", 1e3),
+        _pair(cell, "view_memory_bytes", "{:,.0f}", 1 / 2**20),
+        _pair(cell, "memory_bytes", "{:,.0f}", 1 / 2**20),
+    ]
+
+
+def _pair(cell: dict[str, Any], name: str, form: str, factor: float) -> str:
+    return " / ".join(form.format(one[name] * factor) if one else "–" for one in (cell[WITHOUT], cell[WITH]))
 
 
 def _verdict(cell: dict[str, Any]) -> str:
@@ -82,7 +89,8 @@ def _how(result: dict[str, Any]) -> str:
         f"Medians of {options['rounds']} processes of {options['repetitions']} repetitions each, with and without in "
         "turn, after one repetition that does not count (first: the ratio of that one). A repetition makes the types, "
         "sets the view, and moves; each one is checked, gaps too.\n"
-        "without / with: MiB are what all ranks together had more than before they opened the file, at their most. "
+        "processor: of all ranks, waiting that spins or yields included. memory: what all ranks together had more than "
+        "before they opened the file, at their most. "
         "floor: one contiguous pread or pwrite of as many bytes by each rank.\n"
         "wanted: noncontiguous, 5 x without or 0.7 x the floor; contiguous, not slower beyond noise or 50 µs a call. "
         f"This is the page cache, not a device ({said})."

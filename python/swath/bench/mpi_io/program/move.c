@@ -4,13 +4,13 @@
 //
 // FILE and FLOOR_FILE are made, or filled anew, before anything is timed. ANSWER is given a line of JSON for each
 // repetition and one of the job. Exit status 1, and what is wrong on standard error, where data is.
-#include <mpi.h>
-
 #include <fcntl.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +33,7 @@ typedef struct {
 
 typedef struct {
   double view_seconds, move_seconds, floor_seconds;
+  double processor_seconds;  // of this rank, threads and system calls included
   int64_t view_bytes, peak_bytes;
 } Measured;
 
@@ -63,10 +64,11 @@ static void move_plainly(int fd, int writes, void* memory, int64_t bytes, int64_
   }
 }
 
-// ---- data, and whether it is right -----------------------------------------------------------------------------------
+// ---- data, and whether it is right
+// -----------------------------------------------------------------------------------
 
-// All elements carry stamp 0 then. By requests of 512 KiB: of larger ones Linux keeps larger folios, and each small write
-// to these takes longer, whoever writes.
+// All elements carry stamp 0 then. By requests of 512 KiB: of larger ones Linux keeps larger folios, and each small
+// write to these takes longer, whoever writes.
 static void fill(const char* path, int64_t elements) {
   const int fd = open(path, O_RDWR | O_CREAT, 0600);
   if (fd < 0) fail("the file cannot be opened");
@@ -105,8 +107,8 @@ static void check_one(void* context, int64_t file_element, int64_t memory_elemen
   checked->seen++;
 }
 
-// What this rank moved is there; who moved nothing of an element has not changed it: of memory this rank says so, of the
-// file rank 0. Collective.
+// What this rank moved is there; who moved nothing of an element has not changed it: of memory this rank says so, of
+// the file rank 0. Collective.
 static void check(const Run* run) {
   Checked checked = {run, run->memory, 0, 0, 1};
   int64_t changed = 0, moved = 0;
@@ -130,7 +132,8 @@ static void check(const Run* run) {
     for (int64_t i = 0; i < run->job.memory_elements; ++i) changed += run->memory[i] != untouched;
   }
   if (checked.wrong > 0 || ((run->job.rank == 0 || !run->writes) && changed != moved)) {
-    fprintf(stderr, "move: wrong data: rank %d: %s, %s: %lld elements are wrong, and %lld changed where %lld were moved\n",
+    fprintf(stderr,
+            "move: wrong data: rank %d: %s, %s: %lld elements are wrong, and %lld changed where %lld were moved\n",
             run->job.rank, run->pattern->name, run->writes ? "write" : "read", (long long)checked.wrong,
             (long long)changed, (long long)moved);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -138,7 +141,8 @@ static void check(const Run* run) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// ---- moving it ---------------------------------------------------------------------------------------------------------
+// ---- moving it
+// ---------------------------------------------------------------------------------------------------------
 
 static void move_once(const Run* run, MPI_File file, const Types* types, int64_t call) {
   const MPI_Offset offset = run->job.offset + call * run->job.offset_step;
@@ -182,12 +186,20 @@ static double measure_floor(const Run* run) {
   return seconds;
 }
 
+static double processor_seconds(void) {
+  struct rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
 static Measured measure(Run* run, MPI_File file, int64_t baseline) {
   Measured measured = {0};
   Types types;
   prepare_memory(run);
   begin_peak();  // what checking took does not count
   MPI_Barrier(MPI_COMM_WORLD);
+  const double used = processor_seconds();
   const double start = MPI_Wtime();
   run->pattern->make_types(&run->job, &types);
   if (run->job.has_view) {
@@ -201,6 +213,7 @@ static Measured measure(Run* run, MPI_File file, int64_t baseline) {
   const double begun = MPI_Wtime();
   for (int64_t call = 0; call < run->job.calls; ++call) move_once(run, file, &types, call);
   const double ended = MPI_Wtime();
+  measured.processor_seconds = processor_seconds() - used;
   measured.move_seconds = span(begun, ended);
   measured.peak_bytes = peak_bytes() - baseline;
   if (types.file != MPI_DATATYPE_NULL) MPI_Type_free(&types.file);
@@ -220,12 +233,15 @@ static int64_t sum_of(int64_t mine) {
 static void tell(FILE* answer, const Run* run, const Measured* measured, int repetition) {
   const int64_t view = sum_of(measured->view_bytes), peak = sum_of(measured->peak_bytes);
   const int64_t bytes = sum_of(run->job.elements) * ELEMENT_BYTES;
+  double processor = 0;
+  MPI_Reduce(&measured->processor_seconds, &processor, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   if (run->job.rank != 0) return;
   fprintf(answer,
           "{\"repetition\": %d, \"view_seconds\": %.9f, \"move_seconds\": %.9f, \"floor_seconds\": %.9f, "
-          "\"view_memory_bytes\": %lld, \"memory_bytes\": %lld, \"calls\": %lld, \"bytes\": %lld}\n",
+          "\"view_memory_bytes\": %lld, \"memory_bytes\": %lld, \"calls\": %lld, \"bytes\": %lld, "
+          "\"processor_seconds\": %.6f}\n",
           repetition, measured->view_seconds, measured->move_seconds, measured->floor_seconds, (long long)view,
-          (long long)peak, (long long)run->job.calls, (long long)bytes);
+          (long long)peak, (long long)run->job.calls, (long long)bytes, processor);
   fflush(answer);
 }
 

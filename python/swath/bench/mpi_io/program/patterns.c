@@ -51,7 +51,8 @@ static void each_cyclic(const Job* job, Visit visit, void* context) {
   for (int64_t i = 0; i < job->elements; ++i) visit(context, i * job->ranks + job->rank, i);
 }
 
-// ---- BTIO: cells of five doubles on diagonals of a grid of ranks, ghost cells around them in memory ------------------
+// ---- BTIO: cells of five doubles on diagonals of a grid of ranks, ghost cells around them in memory
+// ------------------
 
 enum { BT_VARIABLES = 5, BT_GHOSTS = 2 };
 
@@ -155,7 +156,8 @@ static void each_btio(const Job* job, Visit visit, void* context) {
   }
 }
 
-// ---- PnetCDF: a box of a variable (vara), and many small ones (varn) -------------------------------------------------
+// ---- PnetCDF: a box of a variable (vara), and many small ones (varn)
+// -------------------------------------------------
 
 enum { PNETCDF_HEADER_ELEMENTS = 64 };
 
@@ -289,7 +291,8 @@ static void each_varn(const Job* job, Visit visit, void* context) {
   each_piece(job, visit_piece, &visiting);
 }
 
-// ---- HDF5: hyperslabs, a vector a dimension, each moved to its start and as large as the dimension -------------------
+// ---- HDF5: hyperslabs, a vector a dimension, each moved to its start and as large as the dimension
+// -------------------
 
 typedef struct {
   int start, stride, count, block;
@@ -370,7 +373,8 @@ static void each_column(const Job* job, Visit visit, void* context) {
   }
 }
 
-// ---- a buffer with gaps, for one run of the file ---------------------------------------------------------------------
+// ---- a buffer with gaps, for one run of the file
+// ---------------------------------------------------------------------
 
 static void plan_gaps(Job* job) {
   job->elements = job->bytes / ELEMENT_BYTES / job->ranks;
@@ -391,7 +395,8 @@ static void each_gaps(const Job* job, Visit visit, void* context) {
   for (int64_t i = 0; i < job->elements; ++i) visit(context, job->rank * job->elements + i, 2 * i);
 }
 
-// ---- as IOR: transfers of one size, of a rank behind each other (segments) or the ranks' in turn ---------------------
+// ---- as IOR: transfers of one size, of a rank behind each other (segments) or the ranks' in turn
+// ---------------------
 
 enum { TRANSFER = 1 << 20, STRIDED = 1 << 16, IN_VIEW = 1 << 14, SMALL = 1 << 12, SMALL_CALLS = 2000 };
 
@@ -417,9 +422,7 @@ static void plan_segments(Job* job) {
 
 static void plan_small(Job* job) { plan_transfers(job, SMALL, SMALL_CALLS, job->rank * SMALL_CALLS, 1); }
 
-static void plan_strided(Job* job) {
-  plan_transfers(job, STRIDED, transfers_of(job, STRIDED), job->rank, job->ranks);
-}
+static void plan_strided(Job* job) { plan_transfers(job, STRIDED, transfers_of(job, STRIDED), job->rank, job->ranks); }
 
 static void make_plain(const Job* job, Types* types) {
   types->etype = types->file = MPI_DATATYPE_NULL;

@@ -10,17 +10,17 @@ enum { ELEMENT_BYTES = 8 };
 // What a rank does with a file in one repetition.
 typedef struct {
   int rank, ranks;
-  int64_t bytes;             // asked for: of the file, or of what is moved of it
-  int64_t file_elements;     // of the whole file, as it was before
-  int64_t elements;          // that this rank moves
-  int64_t memory_elements;   // of its buffer
-  int64_t header_elements;   // of the file, before the view
-  int64_t calls;             // each moves as many elements
-  int64_t memory_step;       // elements of memory from one call to the next
-  int64_t offset;            // of the first call, in etypes of the view
-  int64_t offset_step;       // from one call to the next
-  int64_t sizes[3];          // of the array, where the pattern has one
-  int has_view;              // else the calls see bytes
+  int64_t bytes;            // asked for: of the file, or of what is moved of it
+  int64_t file_elements;    // of the whole file, as it was before
+  int64_t elements;         // that this rank moves
+  int64_t memory_elements;  // of its buffer
+  int64_t header_elements;  // of the file, before the view
+  int64_t calls;            // each moves as many elements
+  int64_t memory_step;      // elements of memory from one call to the next
+  int64_t offset;           // of the first call, in etypes of the view
+  int64_t offset_step;      // from one call to the next
+  int64_t sizes[3];         // of the array, where the pattern has one
+  int has_view;             // else the calls see bytes
 } Job;
 
 typedef struct {
