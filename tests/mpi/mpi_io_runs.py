@@ -6,6 +6,7 @@ Usage: mpi_io_runs.py FILE SEED. Prints "ok" on rank 0, and on standard error wh
 from __future__ import annotations
 
 import sys
+import traceback
 
 import numpy as np
 from mpi4py import MPI
@@ -29,7 +30,8 @@ def places_of(blocks: list[tuple[int, int]], extent: int, displacement: int, las
     """Return where the first `last` data bytes are."""
     tile = np.concatenate([np.arange(place, place + length) for place, length in blocks])
     tiles = last // tile.size + 1
-    return (displacement + np.arange(tiles)[:, None] * extent + tile[None, :]).ravel()[:last]
+    places: np.ndarray = displacement + np.arange(tiles)[:, None] * extent + tile[None, :]
+    return places.ravel()[:last]
 
 
 def main() -> None:
@@ -67,4 +69,8 @@ def main() -> None:
         print("ok")
 
 
-main()
+try:
+    main()
+except BaseException:
+    traceback.print_exc()
+    MPI.COMM_WORLD.Abort(1)
