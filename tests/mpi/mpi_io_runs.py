@@ -71,6 +71,7 @@ def main() -> None:
 
 try:
     main()
-except BaseException:
+except Exception:
     traceback.print_exc()
     MPI.COMM_WORLD.Abort(1)
+    raise
