@@ -22,7 +22,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export HYDRA_LAUNCHER := fork
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-CXX_SOURCES := $(shell find core bindings examples include python/bindings instruments -name '*.cc' -o -name '*.c' -o -name '*.h' 2>/dev/null)
+CXX_SOURCES := $(shell find core bindings examples include python/bindings python/swath instruments -name '*.cc' -o -name '*.c' -o -name '*.h' 2>/dev/null)
 CMAKE_LISTS := CMakeLists.txt $(shell find core bindings examples python/bindings instruments -name CMakeLists.txt 2>/dev/null)
 PACKAGE := $(shell find python/swath -type f -not -path '*/__pycache__/*' 2>/dev/null)
 

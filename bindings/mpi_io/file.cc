@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/stopwatch.h"
 #include "comm/agreement.h"
 #include "comm/mpi_comm.h"
 #include "mpi_io/errors.h"
@@ -397,7 +398,34 @@ int64_t ServedFile::move_in_order_of_view(const DataTransfer& transfer, File& fi
   return bytes;
 }
 
+// One run of the file and of memory: there is nothing to plan.
+int64_t ServedFile::move_run(const DataTransfer& transfer, int64_t offset, const std::string& kind) {
+  Execution done;
+  done.method = "one contiguous transfer";
+  const Stopwatch watch;
+  const auto engine = own_file_->engine().lease();
+  std::unique_ptr<RangeLock> lock;
+  int64_t bytes = transfer.bytes;
+  if (transfer.direction == Direction::kWrite) {
+    lock = engine->lock_shared(offset, offset + bytes);
+  } else {
+    bytes = std::clamp<int64_t>(engine->size() - offset, 0, bytes);
+  }
+  if (bytes == 0) return 0;
+  const Transfer piece{offset, transfer.address, bytes};
+  engine->transfer(transfer.direction, {&piece, 1}, done.counters);
+  engine->end_burst();
+  done.counters.total_seconds = watch.seconds();
+  report_.add(kind, bytes, done);
+  return bytes;
+}
+
 int64_t ServedFile::move_by_itself(const DataTransfer& transfer, const std::string& kind) {
+  if (transfer.bytes == 0) return 0;
+  if (is_contiguous(transfer.memory)) {
+    const auto offset = transfer.view->offset_of_run(transfer.first, transfer.bytes);
+    if (offset) return move_run(transfer, *offset, kind);
+  }
   if (!transfer.view->is_ascending()) return move_in_order_of_view(transfer, *own_file_, kind);
   DataTransfer clipped = transfer;
   clipped.bytes = clipped_bytes(transfer, *own_file_);

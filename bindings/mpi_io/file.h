@@ -120,6 +120,7 @@ class ServedFile {
   Execution carry_out(Array& array, const DataTransfer& transfer, Method method) const;
   int64_t move_by_itself(const DataTransfer& transfer, const std::string& kind);
   int64_t move_atomically(const DataTransfer& transfer, const std::string& kind);
+  int64_t move_run(const DataTransfer& transfer, int64_t offset, const std::string& kind);
   int64_t move_in_order_of_view(const DataTransfer& transfer, File& file, const std::string& kind);
 
   const MPI_File handle_;

@@ -98,4 +98,13 @@ int64_t FileView::offset_of(int64_t byte) const {
   return checked_sum(tile, tile_.offset_of(byte % tile_.bytes()));
 }
 
+std::optional<int64_t> FileView::offset_of_run(int64_t first, int64_t bytes) const {
+  if (tile_.empty()) return std::nullopt;
+  const int64_t within = first % tile_.bytes();
+  const Nest::Run run = tile_.run_at(within, tile_.bytes());
+  const bool tiles_touch = run.bytes == tile_.bytes() && extent_ == tile_.bytes();
+  if (!tiles_touch && run.bytes < bytes) return std::nullopt;
+  return displacement_ + first / tile_.bytes() * extent_ + run.offset;
+}
+
 }  // namespace swath::mpi_io
