@@ -39,10 +39,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("errors"), "errors.c")
 
 
-def cases(program: Path) -> list[str]:
-    """All that do not end the program itself."""
+def cases(program: Path, ranks: int) -> list[str]:
+    """All that do not end the program itself, as closing a closed file may, in MPICH, where others use its memory."""
     listed = subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout.split()
-    return [name for name in listed if name not in FREED]
+    left_out = FREED if ranks == 1 else FREED | {name for name in listed if name.endswith("_closed_file")}
+    return [name for name in listed if name not in left_out]
 
 
 Answers = dict[str, tuple[list[int], list[int]]]
@@ -72,7 +73,7 @@ def ask(program: Path, way: str, names: Sequence[str], folder: Path, *, ranks: i
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_classes_are_those_of_the_mpi_itself(program: Path, tmp_path: Path, ranks: int) -> None:
-    names = [name for name in cases(program) if ranks == 1 or not name.endswith("_closed_file")]
+    names = cases(program, ranks)
     without = ask(program, "return", names, tmp_path / "without", ranks=1, served=False)  # several ranks of MPICH hang
     served = ask(program, "return", names, tmp_path / "served", ranks=ranks, served=True)
     different = {name for name in names if without[name][0][0] != served[name][0][0]}
@@ -85,7 +86,7 @@ def test_classes_are_those_of_the_mpi_itself(program: Path, tmp_path: Path, rank
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_handlers_are_called_once(program: Path, tmp_path: Path, ranks: int) -> None:
-    names = cases(program)
+    names = cases(program, ranks)
     served = ask(program, "count", names, tmp_path, ranks=ranks, served=True)
     # What MPI serves by itself: opening, and what is no file. Twice for an opening that fails is MPICH's own count.
     counts = Counter(count for name in names for count in served[name][1] if not name.startswith("open_"))
@@ -96,7 +97,7 @@ def test_handlers_are_called_once(program: Path, tmp_path: Path, ranks: int) -> 
 
 
 def test_handlers_are_called_as_often_as_by_the_mpi_itself(program: Path, tmp_path: Path) -> None:
-    names = cases(program)
+    names = cases(program, 1)
     served = ask(program, "count", names, tmp_path, ranks=1, served=True)
     without = ask(program, "count", names, tmp_path, ranks=1, served=False)
     different = {name for name in names if served[name][1] != without[name][1]}
