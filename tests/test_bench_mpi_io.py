@@ -208,7 +208,12 @@ def test_it_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_cases_run(tmp_path: Path) -> None:
-    recorded = run_bench(tmp_path, "--quick", "--ranks", "1,3,4", "--cases", ",".join(mpi_io.CASES))
-    assert {one["case"] for one in recorded["cells"]} == set(mpi_io.CASES)
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+def test_all_cases_run(tmp_path: Path, ranks: int) -> None:
+    # Of many small calls in turn, more ranks than cores wait for one another: seconds, on a busy machine minutes.
+    cases = [name for name in mpi_io.CASES if ranks == 1 or name != "small"]
+    recorded = run_bench(tmp_path, "--quick", "--ranks", str(ranks), "--cases", ",".join(cases))
+    is_square = ranks in (1, 4)
+    assert {one["case"] for one in recorded["cells"]} == {c for c in cases if is_square or not c.startswith("btio")}
     check_runs(recorded)
