@@ -22,14 +22,14 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export HYDRA_LAUNCHER := fork
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-CXX_SOURCES := $(shell find core bindings examples include python/bindings instruments -name '*.cc' -o -name '*.c' -o -name '*.h' 2>/dev/null)
+CXX_SOURCES := $(shell find core bindings examples include python/bindings python/swath instruments -name '*.cc' -o -name '*.c' -o -name '*.h' 2>/dev/null)
 CMAKE_LISTS := CMakeLists.txt $(shell find core bindings examples python/bindings instruments -name CMakeLists.txt 2>/dev/null)
 PACKAGE := $(shell find python/swath -type f -not -path '*/__pycache__/*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo modelled-disk rados-packages rados-test test test-all test-cpp test-py test-py-all sanitize sanitize-threads run-sanitized-threads lint lint-py lint-cpp format docs bench clean
+.PHONY: help setup demo modelled-disk rados-packages rados-test test test-all test-cpp test-py test-py-all sanitize sanitize-threads run-sanitized-threads mpi-io-suites lint lint-py lint-cpp format docs bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -115,6 +115,9 @@ rados-test: rados-packages setup | build  ## the tests of files in Ceph pools, a
 	$(call configure,$(CORE))
 	cmake --build $(CORE)
 	tools/rados-test.sh $(CORE) $(PYTEST_ARGS)
+
+mpi-io-suites: setup  ## suites of other projects without and with the MPI-IO drop-in (SUITES="mpi4py romio", SUITE_ARGS=--help)
+	python tests/mpi_io/suites $(SUITES) $(SUITE_ARGS)
 
 sanitize: $(VENV)/.ready | build  ## the C++ unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call configure,$(SANITIZE),-DSWATH_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo)

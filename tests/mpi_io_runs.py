@@ -43,7 +43,9 @@ class Ended:
     @property
     def told(self) -> list[str]:
         """The lines of the report."""
-        return [line.removeprefix("swath mpi-io: ") for line in self.err.splitlines() if line.startswith("swath mpi-io: ")]
+        return [
+            line.removeprefix("swath mpi-io: ") for line in self.err.splitlines() if line.startswith("swath mpi-io: ")
+        ]
 
 
 Command = Sequence[object]

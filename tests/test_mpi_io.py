@@ -93,14 +93,17 @@ def test_hints_decide_how_it_is_done(tmp_path: Path) -> None:
     assert not any("no_such_hint" in line for line in ended.told)
 
 
-def test_the_programs_files_are_the_same_without(tmp_path: Path) -> None:
-    """The programs know nothing of what serves them: MPICH passes, too, where it keeps to its own rules."""
-    for served in (True, False):
-        folder = tmp_path / str(served)
-        folder.mkdir()
-        ended = run(2, python("mpi_io_modes.py", "modes", folder), served=served)
-        assert served or not ended.told
-        assert "all right" in ended.out or not served, ended.err
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_files_of_real_programs_patterns_are_the_same_without(tmp_path: Path, ranks: int) -> None:
+    """BTIO's, PnetCDF's, HDF5's and IOR's: types, header and data."""
+    for folder in ("with", "without"):
+        (tmp_path / folder).mkdir()
+        ended = run(ranks, python("mpi_io_patterns.py", "write", tmp_path / folder), served=folder == "with")
+        assert "all right" in ended.out, ended.err
+        assert len([line for line in ended.told if ": served, " in line]) == (4 if folder == "with" else 0)
+    for path in (tmp_path / "with").iterdir():
+        assert path.read_bytes() == (tmp_path / "without" / path.name).read_bytes(), path.name
+    assert len(list((tmp_path / "with").iterdir())) == 4
 
 
 # ---- the report ------------------------------------------------------------------------------------------------------
@@ -119,7 +122,9 @@ def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("engine", ["posix"])
-@pytest.mark.parametrize(("ranks", "part"), [(1, "hints"), (3, "hints"), (4, "together"), (2, "orders"), (2, "threads")])
+@pytest.mark.parametrize(
+    ("ranks", "part"), [(1, "hints"), (3, "hints"), (4, "together"), (2, "orders"), (2, "threads")]
+)
 def test_the_report_counts_what_the_kernel_saw(
     tmp_path: Path, counter: Path, ranks: int, part: str, engine: str
 ) -> None:

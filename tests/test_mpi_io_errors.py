@@ -39,16 +39,21 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("errors"), "errors.c")
 
 
-def cases(program: Path) -> list[str]:
-    """All that do not end the program itself."""
+def cases(program: Path, ranks: int) -> list[str]:
+    """All that do not end the program itself, as closing a closed file may, in MPICH, where others use its memory."""
     listed = subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout.split()
-    return [name for name in listed if name not in FREED]
+    left_out = FREED if ranks == 1 else FREED | {name for name in listed if name.endswith("_closed_file")}
+    return [name for name in listed if name not in left_out]
 
 
-def answers(out: str, ranks: int) -> dict[str, tuple[list[int], list[int]]]:
+Answers = dict[str, tuple[list[int], list[int]]]
+"""Of each case the classes and the calls of handlers, a number a rank."""
+
+
+def answers(out: str, ranks: int) -> Answers:
     """Classes and calls of handlers, of each case and rank."""
     lines = [line.split() for line in out.splitlines()]
-    found: dict[str, tuple[list[int], list[int]]] = {}
+    found: Answers = {}
     for name, _, code, handled in sorted(lines):
         classes, counts = found.setdefault(name, ([], []))
         classes.append(int(code))
@@ -57,7 +62,7 @@ def answers(out: str, ranks: int) -> dict[str, tuple[list[int], list[int]]]:
     return found
 
 
-def ask(program: Path, way: str, names: Sequence[str], folder: Path, ranks: int, served: bool) -> dict[str, tuple[list[int], list[int]]]:
+def ask(program: Path, way: str, names: Sequence[str], folder: Path, *, ranks: int, served: bool) -> Answers:
     folder.mkdir(exist_ok=True)
     ended = run(ranks, [program, way, folder, *names], served=served)
     assert ended.status == 0, ended.out[-500:] + ended.err[-3000:]
@@ -68,9 +73,9 @@ def ask(program: Path, way: str, names: Sequence[str], folder: Path, ranks: int,
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_classes_are_those_of_the_mpi_itself(program: Path, tmp_path: Path, ranks: int) -> None:
-    names = [name for name in cases(program) if ranks == 1 or not name.endswith("_closed_file")]
-    without = ask(program, "return", names, tmp_path / "without", 1, served=False)  # several ranks of MPICH hang
-    served = ask(program, "return", names, tmp_path / "served", ranks, served=True)
+    names = cases(program, ranks)
+    without = ask(program, "return", names, tmp_path / "without", ranks=1, served=False)  # several ranks of MPICH hang
+    served = ask(program, "return", names, tmp_path / "served", ranks=ranks, served=True)
     different = {name for name in names if without[name][0][0] != served[name][0][0]}
     assert different <= DIFFERENT.keys(), {name: (without[name], served[name]) for name in different}
     assert {name for name in names if not any(served[name][0])} == NO_ERROR
@@ -81,8 +86,8 @@ def test_classes_are_those_of_the_mpi_itself(program: Path, tmp_path: Path, rank
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_handlers_are_called_once(program: Path, tmp_path: Path, ranks: int) -> None:
-    names = cases(program)
-    served = ask(program, "count", names, tmp_path, ranks, served=True)
+    names = cases(program, ranks)
+    served = ask(program, "count", names, tmp_path, ranks=ranks, served=True)
     # What MPI serves by itself: opening, and what is no file. Twice for an opening that fails is MPICH's own count.
     counts = Counter(count for name in names for count in served[name][1] if not name.startswith("open_"))
     assert set(counts) <= {0, 1}
@@ -92,9 +97,9 @@ def test_handlers_are_called_once(program: Path, tmp_path: Path, ranks: int) -> 
 
 
 def test_handlers_are_called_as_often_as_by_the_mpi_itself(program: Path, tmp_path: Path) -> None:
-    names = cases(program)
-    served = ask(program, "count", names, tmp_path, 1, served=True)
-    without = ask(program, "count", names, tmp_path, 1, served=False)
+    names = cases(program, 1)
+    served = ask(program, "count", names, tmp_path, ranks=1, served=True)
+    without = ask(program, "count", names, tmp_path, ranks=1, served=False)
     different = {name for name in names if served[name][1] != without[name][1]}
     assert different <= DIFFERENT.keys(), different
 
@@ -118,4 +123,4 @@ def test_errors_name_the_path_and_what_was_wrong(program: Path, tmp_path: Path) 
 def test_a_null_type_and_an_uncommitted_one_are_named(program: Path, tmp_path: Path) -> None:
     ended = run_well(1, [program, "return", tmp_path, "null_type", "uncommitted_type"])
     assert any("MPI_DATATYPE_NULL" in line for line in ended.told), ended.told
-    assert any("commit" in line.lower() for line in ended.told), ended.told
+    assert "has not been committed" in ended.err

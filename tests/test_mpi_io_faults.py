@@ -13,7 +13,18 @@ from test_mpi_io_errors import compiled
 ERR_NO_SPACE = 36  # of MPICH's mpi.h
 ERR_IN_STATUS = 17
 TOGETHER = ["write_at_all", "write_ordered", "split", "iwrite_at_all"]
-ALONE = ["write_at", "write_shared", "iwrite_at", "test", "waitall", "testall", "waitany", "testany", "waitsome", "testsome"]
+ALONE = [
+    "write_at",
+    "write_shared",
+    "iwrite_at",
+    "test",
+    "waitall",
+    "testall",
+    "waitany",
+    "testany",
+    "waitsome",
+    "testsome",
+]
 FULL = {"SWATH_MPI_IO_ENGINE": "fault:write@0=ENOSPC"}
 
 

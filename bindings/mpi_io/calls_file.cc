@@ -7,6 +7,7 @@
 
 #include "mpi_io/errors.h"
 #include "mpi_io/files.h"
+#include "mpi_io/offsets.h"
 #include "mpi_io/real.h"
 #include "mpi_io/report.h"
 #include "mpi_io/served.h"
@@ -65,7 +66,10 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
   return guarded(file, [&] {
     served->queue(true).finish();
     FileView view(displacement, etype, filetype, served->is_read_only());
-    if (info != MPI_INFO_NULL && !known_hints(info).empty()) served->take_hints(info);
+    if (info != MPI_INFO_NULL && !known_hints(info).empty()) {
+      served->queue(false).finish();  // what is under way is done by the hints that it was begun with
+      served->take_hints(info);
+    }
     served->set_view(std::move(view));
   });
 }
@@ -101,7 +105,7 @@ int get_byte_offset(MPI_File file, MPI_Offset offset, MPI_Offset* byte) {
   return guarded(file, [&] {
     if (offset < 0) throw refused(MPI_ERR_ARG, "get_byte_offset: offset " + std::to_string(offset) + " is negative");
     const auto view = served->view();
-    *byte = view->offset_of(offset * view->etype_bytes());
+    *byte = view->offset_of(checked_product(offset, view->etype_bytes()));
   });
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/stopwatch.h"
 #include "comm/agreement.h"
 #include "comm/mpi_comm.h"
 #include "mpi_io/errors.h"
@@ -197,6 +198,7 @@ void ServedFile::sync() {
 
 void ServedFile::set_hints(MPI_Info info) {
   collective_jobs_.finish();
+  own_jobs_.finish();
   hints_.take(told_by_first(*comm_, {"", "", known_hints(info)}).hints);
 }
 
@@ -233,12 +235,15 @@ int64_t ServedFile::end_in_etypes() const {
 void ServedFile::seek(int64_t etypes, int whence) {
   const int64_t end = whence == MPI_SEEK_END ? end_in_etypes() : 0;
   const std::lock_guard guard(mutex_);
-  int64_t position = etypes;
-  if (whence == MPI_SEEK_CUR) position += position_;
-  if (whence == MPI_SEEK_END) position += end;
   if (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR && whence != MPI_SEEK_END) {
     throw refused(MPI_ERR_ARG,
                   "seek: whence " + std::to_string(whence) + ": expected MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END");
+  }
+  const int64_t from = whence == MPI_SEEK_CUR ? position_ : end;
+  int64_t position = 0;
+  if (__builtin_add_overflow(from, etypes, &position)) {
+    throw refused(MPI_ERR_ARG, "seek: " + std::to_string(etypes) + " etypes from " + std::to_string(from) +
+                                   " on is beyond any file");
   }
   if (position < 0) {
     throw refused(MPI_ERR_ARG, "seek: position " + std::to_string(position) + " is before the beginning of the view");
@@ -309,26 +314,33 @@ int64_t ServedFile::etypes_of(const DataTransfer& transfer) const {
   return transfer.bytes / transfer.view->etype_bytes();
 }
 
+// The data byte that an etype of the view begins with.
+int64_t ServedFile::byte_of(const DataTransfer& transfer, int64_t etype) const {
+  int64_t byte = 0;
+  if (__builtin_mul_overflow(etype, transfer.view->etype_bytes(), &byte) || byte > kBytesMost) {
+    throw refused(MPI_ERR_ARG, path_ + ": offset " + std::to_string(etype) + " is beyond any file");
+  }
+  return byte;
+}
+
 DataTransfer ServedFile::at(const DataCall& call, int64_t offset) const {
   if (offset < 0) throw refused(MPI_ERR_ARG, path_ + ": offset " + std::to_string(offset) + " is negative");
   DataTransfer transfer = transfer_of(call);
-  if (__builtin_mul_overflow(offset, transfer.view->etype_bytes(), &transfer.first) || transfer.first > kBytesMost) {
-    throw refused(MPI_ERR_ARG, path_ + ": offset " + std::to_string(offset) + " is beyond any file");
-  }
+  transfer.first = byte_of(transfer, offset);
   return transfer;
 }
 
 DataTransfer ServedFile::at_pointer(const DataCall& call) {
   DataTransfer transfer = transfer_of(call);
   const std::lock_guard guard(mutex_);
-  transfer.first = position_ * transfer.view->etype_bytes();
+  transfer.first = byte_of(transfer, position_);
   position_ += etypes_of(transfer);
   return transfer;
 }
 
 DataTransfer ServedFile::at_shared_pointer(const DataCall& call) {
   DataTransfer transfer = transfer_of(call);
-  transfer.first = shared_pointer_.advance(etypes_of(transfer)) * transfer.view->etype_bytes();
+  transfer.first = byte_of(transfer, shared_pointer_.advance(etypes_of(transfer)));
   return transfer;
 }
 
@@ -347,7 +359,9 @@ DataTransfer ServedFile::in_order(const DataCall& call) {
   }
   int64_t begin = 0;
   agree(*comm_, failure_in([&] {
-    if (comm_->rank() == 0) begin = shared_pointer_.advance(total);
+    if (comm_->rank() != 0) return;
+    begin = shared_pointer_.advance(total);
+    static_cast<void>(byte_of(transfer, begin));
   }));
   begin = broadcast_number(*comm_, begin);
   transfer.first = (begin + before) * transfer.view->etype_bytes();
@@ -384,7 +398,34 @@ int64_t ServedFile::move_in_order_of_view(const DataTransfer& transfer, File& fi
   return bytes;
 }
 
+// One run of the file and of memory: there is nothing to plan.
+int64_t ServedFile::move_run(const DataTransfer& transfer, int64_t offset, const std::string& kind) {
+  Execution done;
+  done.method = "one contiguous transfer";
+  const Stopwatch watch;
+  const auto engine = own_file_->engine().lease();
+  std::unique_ptr<RangeLock> lock;
+  int64_t bytes = transfer.bytes;
+  if (transfer.direction == Direction::kWrite) {
+    lock = engine->lock_shared(offset, offset + bytes);
+  } else {
+    bytes = std::clamp<int64_t>(engine->size() - offset, 0, bytes);
+  }
+  if (bytes == 0) return 0;
+  const Transfer piece{offset, transfer.address, bytes};
+  engine->transfer(transfer.direction, {&piece, 1}, done.counters);
+  engine->end_burst();
+  done.counters.total_seconds = watch.seconds();
+  report_.add(kind, bytes, done);
+  return bytes;
+}
+
 int64_t ServedFile::move_by_itself(const DataTransfer& transfer, const std::string& kind) {
+  if (transfer.bytes == 0) return 0;
+  if (is_contiguous(transfer.memory)) {
+    const auto offset = transfer.view->offset_of_run(transfer.first, transfer.bytes);
+    if (offset) return move_run(transfer, *offset, kind);
+  }
   if (!transfer.view->is_ascending()) return move_in_order_of_view(transfer, *own_file_, kind);
   DataTransfer clipped = transfer;
   clipped.bytes = clipped_bytes(transfer, *own_file_);

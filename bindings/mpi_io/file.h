@@ -114,11 +114,13 @@ class ServedFile {
   void check_may(const DataCall& call) const;
   DataTransfer transfer_of(const DataCall& call) const;
   int64_t etypes_of(const DataTransfer& transfer) const;
+  int64_t byte_of(const DataTransfer& transfer, int64_t etype) const;
   int64_t clipped_bytes(const DataTransfer& transfer, File& file) const;
   int64_t end_in_etypes() const;
   Execution carry_out(Array& array, const DataTransfer& transfer, Method method) const;
   int64_t move_by_itself(const DataTransfer& transfer, const std::string& kind);
   int64_t move_atomically(const DataTransfer& transfer, const std::string& kind);
+  int64_t move_run(const DataTransfer& transfer, int64_t offset, const std::string& kind);
   int64_t move_in_order_of_view(const DataTransfer& transfer, File& file, const std::string& kind);
 
   const MPI_File handle_;

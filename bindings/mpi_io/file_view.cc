@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mpi_io/errors.h"
+#include "mpi_io/offsets.h"
 #include "mpi_io/type_map.h"
 
 namespace swath::mpi_io {
@@ -93,7 +94,17 @@ int64_t FileView::bytes_before(int64_t offset) const {
 
 int64_t FileView::offset_of(int64_t byte) const {
   if (tile_.empty()) return displacement_;
-  return displacement_ + byte / tile_.bytes() * extent_ + tile_.offset_of(byte % tile_.bytes());
+  const int64_t tile = checked_sum(displacement_, checked_product(byte / tile_.bytes(), extent_));
+  return checked_sum(tile, tile_.offset_of(byte % tile_.bytes()));
+}
+
+std::optional<int64_t> FileView::offset_of_run(int64_t first, int64_t bytes) const {
+  if (tile_.empty()) return std::nullopt;
+  const int64_t within = first % tile_.bytes();
+  const Nest::Run run = tile_.run_at(within, tile_.bytes());
+  const bool tiles_touch = run.bytes == tile_.bytes() && extent_ == tile_.bytes();
+  if (!tiles_touch && run.bytes < bytes) return std::nullopt;
+  return displacement_ + first / tile_.bytes() * extent_ + run.offset;
 }
 
 }  // namespace swath::mpi_io

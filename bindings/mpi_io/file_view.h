@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "mpi_io/handles.h"
 #include "space/nest.h"
@@ -34,6 +35,8 @@ class FileView {
   // How many data bytes lie before `offset` of the file. Requires is_ascending().
   int64_t bytes_before(int64_t offset) const;
   int64_t offset_of(int64_t byte) const;
+  // Where data bytes [first, first + bytes) begin, if each lies right behind the one before it. Costs no memory.
+  std::optional<int64_t> offset_of_run(int64_t first, int64_t bytes) const;
 
  private:
   int64_t tiles(int64_t bytes) const { return bytes / tile_.bytes() + 1; }

@@ -137,6 +137,8 @@ std::unique_ptr<Array> open_bytes(Comm& comm, const std::string& engine, const s
   options.name = "a.raw";
   options.form = std::make_shared<const ArrayForm>("a.raw", layout->shape(), 1, layout);
   options.fill = {std::byte{0}};
+  // What is learned on a busy machine is other sizes of windows, and those are other messages.
+  options.learning = std::make_shared<Learning>(std::make_shared<const Profile>(default_profile()), true);
   const auto file = std::make_shared<File>(
       path, [engine, path] { return open_for_engines(path, OpenMode::kReadWrite, {.engine = engine})(nullptr); });
   return std::make_unique<Array>(shared(comm), file, options);
@@ -384,7 +386,9 @@ Needed needed_by_view(int64_t regions, Method method, Direction direction, const
     const auto array = open_bytes(comm, "null", "/dev/zero", file_bytes);
     const View view = View::all(nest.shifted(int64_t{8} * comm.rank()));
     const auto own = Decomposition::own_view(view, comm.rank(), 2, array->form()->shape());
-    const Operation operation(array->form(), {direction, own, method, {}});
+    // By sizes that are the same for all: priced ones depend on where the file ends, which a write moves.
+    const TuningSettings sizes{{"aggregators", 2}, {"sieve_bytes", 1 << 20}, {"window_bytes", 512 << 10}};
+    const Operation operation(array->form(), {direction, own, method, sizes});
     Bytes data(static_cast<size_t>(view.bytes()));
     const LocalMemory local = packed_memory(own, comm.rank(), 1, data.data());
     std::array<int64_t, 2> sent{};

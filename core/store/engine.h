@@ -102,8 +102,8 @@ struct EngineOptions {
   int queue_depth = 64;                          // requests in flight of one uring batch
   int64_t request_bytes_max = int64_t{1} << 30;  // larger transfers are split: the kernel stops at 2 GiB - 4096
   double lock_timeout_seconds = kNever;          // how long lock() waits
-  // The file is written by others meanwhile who do not take part in the same operations, each in bytes of its own: every
-  // write takes lock_shared().
+  // The file is written by others meanwhile who do not take part in the same operations, each in bytes of its own:
+  // every write takes lock_shared().
   bool other_writers = false;
 };
 

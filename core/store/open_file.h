@@ -113,9 +113,7 @@ class FileEngine : public Engine {
     return {.read_ranges_max = IOV_MAX, .write_ranges_max = IOV_MAX, .reports_cached = file_->reports_cached()};
   }
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
-  std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end) override {
-    return file_->lock_shared(begin, end);
-  }
+  std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end) override { return file_->lock_shared(begin, end); }
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
     return file_->cached_part(offset, bytes);
   }

@@ -1,4 +1,4 @@
-"""Every call of MPI that moves data, by one name each: read or write, at an offset or by a pointer, alone or together."""
+"""Every call of MPI that moves data: read or write, at an offset or by a pointer, alone or together."""
 
 from __future__ import annotations
 

@@ -123,7 +123,12 @@ def one_view(path: Path, what: object, random: np.random.Generator, etype: Made,
         memory.bytes[memory.places] ^= 255
         begin_at(file, call, first)
         status = call(file, "read", memory.spec, first)
-        assert (memory.bytes == expected).all(), (call, kinds[RANK], "read", np.flatnonzero(memory.bytes != expected)[:9])
+        assert (memory.bytes == expected).all(), (
+            call,
+            kinds[RANK],
+            "read",
+            np.flatnonzero(memory.bytes != expected)[:9],
+        )
         check_status(status, etype, count, memory)
         check_position(file, call, first, count)
         memory.type.free() if memory.type is not etype else None

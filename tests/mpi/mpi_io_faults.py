@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -87,8 +88,8 @@ def scenes() -> list[Scene]:
                 continue  # whose rows these are is known to nobody
             small = {"swath_window_bytes": "64", "swath_sieve_bytes": "48", "swath_list_pieces": "3"}
             methods = ["direct", "sieve", "list"] + (["two-phase"] if call.is_collective else [])
-            for method in methods:
-                found.append(Scene(call, direction, method, hints={**small, "swath_domain_bytes_min": "8"}))
+            hints = {**small, "swath_domain_bytes_min": "8"}
+            found += [Scene(call, direction, method, hints=hints) for method in methods]
             found.append(Scene(call, direction, "auto", is_atomic=True))
     return found
 
@@ -120,14 +121,21 @@ def attempt(scene: Scene, file: MPI.File) -> MPI.Exception | None:
     return None
 
 
-def broken(scene: Scene, path: Path, step: str, number: int, what: str, culprit: int) -> bool:
+def broken(path: Path, scene: Scene, step: str, number: int, what: str, culprit: int) -> bool:
     """One fault; whether it was met. Collective."""
+    try:
+        return broken_so(path, scene, f"{step}@{number}={what}", culprit)
+    except AssertionError as error:
+        raise AssertionError(f"{scene}: {step}@{number}={what} of rank {culprit}: {error}") from error
+
+
+def broken_so(path: Path, scene: Scene, rule: str, culprit: int) -> bool:
+    """The same."""
     old, new = image_of(0), image_of(1)
     make(path, old)
-    rule = f"{step}@{number}={what}," if culprit in (RANK, -1) else ""
-    file = scene.open(path, f"fault:{rule}engine=posix")
+    file = scene.open(path, f"fault:{rule},engine=posix" if culprit in (RANK, -1) else "fault:engine=posix")
     error = attempt(scene, file)
-    check_errors(scene, path, what, culprit, error)
+    check_errors(scene, path, rule.partition("=")[2], culprit, error)
     COMM.Barrier()
     wrote = scene.direction == "write"
     if RANK == 0:
@@ -172,10 +180,10 @@ def check_errors(scene: Scene, path: Path, what: str, culprit: int, error: MPI.E
 def cases() -> Iterator[tuple[Scene, str, int, str, int]]:
     """Every step of every scene breaks at its first attempts, in every way, on each rank and on all."""
     for scene in scenes():
-        for step in FATAL:
+        for step, fatal in FATAL.items():
             if step == "write" and scene.direction == "read":
                 continue
-            for what in (*FATAL[step], *SURVIVED[step]):
+            for what in (*fatal, *SURVIVED[step]):
                 for culprit in (*range(SIZE), -1) if SIZE > 1 else (0,):
                     yield from ((scene, step, number, what, culprit) for number in range(4))
 
@@ -187,11 +195,8 @@ def matrix(folder: str, most: str) -> None:
     chosen = list(cases())
     if int(most) < len(chosen):
         chosen = random.Random(SIZE).sample(chosen, int(most))
-    for scene, step, number, what, culprit in chosen:
-        try:
-            met += broken(scene, path, step, number, what, culprit)
-        except AssertionError as error:
-            raise AssertionError(f"{scene}: {step}@{number}={what} of rank {culprit}: {error}") from error
+    for case in chosen:
+        met += broken(path, *case)
     if RANK == 0:
         print(f"{met} of {len(chosen)} faults were errors")
     assert met > len(chosen) // 8
@@ -243,14 +248,12 @@ def one_mistaken(path: Path, culprit: int) -> None:
             specs = [uncommitted if wrong else MPI.INT, MPI.DATATYPE_NULL if wrong else MPI.INT]
             for kind in specs:
                 spec = [buffer, 1, kind]
-                got, text = same_on_all(lambda c=call, d=direction, s=spec: c(file, d, s, 0))
+                got, text = same_on_all(partial(call, file, direction, spec, 0))
                 assert got == MPI.ERR_TYPE, text
                 assert SIZE == 1 or wrong or f"rank {culprit}" in text, text
             uncommitted.Free()
             if call.by == "offset":
-                got, text = same_on_all(
-                    lambda c=call, d=direction: c(file, d, [buffer, 1, MPI.INT], -1 if wrong else 0)
-                )
+                got, text = same_on_all(partial(call, file, direction, [buffer, 1, MPI.INT], -1 if wrong else 0))
                 assert got == MPI.ERR_ARG, text
     got, text = same_on_all(lambda: file.Seek_shared(-1 if wrong else 0))
     assert got in (MPI.ERR_ARG, MPI.ERR_NOT_SAME), text

@@ -9,7 +9,6 @@ mpiexec -n 4 python tests/mpi/mpi_io_modes.py orders FOLDER      views that do n
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 
@@ -90,7 +89,8 @@ def sizes(path: Path) -> None:
     file.Sync()
     assert file.Get_size() == 2000 + SIZE
     file.Set_size(0)
-    assert file.Read_at(0, buffer) is None
+    file.Read_at(0, buffer, status)
+    assert status.Get_count(MPI.BYTE) == 0
     file.Close()
     assert path.stat().st_size == 0
     COMM.Barrier()
@@ -119,11 +119,34 @@ def positions(path: Path) -> None:
     assert buffer.tolist() == [0, 0, 1, 1, 1]
     assert error_class(file.Seek, -1) == MPI.ERR_ARG
     assert error_class(file.Seek, 0, 99) == MPI.ERR_ARG
+    beyond_any_file(file)
     file.Seek(3)
     file.Set_view(0, MPI.BYTE)
     assert (file.Get_position(), file.Get_position_shared()) == (0, 0)
     file.Close()
     filetype.Free()
+
+
+def beyond_any_file(file: MPI.File) -> None:
+    """Offsets that no 64-bit number of bytes says are refused; nothing is moved elsewhere."""
+    buffer = np.ones(4, np.int16)
+    for etypes in (2**61, 2**62, 2**63 - 1):
+        file.Seek(etypes)
+        assert file.Get_position() == etypes
+        for call in CALLS:
+            if call.by in ("offset", "pointer"):
+                assert error_class(call, file, "read", [buffer, 4, MPI.SHORT], etypes) == MPI.ERR_ARG, call
+                assert error_class(call, file, "write", [buffer, 4, MPI.SHORT], etypes) == MPI.ERR_ARG, call
+        assert file.Get_position() == etypes
+        assert error_class(file.Seek, 2**63 - 1, MPI.SEEK_CUR) == MPI.ERR_ARG
+        assert etypes < 2**62 or error_class(file.Get_byte_offset, etypes) == MPI.ERR_ARG
+        COMM.Barrier()
+        file.Seek_shared(etypes)
+        for call in CALLS:
+            if call.by == "ordered":
+                assert error_class(call, file, "write", [buffer, 4, MPI.SHORT], 0) == MPI.ERR_ARG, call
+    assert (buffer == 1).all()
+    assert file.Get_size() == 100
 
 
 def views_given_back(path: Path) -> None:
@@ -189,7 +212,7 @@ def hints(folder: str) -> None:
 def together(folder: str) -> None:
     gaps_of_each_other(Path(folder, "gaps"))
     files = [MPI.File.Open(MPI.COMM_SELF, str(Path(folder, f"own{RANK}-{k}")), RW) for k in range(3)]
-    half = COMM.Split(RANK % 2, RANK)
+    half = MPI.Intracomm(COMM.Split(RANK % 2, RANK))
     files += [MPI.File.Open(half, str(Path(folder, f"half{RANK % 2}")), RW)]
     files += [MPI.File.Open(COMM, str(Path(folder, "all")), RW)]
     for k, file in enumerate(files):
@@ -214,7 +237,7 @@ def gaps_of_each_other(path: Path) -> None:
     """Half of the ranks write with holes, which are filled by reading them; the others write those holes meanwhile."""
     rows, width = 400, 16
     make(path, bytes(rows * SIZE * 2 * width))
-    half = COMM.Split(RANK % 2, RANK)
+    half = MPI.Intracomm(COMM.Split(RANK % 2, RANK))
     info = MPI.Info.Create({"romio_ds_write": "enable", "romio_cb_write": ("disable", "enable")[RANK % 2]})
     file = MPI.File.Open(half, str(path), MPI.MODE_RDWR, info)
     filetype = MPI.BYTE.Create_vector(rows, width, SIZE * 2 * width).Commit()
@@ -269,11 +292,13 @@ def threads(folder: str) -> None:
     assert MPI.Query_thread() == MPI.THREAD_MULTIPLE
     wrong: list[str] = []
     shared = MPI.File.Open(COMM, str(Path(folder, "shared")), RW)
-    comms = [COMM.Dup() for _ in range(4)]
+    comms = [MPI.Intracomm(COMM.Dup()) for _ in range(4)]
+    # MPICH opens and closes a file under a lock of the process: threads of two ranks would wait for each other.
+    files = [MPI.File.Open(comm, str(Path(folder, f"file{k}")), RW) for k, comm in enumerate(comms)]
 
     def work(number: int) -> None:
         try:
-            file = MPI.File.Open(comms[number], str(Path(folder, f"file{number}")), RW)
+            file = files[number]
             vector = MPI.INT.Create_vector(50, 1, SIZE).Commit()
             file.Set_view(4 * RANK, MPI.INT, vector)
             for k in range(15):
@@ -289,7 +314,6 @@ def threads(folder: str) -> None:
                 got[:] = 0
                 shared.Read_at(place, got)
                 assert (got == data).all(), "a shared file"
-            file.Close()
             vector.Free()
         except BaseException as error:  # noqa: BLE001
             wrong.append(f"thread {number}: {error!r}")
@@ -300,7 +324,8 @@ def threads(folder: str) -> None:
     for one in running:
         one.join()
     assert not wrong, wrong
-    shared.Close()
+    for file in (*files, shared):
+        file.Close()
     found = np.fromfile(Path(folder, "shared"), np.int32).reshape(4, SIZE, 15, 50)
     expected = np.arange(50) + 1000 * np.arange(15)[:, None] + np.arange(SIZE)[:, None, None]
     assert (found == expected).all()

@@ -31,7 +31,8 @@ class Made:
     def places(self, first: int, count: int) -> Offsets:
         """Where data bytes [first, first + count) are of the type repeated without end."""
         numbers = np.arange(first, first + count)
-        return numbers // max(self.size, 1) * self.extent + self.offsets[numbers % max(self.size, 1)]
+        size = max(self.size, 1)
+        return np.asarray(numbers // size * self.extent + self.offsets[numbers % size])
 
     def free(self) -> None:
         """Gives the handle back, unless MPI has named it."""
@@ -130,7 +131,7 @@ class View:
     def places(self, first: int, etypes: int) -> Offsets:
         """The file's bytes of etypes [first, first + etypes) of the view."""
         size = self.etype.size
-        return self.displacement + self.filetype.places(first * size, etypes * size)
+        return np.asarray(self.displacement + self.filetype.places(first * size, etypes * size))
 
     def set(self, file: MPI.File, **more: Any) -> None:
         """Collective."""
@@ -211,13 +212,9 @@ class Memory:
         """Puts the bytes of a request there."""
         self.bytes[self.places[: len(data)]] = data
 
-    def get(self, count: int) -> np.ndarray:
-        """The first bytes of a request."""
-        return self.bytes[self.places[:count]]
-
 
 def _noise(count: int) -> np.ndarray:
-    return np.random.default_rng(count).integers(0, 256, count, dtype=np.uint8)
+    return np.asarray(np.random.default_rng(count).integers(0, 256, count, dtype=np.uint8))
 
 
 def _plain(etype: Made, count: int) -> Memory:

@@ -25,6 +25,7 @@ from swath.bench import (
     launch,
     layout,
     madbench,
+    mpi_io,
     ncio,
     page,
     prefetch,
@@ -65,6 +66,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "prefetch": prefetch,
     "balanced": balanced,
     "scf": scf,
+    "mpi-io": mpi_io,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report, "scf": scf_report}
 """Who draws what `--html` asks for."""
@@ -125,6 +127,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
   scf           the application in applications/scf, Hartree-Fock: integrals stored,
                 prefetched, recomputed, balanced over shares on disk; operations as
                 Pablo summed them up; on this folder or modelled disks. docs/scf.md
+  mpi-io        programs of MPI-IO with and without the drop-in (swath mpi-io): vectors of
+                8 bytes, the types of BTIO, PnetCDF and HDF5, IOR's calls; time and memory
 """
 
 EXAMPLES = """\
@@ -145,6 +149,7 @@ examples:
   {prog} madbench --tasks 16 --virtual --disk p690-raid5 --readers 1,4,all,auto
   {prog} balanced --disk p690-scsi,here --computing 0.5,1,2
   {prog} madbench --series must-show --pixels 4096 --json m.json --html m.html
+  {prog} mpi-io --cases cyclic,vara --ranks 2 --json mpi-io.json
   {prog} scf --inputs small --ranks 2 --disk p690-raid5 --json s.json --html s.html
 
 Measure on a machine that does nothing else: the table says what the load was.
@@ -173,7 +178,7 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--ranks",
         type=_list_of(_count),
         metavar="N",
-        help="how many ranks (2; table1, redistribute, files, scf: 4; latency, ncio: 2,4; copy: 1)",
+        help="how many ranks (2; table1, redistribute, files, scf: 4; latency, ncio, mpi-io: 2,4; copy: 1)",
     )
     made.add_argument(
         "--bytes",
@@ -186,7 +191,7 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--repetitions",
         type=_count,
         metavar="N",
-        help="that are counted (8; table1: 5; latency: 100; ncio: 6; zarr: 2 a round; files: 3)",
+        help="that are counted (8; table1: 5; latency: 100; ncio: 6; zarr: 2 and mpi-io: 3 a round; files: 3)",
     )
     made.add_argument(
         "--region", type=_size, metavar="SIZE", dest="region_bytes", help="interleaved: of a region (8 bytes)"
@@ -226,6 +231,9 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--iterations", type=_count, metavar="N", help="of each contender (6)")
     _add_scf_arguments(made.add_argument_group("scf", "lists are separated by commas; docs/scf.md"))
+    made.add_argument_group("mpi-io").add_argument(
+        "--mpicc", metavar="PATH", help="of the MPI that is measured (the one beside this Python)"
+    )
     _add_shared_arguments(made.add_argument_group("ncio, madbench, zarr, files and copy"))
 
 
@@ -243,7 +251,7 @@ def _add_ncio_arguments(group: Any) -> None:
         "--cases",
         type=names,
         metavar="LIST",
-        help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}",
+        help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}; mpi-io: {','.join(mpi_io.CASES)}",
     )
     group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
     group.add_argument("--methods", type=names, metavar="LIST", help="direct,sieve,list,two-phase,auto")
@@ -309,7 +317,8 @@ def _add_shared_arguments(group: Any) -> None:
         "--limit-seconds",
         type=float,
         metavar="SECONDS",
-        help="ncio: slower ones are not repeated (10); copy: a peer's copy is ended (600); files: any contender (600)",
+        help="ncio: slower ones are not repeated (10); copy: a peer's copy is ended (600); files: any contender (600); "
+        "mpi-io: any process (120)",
     )
     group.add_argument("--html", metavar="FILE", help="one self-contained report, with the paper's figures")
 

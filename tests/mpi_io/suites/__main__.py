@@ -1,0 +1,156 @@
+"""Runs suites of other projects without and with the drop-in, and says what differs: `make mpi-io-suites`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import json
+import math
+import signal
+import sys
+from pathlib import Path
+
+import drop_in
+import table
+from comparing import Compared, compare_files, run_with, run_without
+from mpis import Mpi, all_mpis, find_mpi
+from reasons import REASONS
+from running import Outcome
+from suite import Case, Suite
+from workshop import BuildFailedError, Workshop
+
+SUITES = ("mpi4py", "mpich", "romio", "hdf5", "pnetcdf", "netcdf", "h5py", "programs")
+ROOT = Path("build/mpi-io-suites")
+
+
+def main() -> int:
+    options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that ranks are ended
+    workshop = Workshop(ROOT.resolve(), options.jobs)
+    library = None if options.without else Path(options.library or drop_in.installed_library())
+    bad = 0
+    for suite in [_suite(name) for name in options.suites or SUITES]:
+        for name in suite.mpis:
+            if options.mpi and name not in options.mpi:
+                continue
+            try:
+                mpi = find_mpi(name, workshop)
+                version = suite.prepare(mpi, workshop)
+            except BuildFailedError as error:
+                print(f"{suite.name} on {name}: NOT BUILT: {error}", flush=True)
+                bad += 1
+                continue
+            if not options.build:
+                bad += _run_suite(suite, mpi, version, library, workshop, options)
+    if not options.build:
+        _write_document(options.document)
+    return 1 if bad else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"{', '.join(SUITES)}; all of them by default")
+    parser.add_argument("--mpi", action="append", choices=all_mpis(), help="only on this MPI (may be repeated)")
+    parser.add_argument("--case", action="append", help="only programs with this word in their name (may be repeated)")
+    parser.add_argument("--library", help="the drop-in; by default what `swath mpi-io --library` prints")
+    parser.add_argument("--without", action="store_true", help="only the runs without the drop-in")
+    parser.add_argument("--again", action="store_true", help="run without again, where there are results already")
+    parser.add_argument("--missing", action="store_true", help="run with only what has no result with it yet")
+    parser.add_argument(
+        "--with-first",
+        action="store_true",
+        help="run without, once, only what fails with",
+    )
+    parser.add_argument("--seconds", type=float, default=math.inf, help="end every program after so many")
+    parser.add_argument("--build", action="store_true", help="only fetch and build")
+    parser.add_argument("--jobs", type=int, default=2, help="of make (2)")
+    parser.add_argument("--document", default="docs/mpi-io-suites.md", help="written from all results (%(default)s)")
+    return parser.parse_args()
+
+
+def _suite(name: str) -> Suite:
+    if name not in SUITES:
+        sys.exit(f"{name} is none of {', '.join(SUITES)}")
+    suite = importlib.import_module(f"suite_{name}").SUITE
+    assert isinstance(suite, Suite)
+    return suite
+
+
+def _run_suite(
+    suite: Suite, mpi: Mpi, version: str, library: Path | None, workshop: Workshop, options: argparse.Namespace
+) -> int:
+    """Returns how many cases lost a test, or left other files."""
+    print(f"{suite.name} {version} on {mpi.name} {mpi.version}", flush=True)
+    path = ROOT / "results" / f"{suite.name}-{mpi.name}.json"
+    known = _load(path)
+    variables = drop_in.variables(library, mpi, workshop) if library else None
+    bad = 0
+    for defined in suite.cases(mpi, workshop):
+        if options.case and not any(word in defined.name for word in options.case):
+            continue
+        case = dataclasses.replace(defined, seconds=min(defined.seconds, options.seconds))
+        key = f"{case.group}/{case.name}/{case.ranks}"
+        folder = (ROOT / "runs" / suite.name / mpi.name / key.replace(", ", "-")).resolve()
+        compared = known.setdefault(key, Compared(case.name, case.group, case.ranks))
+        if options.again or not compared.is_built():
+            compared.without = Outcome({})
+        if variables is not None and (options.again or not (options.missing and compared.served)):
+            run_with(case, mpi, folder, variables, compared)
+        if not compared.ran_without() and not (options.with_first and compared.served and compared.served.passed()):
+            run_without(case, mpi, folder, compared, options.with_first)
+        compare_files(compared, folder, workshop)
+        bad += _tell(case, known[key])
+        _save(path, version, mpi, known)
+    return bad
+
+
+def _tell(case: Case, compared: Compared) -> bool:
+    """One line, and whether something is worse with the drop-in."""
+    lost, differ = compared.lost(), "DIFFER" in compared.files
+    told = [_summary(compared.without) if compared.ran_without() else "not run without"]
+    if compared.served:
+        served, given_back = table.files_in(compared.served.report)
+        told += [_summary(compared.served), f"{served} served, {sum(given_back.values())} given back", compared.files]
+    word = "LOST" if lost else "FILES DIFFER" if differ else "ok"
+    print(f"  {word:12} {case.group}/{case.name} ×{case.ranks}: {'; '.join(told)}", flush=True)
+    for test in filter(None, lost):
+        print(f"      lost: {test}", flush=True)
+    return bool(lost or differ)
+
+
+def _summary(outcome: Outcome) -> str:
+    statuses = list(outcome.statuses.values())
+    counts = ", ".join(f"{statuses.count(status)} {status}" for status in sorted(set(statuses), reverse=True))
+    return f"{counts} ({outcome.seconds:.1f} s)"
+
+
+def _load(path: Path) -> dict[str, Compared]:
+    if not path.exists():
+        return {}
+    return {key: Compared.from_json(value) for key, value in json.loads(path.read_text())["cases"].items()}
+
+
+def _save(path: Path, version: str, mpi: Mpi, results: dict[str, Compared]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cases = {key: compared.to_json() for key, compared in results.items()}
+    about = {"version": version, "mpi": mpi.name, "mpi_version": mpi.version, "cases": cases}
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(about, indent=1))
+    new.replace(path)
+
+
+def _write_document(path: str) -> None:
+    all_rows = []
+    for suite in SUITES:
+        for name in all_mpis():
+            results = ROOT / "results" / f"{suite}-{name}.json"
+            if results.exists():
+                about = json.loads(results.read_text())
+                mpi = f"{name} {about['mpi_version']}"
+                all_rows += table.rows(suite, about["version"], mpi, list(_load(results).values()), REASONS)
+    Path(path).write_text(table.document(all_rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

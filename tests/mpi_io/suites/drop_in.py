@@ -1,0 +1,40 @@
+"""The drop-in as the suites run with it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from mpis import Mpi
+from workshop import Workshop
+
+SWATH = str(Path(sys.executable).with_name("swath"))
+
+
+def installed_library() -> Path:
+    command = [SWATH, "mpi-io", "--library"]
+    return Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
+
+
+def variables(library: Path, mpi: Mpi, workshop: Workshop) -> dict[str, str]:
+    """What a program has in its environment; a backend for Open MPI is made first where it is older."""
+    if not library.exists():
+        sys.exit(f"{library} is not there: make setup builds it")
+    found = {"LD_PRELOAD": str(library), "SWATH_MPI_IO_REPORT": "1"}
+    if mpi.family == "openmpi":
+        folder = workshop.folder(f"backend-{mpi.name}")
+        made = folder / "libswath-mpi-io-openmpi.so"
+        if not made.exists() or made.stat().st_mtime < library.stat().st_mtime:
+            folder.mkdir(exist_ok=True)
+            shutil.move(_build_backend(mpi), made)
+        found["SWATH_MPI_IO_BACKENDS"] = str(folder)
+    return found
+
+
+def _build_backend(mpi: Mpi) -> str:
+    """Returns where `swath mpi-io build` has put it: where the next one, of another Open MPI, would be put, too."""
+    command = [SWATH, "mpi-io", "build", "--mpicxx", mpi.compilers["c++"]]
+    said = subprocess.run(command, check=True, capture_output=True, text=True)
+    return next(line for line in said.stdout.splitlines() if line.endswith(".so"))

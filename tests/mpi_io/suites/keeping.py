@@ -1,0 +1,109 @@
+"""The files that a program makes, also those that it deletes."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import select
+import struct
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+IN_CREATE, IN_MOVED_TO = 0x100, 0x80
+EVENT = struct.Struct("iIII")
+LOCKS_OF_AN_MPI = re.compile(r"^\.|\.shfp\.|\.sm$|\.data$|\.index$|\.locktest|\.core|^core|^vgcore")
+"""Files that an MPI makes beside the program's, for shared file pointers and the like."""
+BLOCK_BYTES = 1 << 16
+
+
+class Keeper:
+    """Links every file that appears in a folder into another, so that its bytes outlive its deletion.
+
+    A link is made within a fraction of a millisecond of the file: one that a program deletes at once may be missed.
+    """
+
+    def __init__(self, watched: Path, kept: Path):
+        self.watched, self.kept = watched, kept
+        self.names: Counter[str] = Counter()
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.inotify = self.libc.inotify_init1(os.O_NONBLOCK)
+        self.libc.inotify_add_watch(self.inotify, os.fsencode(watched), IN_CREATE | IN_MOVED_TO)
+        self.stop_read, self.stop_write = os.pipe()
+        self.thread = threading.Thread(target=self._keep, daemon=True)
+
+    def __enter__(self) -> Keeper:
+        self.kept.mkdir()
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.write(self.stop_write, b"x")
+        self.thread.join()
+        for descriptor in (self.inotify, self.stop_read, self.stop_write):
+            os.close(descriptor)
+
+    def _keep(self) -> None:
+        while True:
+            ready, _, _ = select.select([self.inotify, self.stop_read], [], [])
+            if self.inotify in ready:
+                self._link(os.read(self.inotify, 1 << 16))
+            elif self.stop_read in ready:
+                return
+
+    def _link(self, events: bytes) -> None:
+        at = 0
+        while at < len(events):
+            _, _, _, length = EVENT.unpack_from(events, at)
+            name = events[at + EVENT.size : at + EVENT.size + length].rstrip(b"\0").decode()
+            at += EVENT.size + length
+            try:
+                os.link(self.watched / name, self.kept / f"{name}#{self.names[name]}")
+                self.names[name] += 1
+            except OSError:
+                continue  # a folder, or gone again
+
+
+def files_of(kept: Path, work: Path, inputs: set[str]) -> dict[str, str]:
+    """The digest of each file made: "name#0" to "4096 bytes d41d8c…"; what is still in subfolders of `work` too."""
+    found = {path.name: path for path in sorted(kept.iterdir()) if path.is_file()}
+    found |= {
+        str(path.relative_to(work)): path
+        for path in sorted(work.rglob("*"))
+        if path.parent != work and path.is_file() and not path.is_symlink()
+    }
+    return {
+        name: digest(path)
+        for name, path in found.items()
+        if not LOCKS_OF_AN_MPI.search(name.split("#")[0]) and name.split("#")[0] not in inputs
+    }
+
+
+def digest(path: Path) -> str:
+    """Of its bytes; holes, which are the same as zeros, are not read: a sparse file of terabytes is quick."""
+    state = hashlib.blake2b(digest_size=16)
+    size = path.stat().st_size
+    with path.open("rb", buffering=0) as file:
+        for begin, end in _data_extents(file.fileno(), size):
+            for place in range(begin, end, BLOCK_BYTES):
+                block = os.pread(file.fileno(), BLOCK_BYTES, place)
+                if block.count(0) != len(block):
+                    state.update(place.to_bytes(8, "little") + block)
+    return f"{size} bytes {state.hexdigest()}"
+
+
+def _data_extents(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """What is not a hole, from and to multiples of a block."""
+    at = 0
+    while at < size:
+        try:
+            data = os.lseek(file, at, os.SEEK_DATA)
+        except OSError:  # nothing but a hole until the end
+            return
+        hole = os.lseek(file, data, os.SEEK_HOLE)
+        end = -(-hole // BLOCK_BYTES) * BLOCK_BYTES
+        yield max(at, data // BLOCK_BYTES * BLOCK_BYTES), end
+        at = end

@@ -1,0 +1,8 @@
+"""Why what differs does: words of the table, for a case of a suite, everywhere or on one MPI."""
+
+REASONS: dict[str, str] = {
+    "romio@mpich/atomicity": "atomicity leaves gaps in a new file, where MPICH writes what its buffer happens to have, "
+    "and the drop-in nothing: they are zeros",
+    "romio/misc": "misc, fmisc, shared_fp and status write memory that they did not set",
+}
+"""By "romio/external32", or "romio@openmpi/external32" where it is so on this MPI only."""

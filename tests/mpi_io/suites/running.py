@@ -1,0 +1,128 @@
+"""One run of a program of a suite."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import keeping
+from mpis import Mpi
+from suite import FAILED, NOT_BUILT, PASSED, Case, Finished
+
+MARK = "SWATH_SUITES_RUN"
+"""An environment variable by which all processes of a run are found, and ended when its time is up."""
+REPORT_LINE = re.compile(r"^(?:\[[^\]]*\] ?)?swath mpi-io: (.*)$", re.MULTILINE)
+TALK_CHARACTERS_MAX = 3000
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What came of a run.
+
+    Attributes:
+        statuses: of its tests: name to "passed", "failed", "timed out", "not built".
+        seconds: it took.
+        files: it made, name to digest.
+        report: lines of the drop-in.
+        talk: the end of what was printed, where something failed.
+    """
+
+    statuses: dict[str, str]
+    seconds: float = 0
+    files: dict[str, str] = dataclasses.field(default_factory=dict)
+    report: list[str] = dataclasses.field(default_factory=list)
+    talk: str = ""
+
+    def passed(self) -> bool:
+        return all(status == PASSED for status in self.statuses.values())
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Outcome:
+        return cls(**value)
+
+
+def run_case(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str] | None = None) -> Outcome:
+    """Runs it in a new folder, with the drop-in where its variables are given; `folder`/kept has the files it made."""
+    if not shutil.which(case.command[0]):
+        return Outcome({"": NOT_BUILT})
+    shutil.rmtree(folder, ignore_errors=True)
+    work = folder / "work"
+    work.mkdir(parents=True)
+    for path in case.inputs:
+        shutil.copy(path, work)
+    started = time.monotonic()
+    with keeping.Keeper(work, folder / "kept"):
+        finished = _run_ranks(case, mpi, folder, drop_in or {})
+    statuses = case.judge(finished)
+    talk = _end_of_talk(finished)
+    if case.after and statuses.get("") == PASSED:
+        checked = subprocess.run(
+            [*mpi.launch(1), *case.after],
+            check=False,
+            cwd=work,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=case.seconds,
+            env=os.environ | mpi.environment,
+        )
+        if checked.returncode != 0:
+            statuses[""] = FAILED
+            talk += f"\nafterwards, {Path(case.after[0]).name}: {(checked.stdout + checked.stderr)[-800:]}"
+    seconds = time.monotonic() - started
+    inputs = {Path(path).name for path in case.inputs}
+    files = keeping.files_of(folder / "kept", work, inputs) if case.keeps_files else {}
+    report = REPORT_LINE.findall(finished.stderr + "\n" + finished.stdout)
+    outcome = Outcome(statuses, round(seconds, 2), files, report)
+    outcome.talk = "" if outcome.passed() else talk
+    return outcome
+
+
+def _run_ranks(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str]) -> Finished:
+    """The drop-in is put before the program alone, not before mpiexec."""
+    work = folder / "work"
+    mark = uuid.uuid4().hex
+    variables = {"TMPDIR": str(work), MARK: mark, **dict(case.environment), **drop_in}
+    ranks = [*mpi.launch(case.ranks), "env", *(f"{name}={value}" for name, value in variables.items()), *case.command]
+    stdout, stderr = folder / "stdout", folder / "stderr"
+    with stdout.open("wb") as out, stderr.open("wb") as err:
+        process = subprocess.Popen(
+            ranks,
+            cwd=work,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+            env=os.environ | mpi.environment | {MARK: mark},
+        )
+        try:
+            exit_code: int | None = process.wait(case.seconds)
+        except subprocess.TimeoutExpired:
+            exit_code = None
+        finally:
+            end_marked(mark)
+            process.wait()
+    return Finished(exit_code, stdout.read_text(errors="replace"), stderr.read_text(errors="replace"), work, case.ranks)
+
+
+def end_marked(mark: str) -> None:
+    """Ends all processes of a run, wherever mpiexec has put them."""
+    wanted = f"{MARK}={mark}".encode()
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and wanted in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
+def _end_of_talk(finished: Finished) -> str:
+    lines = [line for line in (finished.stdout + "\n" + finished.stderr).splitlines() if not REPORT_LINE.match(line)]
+    return "\n".join(lines)[-TALK_CHARACTERS_MAX:]

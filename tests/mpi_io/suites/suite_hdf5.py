@@ -1,0 +1,61 @@
+"""HDF5's testpar, from Debian's source package, with an HDF5 of its own for each MPI."""
+
+from __future__ import annotations
+
+from mpis import Mpi
+from suite import Case, Suite, ends_well
+from workshop import Workshop, apt_install
+
+RANKS = 4
+PROGRAMS = {
+    "t_mpi": 300,
+    "testphdf5": 900,
+    "t_cache": 900,
+    "t_cache_image": 600,
+    "t_pread": 300,
+    "t_pshutdown": 120,
+    "t_prestart": 120,
+    "t_init_term": 120,
+    "t_shapesame": 1200,
+    "t_filters_parallel": 600,
+    "t_bigio": 900,
+}
+"""Program to the seconds it may take."""
+
+
+def _prepare(mpi: Mpi, workshop: Workshop) -> str:
+    source = workshop.debian_source("hdf5")
+    name = build_name(mpi)
+    if not workshop.built(name):
+        apt_install(workshop, "make", "zlib1g-dev")
+        folder = workshop.folder(name)
+        folder.mkdir(exist_ok=True)
+        options = ["--enable-parallel", "--disable-shared", "--enable-build-mode=production", "--disable-tools"]
+        options += ["--disable-hl", "--disable-fortran", "--disable-cxx", f"CC={mpi.compilers['c']}", "CFLAGS=-O1 -w"]
+        if not (folder / "Makefile").exists():
+            workshop.run(name, [str(source / "configure"), *options], folder)
+        make = ["make", f"-j{workshop.jobs}"]
+        workshop.run(name, [*make, "-C", "src"], folder)
+        workshop.run(name, [*make, "-C", "test", "libh5test.la"], folder)
+        workshop.tried(name, [*make, "-k", "-C", "testpar", *PROGRAMS, "t_pflush1", "t_pflush2"], folder)
+        workshop.mark_built(name)
+    return source.name.removeprefix("hdf5-").split("+")[0]
+
+
+def build_name(mpi: Mpi) -> str:
+    return f"hdf5-{mpi.name}"
+
+
+def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
+    programs = workshop.folder(build_name(mpi)) / "testpar"
+    environment = (("HDF5_PARAPREFIX", "."), ("HDF5_NOCLEANUP", "1"), ("HDF5TestExpress", "2"))
+    cases = [
+        Case(name, "testpar", (str(programs / name),), RANKS, ends_well, seconds, environment)
+        for name, seconds in PROGRAMS.items()
+    ]
+    flush = f"{programs}/t_pflush1; exec {programs}/t_pflush2"
+    cases.append(Case("t_pflush1, t_pflush2", "testpar", ("sh", "-c", flush), RANKS, ends_well, 120, environment))
+    return cases
+
+
+SUITE = Suite("hdf5", ("mpich", "openmpi"), _prepare, _cases)

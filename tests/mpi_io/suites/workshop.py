@@ -1,0 +1,129 @@
+"""Where suites are fetched and built: packages of Debian and PyPI, their sources, and builds that are kept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+DEB_SRC = "/etc/apt/sources.list.d/swath-mpi-io-suites.sources"
+
+
+class BuildFailedError(Exception):
+    """A command of a build failed: the message names its log."""
+
+
+class Workshop:
+    """A folder of sources and builds; what is there already is not made again.
+
+    A build is done when its stamp is there, which is written last.
+    """
+
+    def __init__(self, root: Path, jobs: int):
+        self.root = root
+        self.jobs = jobs
+        self.packages_installed: set[str] = set()
+        (root / "logs").mkdir(parents=True, exist_ok=True)
+
+    def folder(self, name: str) -> Path:
+        return self.root / name
+
+    def run(self, name: str, command: Sequence[str], cwd: Path | None = None, **variables: str) -> None:
+        """A command whose talk goes to the log of this name."""
+        log = self.root / "logs" / f"{name}.log"
+        with log.open("ab") as out:
+            out.write((" ".join(command) + "\n").encode())
+            out.flush()
+            done = subprocess.run(
+                command,
+                check=False,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=os.environ | variables,
+            )
+        if done.returncode != 0:
+            raise BuildFailedError(f"{' '.join(command)[:200]}: exit {done.returncode}, see {log}")
+
+    def tried(self, name: str, command: Sequence[str], cwd: Path | None = None, **variables: str) -> None:
+        """As run, but some of it may fail (`make -k`): what was not built is reported as that, test by test."""
+        try:
+            self.run(name, command, cwd, **variables)
+        except BuildFailedError as error:
+            print(f"  some of {name} was not built: {error}", flush=True)
+
+    def built(self, name: str) -> bool:
+        return (self.folder(name) / ".built").exists()
+
+    def mark_built(self, name: str) -> None:
+        (self.folder(name) / ".built").touch()
+
+    def debian_source(self, package: str) -> Path:
+        """The unpacked source of a Debian package, patched as Debian does."""
+        sources = self.folder("sources")
+        sources.mkdir(exist_ok=True)
+        found = _unpacked(sources, package)
+        if found is None:
+            enable_deb_src(self)
+            apt_install(self, "dpkg-dev")
+            self.run("sources", ["apt-get", "source", "-qq", package], sources)
+            found = _unpacked(sources, package)
+        if found is None:
+            raise BuildFailedError(f"apt-get source {package} left no folder in {sources}")
+        return found
+
+    def sdist(self, name: str, version: str) -> Path:
+        """The unpacked source of a package of PyPI."""
+        sources = self.folder("sources")
+        sources.mkdir(exist_ok=True)
+        folder = sources / f"{name}-{version}"
+        if not folder.exists():
+            pip = [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "-q",
+                "--no-deps",
+                "--no-binary",
+                ":all:",
+                f"{name}=={version}",
+            ]
+            self.run("sources", pip, sources)
+            shutil.unpack_archive(sources / f"{name}-{version}.tar.gz", sources, filter="data")
+        return folder
+
+
+def _unpacked(sources: Path, package: str) -> Path | None:
+    folders = [f for f in sources.glob(f"{package}-[0-9]*") if f.is_dir()]
+    return folders[0] if folders else None
+
+
+def apt_install(workshop: Workshop, *packages: str) -> None:
+    """Installs what is missing of these packages."""
+    missing = [package for package in packages if not _installed(workshop, package)]
+    if missing:
+        print(f"  installing {' '.join(missing)}", flush=True)
+        get = ["apt-get", "-qq", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends", "install", *missing]
+        workshop.run("apt", get, DEBIAN_FRONTEND="noninteractive")
+
+
+def _installed(workshop: Workshop, package: str) -> bool:
+    if not workshop.packages_installed:
+        query = ["dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Package}\n"]
+        listed = subprocess.run(query, check=True, capture_output=True, text=True).stdout
+        workshop.packages_installed |= {line[3:].strip() for line in listed.splitlines() if line.startswith("ii")}
+    return package in workshop.packages_installed
+
+
+def enable_deb_src(workshop: Workshop) -> None:
+    """Lets apt-get fetch sources, from where this Debian's packages come."""
+    if Path(DEB_SRC).exists():
+        return
+    release = Path("/etc/apt/sources.list.d/debian.sources").read_text()
+    Path(DEB_SRC).write_text(release.replace("Types: deb\n", "Types: deb-src\n"))
+    workshop.run("apt", ["apt-get", "-qq", "update"])

@@ -1,0 +1,88 @@
+"""What the runner of `make mpi-io-suites` concludes; the suites themselves take too long, and packages of Debian."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+SUITES = Path(__file__).parent / "mpi_io" / "suites"
+
+if sys.platform != "linux":
+    pytest.skip("inotify is Linux's", allow_module_level=True)
+
+sys.path.insert(0, str(SUITES))
+import comparing  # noqa: E402
+import keeping  # noqa: E402
+import running  # noqa: E402
+import suite  # noqa: E402
+import table  # noqa: E402
+
+sys.path.remove(str(SUITES))
+
+SERVED_LINES = [
+    "/data/a: served, 4 ranks",
+    "  collective write by direct: operations 1, bytes 8",
+    "/data/b: served, 1 rank",
+    "  given back to MPI at a view of another data representation",
+    "/data/c: given back to MPI: sequential mode",
+]
+
+
+def compared(without: dict[str, str], again: dict[str, str], served: dict[str, str]) -> comparing.Compared:
+    runs = [running.Outcome(statuses) for statuses in (without, again, served)]
+    return comparing.Compared("case", "group", 2, *runs)
+
+
+def test_a_test_is_lost_only_if_it_passed_in_both_runs_without() -> None:
+    without = {"steady": suite.PASSED, "flaky": suite.PASSED, "broken": suite.FAILED}
+    again = {**without, "flaky": suite.FAILED}
+    found = compared(without, again, dict.fromkeys(without, suite.TIMED_OUT))
+    assert found.lost() == ["steady"]
+    assert compared(without, again, {}).lost() == ["steady"]  # it did not even begin
+    assert compared(without, again, without).lost() == []
+
+
+def test_a_test_that_passes_with_alone_is_told() -> None:
+    found = compared({"a": suite.FAILED}, {"a": suite.FAILED}, {"a": suite.PASSED})
+    assert found.gained() == ["a"]
+    assert "gained: case" not in table.rows("s", "1", "mpich 4", [found], {})[0]
+    assert "gained: a" in table.rows("s", "1", "mpich 4", [found], {})[0]
+
+
+def test_files_served_and_given_back_are_counted_by_the_report() -> None:
+    served, given_back = table.files_in(SERVED_LINES)
+    assert served == 1
+    assert given_back == {"at a view of another data representation": 1, "sequential mode": 1}
+
+
+def test_holes_are_the_same_as_zeros_and_no_other_byte_is(tmp_path: Path) -> None:
+    whole, holes, other = (tmp_path / name for name in ("whole", "holes", "other"))
+    middle, size = 5_000_000, 20_000_000
+    content = bytearray(size)
+    content[middle] = 7
+    whole.write_bytes(content)
+    with holes.open("wb") as file:
+        file.seek(middle)
+        file.write(b"\7")
+        file.truncate(size)
+    assert holes.stat().st_blocks < whole.stat().st_blocks
+    assert keeping.digest(holes) == keeping.digest(whole)
+    content[middle], content[middle + 1] = 0, 7
+    other.write_bytes(content)
+    assert keeping.digest(other) != keeping.digest(whole)
+    os.truncate(holes, size + 1)
+    assert keeping.digest(holes) != keeping.digest(whole)
+
+
+def test_files_that_a_program_deletes_are_kept(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    script = "for i in 1 2; do echo $i > file; sleep 0.3; rm file; done; echo 3 > left; echo 4 > .file.shfp.1"
+    with keeping.Keeper(work, tmp_path / "kept"):
+        assert os.system(f"cd {work} && {script}") == 0
+    found = keeping.files_of(tmp_path / "kept", work, inputs=set())
+    assert set(found) == {"file#0", "file#1", "left#0"}
+    assert len(set(found.values())) == 3
