@@ -49,7 +49,7 @@ def test_calls_beside_the_program_need_no_threads_of_mpi(tmp_path: Path, threads
     command = python("mpi_io_data.py", "views", tmp_path, "darray")
     environment = {"SWATH_MPI_IO_THREADS": threads, "MPI4PY_RC_THREADS": "0"}
     ended = run_well(2, command, environment=environment)
-    assert ("nonblocking calls were done at their start" in ended.err) == (threads == "off")
+    assert "nonblocking calls were done at their start" not in ended.err, "MPICH asks whether they are done"
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

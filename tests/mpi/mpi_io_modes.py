@@ -337,7 +337,8 @@ def threads(folder: str) -> None:
 
 
 def orders(folder: str) -> None:
-    """They may be read; what is moved is in the view's own order."""
+    """They may be read where the MPI lets them; what is moved is in the view's own order."""
+    forbidden = ("shuffled", "backwards") if "MPICH" in MPI.Get_library_version() else ()
     path = Path(folder, "a")
     image = np.random.default_rng(3).integers(0, 256, 3000, dtype=np.uint8)
     make(path, image.tobytes())
@@ -352,6 +353,11 @@ def orders(folder: str) -> None:
         filetype.Commit()
         one = (begins[:, None] + np.arange(length)).ravel()
         file = MPI.File.Open(COMM, str(path), MPI.MODE_RDONLY)
+        if name in forbidden:
+            assert error_class(file.Set_view, 17 * RANK, MPI.BYTE, filetype) == MPI.ERR_IO, name
+            file.Close()
+            filetype.Free()
+            continue
         file.Set_view(17 * RANK, MPI.BYTE, filetype)
         count = 5 * len(one) // 2
         numbers = np.arange(count)
