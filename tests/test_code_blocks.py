@@ -95,7 +95,7 @@ def test_cpp_programs_compile_and_run(document: Path, tmp_path: Path) -> None:
     compiler, library = shutil.which(os.environ.get("CXX", "c++")), BUILD / "core/libswath_core.a"
     if compiler is None or not library.exists():
         pytest.skip("no C++ compiler, or no core in build/ (make test-cpp)")
-    libraries = re.compile(r"^(?:SWATH_\w+|LIBURING)_LIBRARY:FILEPATH=(/.+)$", re.MULTILINE)
+    libraries = re.compile(r"^(?:SWATH_\w+|LIBURING|LIBRADOS)_LIBRARY:FILEPATH=(/.+)$", re.MULTILINE)
     found = libraries.findall((BUILD / "CMakeCache.txt").read_text())
     for number, block in enumerate(block for block in BLOCKS[document] if block.language == "cpp"):
         source, program = tmp_path / f"{number}.cc", tmp_path / str(number)
