@@ -209,7 +209,7 @@ def test_it_runs(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(500)
-@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 3])
 def test_all_cases_run(tmp_path: Path, ranks: int) -> None:
     # Of many small calls in turn, more ranks than cores wait for one another: seconds, on a busy machine minutes.
     cases = [name for name in mpi_io.CASES if ranks == 1 or name != "small"]
