@@ -7,6 +7,8 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "store/atomic_file.h"
+#include "store/new_name.h"
 #include "store/open_file.h"
 
 #ifdef SWATH_HAVE_RADOS
