@@ -121,6 +121,26 @@ std::unique_ptr<Array> array_of_bytes(std::shared_ptr<Comm> comm, std::shared_pt
   return std::make_unique<Array>(std::move(comm), std::move(file), options);
 }
 
+void check_whence(const std::string& call, int whence) {
+  if (whence == MPI_SEEK_SET || whence == MPI_SEEK_CUR || whence == MPI_SEEK_END) return;
+  throw refused(MPI_ERR_ARG,
+                call + ": whence " + std::to_string(whence) + ": expected MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END");
+}
+
+// Where a seek goes to.
+int64_t sought(const std::string& call, int64_t from, int64_t etypes) {
+  int64_t position = 0;
+  if (__builtin_add_overflow(from, etypes, &position)) {
+    throw refused(MPI_ERR_ARG, call + ": " + std::to_string(etypes) + " etypes from " + std::to_string(from) +
+                                   " on is beyond any file");
+  }
+  if (position < 0) {
+    throw refused(MPI_ERR_ARG,
+                  call + ": position " + std::to_string(position) + " is before the beginning of the view");
+  }
+  return position;
+}
+
 bool is_contiguous(const Nest& nest) { return nest.empty() || nest.runs() == 1; }
 
 }  // namespace
@@ -235,36 +255,18 @@ int64_t ServedFile::end_in_etypes() const {
 void ServedFile::seek(int64_t etypes, int whence) {
   const int64_t end = whence == MPI_SEEK_END ? end_in_etypes() : 0;
   const std::lock_guard guard(mutex_);
-  if (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR && whence != MPI_SEEK_END) {
-    throw refused(MPI_ERR_ARG,
-                  "seek: whence " + std::to_string(whence) + ": expected MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END");
-  }
-  const int64_t from = whence == MPI_SEEK_CUR ? position_ : end;
-  int64_t position = 0;
-  if (__builtin_add_overflow(from, etypes, &position)) {
-    throw refused(MPI_ERR_ARG, "seek: " + std::to_string(etypes) + " etypes from " + std::to_string(from) +
-                                   " on is beyond any file");
-  }
-  if (position < 0) {
-    throw refused(MPI_ERR_ARG, "seek: position " + std::to_string(position) + " is before the beginning of the view");
-  }
-  position_ = position;
+  check_whence("seek", whence);
+  position_ = sought("seek", whence == MPI_SEEK_CUR ? position_ : end, etypes);
 }
 
 void ServedFile::seek_shared(int64_t etypes, int whence) {
   collective_jobs_.finish();
   int64_t from = 0;
   const auto failure = failure_in([&] {
-    if (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR && whence != MPI_SEEK_END) {
-      throw refused(MPI_ERR_ARG, "seek_shared: whence " + std::to_string(whence) +
-                                     ": expected MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END");
-    }
+    check_whence("seek_shared", whence);
     if (comm_->rank() == 0 && whence == MPI_SEEK_CUR) from = shared_pointer_.value();
     if (comm_->rank() == 0 && whence == MPI_SEEK_END) from = end_in_etypes();
-    if (comm_->rank() == 0 && from + etypes < 0) {
-      throw refused(MPI_ERR_ARG,
-                    "seek_shared: position " + std::to_string(from + etypes) + " is before the beginning of the view");
-    }
+    if (comm_->rank() == 0) static_cast<void>(sought("seek_shared", from, etypes));
   });
   agree_same(*comm_,
              "seek_shared " + path_ + "\noffset=" + std::to_string(etypes) + "\nwhence=" + std::to_string(whence),
@@ -444,6 +446,7 @@ int64_t ServedFile::move_atomically(const DataTransfer& transfer, const std::str
     begin = places.offset_of(transfer.first);
     end = places.offset_of(transfer.first + transfer.bytes - 1) + 1;
   }
+  const std::lock_guard turn(atomic_turn_);
   const auto engine = atomic_file_->engine().lease();
   std::unique_ptr<RangeLock> lock;
   if (!is_read_only()) lock = engine->lock(begin, end);

@@ -74,7 +74,7 @@ class ServedFile {
   int64_t position() const;
   void seek(int64_t etypes, int whence);
   SharedPointer& shared_pointer() { return shared_pointer_; }
-  // Collective, and sends nothing, but for MPI_SEEK_CUR and MPI_SEEK_END, of which rank 0 says where that is.
+  // Collective. Ranks agree on where to, of which MPI_SEEK_CUR and MPI_SEEK_END are what rank 0 says.
   void seek_shared(int64_t etypes, int whence);
   void set_atomicity(bool atomic) { is_atomic_ = atomic; }
   bool is_atomic() const { return is_atomic_; }
@@ -136,6 +136,10 @@ class ServedFile {
   std::unique_ptr<Array> own_;
   std::shared_ptr<File> atomic_file_;  // whose writes take no locks of their own, for they have the range locked
   std::unique_ptr<Array> atomic_;
+
+  // Of operations that have a range of atomic_file_ locked: threads of this rank have the same open file, whose locks
+  // do not exclude each other. Elsewhere they need no turn: of one view, what two operations write does not interleave.
+  std::mutex atomic_turn_;
 
   mutable std::mutex mutex_;  // of what follows
   std::shared_ptr<const FileView> view_ = std::make_shared<const FileView>();

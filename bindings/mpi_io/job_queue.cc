@@ -38,11 +38,12 @@ void JobQueue::work() {
   while (true) {
     changed_.wait(lock, [this] { return ends_ || !jobs_.empty(); });
     if (jobs_.empty()) return;
-    const std::function<void()> job = std::move(jobs_.front());
+    std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
     is_working_ = true;
     lock.unlock();
     job();
+    job = nullptr;  // what it held, perhaps the last share of this queue's owner, goes before anybody is told
     lock.lock();
     is_working_ = false;
     changed_.notify_all();
