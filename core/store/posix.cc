@@ -29,21 +29,9 @@ void PosixEngine::transfer(Direction direction, std::span<const Transfer> batch,
 }
 
 void PosixEngine::start(Direction direction, std::span<const Transfer> batch) {
-  if (background_.busy()) fail_already_started(path());
-  check_batch(batch);
-  started_batch_.assign(batch.begin(), batch.end());
-  started_counters_ = {};
-  background_.start([this, direction] { transfer_batch(direction, started_batch_, started_counters_); });
-}
-
-void PosixEngine::wait(Counters& counters) {
-  if (!background_.busy()) return;
-  struct AddAlways {  // what was moved before an error was moved all the same
-    Counters& to;
-    const Counters& from;
-    ~AddAlways() { to += from; }
-  } add{counters, started_counters_};
-  background_.wait();
+  background_.start(path(), batch, [this, direction](std::span<const Transfer> started, Counters& counters) {
+    transfer_batch(direction, started, counters);
+  });
 }
 
 void PosixEngine::transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "store/background.h"
+#include "store/background_batch.h"
 #include "store/open_file.h"
 #include "store/request.h"
 
@@ -22,16 +22,14 @@ class PosixEngine : public FileEngine {
   std::string name() const override { return name_of("posix"); }
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;
-  void wait(Counters& counters) override;
+  void wait(Counters& counters) override { background_.wait(counters); }
 
  private:
   void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
   int64_t attempt(Direction direction, FileRequest& request) const;
   int64_t call(Direction direction, const FileRequest& request) const;
 
-  std::vector<Transfer> started_batch_;
-  Counters started_counters_;
-  Background background_;  // last, so that its thread ends before what it uses
+  BackgroundBatch background_;  // last, so that its thread ends before what it uses
 };
 
 }  // namespace swath

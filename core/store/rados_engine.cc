@@ -120,21 +120,9 @@ void RadosEngine::move_slice(Direction direction, const StructuredTransfer& stru
 }
 
 void RadosEngine::start(Direction direction, std::span<const Transfer> batch) {
-  if (background_.busy()) fail_already_started(path());
-  check_batch(batch);
-  started_batch_.assign(batch.begin(), batch.end());
-  started_counters_ = {};
-  background_.start([this, direction] { transfer_batch(direction, started_batch_, started_counters_); });
-}
-
-void RadosEngine::wait(Counters& counters) {
-  if (!background_.busy()) return;
-  struct AddAlways {  // what was moved before an error was moved all the same
-    Counters& to;
-    const Counters& from;
-    ~AddAlways() { to += from; }
-  } add{counters, started_counters_};
-  background_.wait();
+  background_.start(path(), batch, [this, direction](std::span<const Transfer> started, Counters& counters) {
+    transfer_batch(direction, started, counters);
+  });
 }
 
 }  // namespace swath

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "store/background.h"
+#include "store/background_batch.h"
 #include "store/rados_file.h"
 #include "store/rados_operation.h"
 
@@ -25,7 +25,7 @@ class RadosEngine : public Engine {
   // In lists that are full as far as the objects allow, many under way at a time.
   void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;
-  void wait(Counters& counters) override;
+  void wait(Counters& counters) override { background_.wait(counters); }
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
@@ -40,9 +40,7 @@ class RadosEngine : public Engine {
   const std::shared_ptr<RadosFile> file_;
   const int64_t operation_bytes_max_;
   const int64_t in_flight_max_;  // of the objects of one place in a stripe
-  std::vector<Transfer> started_batch_;
-  Counters started_counters_;
-  Background background_;  // last, so that its thread ends before what it uses
+  BackgroundBatch background_;   // last, so that its thread ends before what it uses
 };
 
 }  // namespace swath

@@ -1,0 +1,25 @@
+#include "store/background_batch.h"
+
+#include "store/open_file.h"
+
+namespace swath {
+
+void BackgroundBatch::start(const std::string& path, std::span<const Transfer> batch, const Move& move) {
+  if (background_.busy()) fail_already_started(path);
+  check_batch(batch);
+  batch_.assign(batch.begin(), batch.end());
+  counters_ = {};
+  background_.start([this, move] { move(batch_, counters_); });
+}
+
+void BackgroundBatch::wait(Counters& counters) {
+  if (!background_.busy()) return;
+  struct AddAlways {
+    Counters& to;
+    const Counters& from;
+    ~AddAlways() { to += from; }
+  } add{counters, counters_};
+  background_.wait();
+}
+
+}  // namespace swath
