@@ -307,6 +307,7 @@ Operation Array::with_all_shares(const Operation& operation, const std::string& 
 
 int64_t Array::cached_steps(const FileRange& range, const Engine& engine) const {
   if (is_new_) return kCachedSteps;
+  if (!capabilities_.reports_cached) return kCachedUnknown;
   // What lies beyond the end of the file is not read from anywhere.
   const int64_t bytes = std::min(range.bytes, engine.size() - range.begin);
   if (range.bytes > 0 && bytes <= 0) return kCachedSteps;

@@ -14,9 +14,10 @@ namespace swath {
 
 namespace {
 
-// Of a write that fills in no holes; null where nobody else is to be expected.
-std::unique_ptr<RangeLock> lock_for_writing(const Access& mine, Direction direction, Engine& engine) {
-  if (direction == Direction::kRead || mine.empty()) return nullptr;
+// Of a write that fills in no holes; null where nobody else is to be expected. Other methods lock their windows.
+std::unique_ptr<RangeLock> lock_for_writing(const Plan& plan, const Access& mine, Engine& engine) {
+  const bool has_windows = plan.method == Method::kSieve || plan.method == Method::kTwoPhase;
+  if (plan.request.direction == Direction::kRead || has_windows || mine.empty()) return nullptr;
   return engine.lock_shared(*mine.next_start(0), *mine.last_end(INT64_MAX));
 }
 
@@ -30,20 +31,17 @@ std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const
   progress.bytes_total = mine.bytes();
   const Job job{plan, comm, engine, memory, mine, counters, progress};
   try {
+    const auto lock = lock_for_writing(plan, mine, engine);
     switch (plan.method) {
-      case Method::kDirect: {
-        const auto lock = lock_for_writing(mine, plan.request.direction, engine);
+      case Method::kDirect:
         run_direct(job);
         break;
-      }
       case Method::kSieve:
         run_sieve(job);
         break;
-      case Method::kList: {
-        const auto lock = lock_for_writing(mine, plan.request.direction, engine);
+      case Method::kList:
         run_list(job);
         break;
-      }
       case Method::kDatatype:
         run_datatype(job);
         break;
