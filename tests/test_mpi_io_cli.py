@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -59,8 +60,10 @@ def test_arguments_that_begin_with_dashes_are_the_programs(stub: str) -> None:
 
 
 def test_signals_that_python_ignores_end_the_program(stub: str) -> None:
+    """Whoever runs the tests may have signals ignored that are none of Python's; the program inherits those."""
     ended = mpi_io("grep", "SigIgn", "/proc/self/status")
-    assert ended.stdout.split() == ["SigIgn:", "0" * 16]
+    ignored = int(ended.stdout.split()[1], 16)
+    assert not [name for name in ("SIGPIPE", "SIGXFSZ") if ignored >> getattr(signal, name) - 1 & 1]
 
 
 def test_every_rank_of_any_mpiexec_becomes_the_program(stub: str) -> None:
