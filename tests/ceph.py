@@ -4,14 +4,18 @@ test's own (tools/ceph.sh)."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +43,51 @@ def rados(*arguments: str, conf: str = CONF) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def admin_sockets() -> list[Path]:
+    """Of the OSDs of the cluster, as tools/ceph.sh lays them."""
+    return sorted((Path(CONF).parent / "run").glob("osd.*.asok"))
+
+
+def ask_daemon(admin_socket: Path, prefix: str, **arguments: object) -> Any:
+    """What a daemon answers on its admin socket. A question ends with NUL, an answer begins with its length."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(20)
+        connection.connect(str(admin_socket))
+        connection.sendall(json.dumps({"prefix": prefix, **arguments}).encode() + b"\0")
+        answer = b""
+        while part := connection.recv(1 << 20):
+            answer += part
+    (length,) = struct.unpack(">I", answer[:4])
+    assert len(answer) == 4 + length
+    return json.loads(answer[4:])
+
+
+COUNTED = ("op", "op_r", "op_w", "op_rw", "op_in_bytes", "op_out_bytes")
+
+
+def osd_counters() -> dict[str, int]:
+    """What all OSDs together have counted since they began: operations of clients, their bytes, bytes on the wire.
+
+    An OSD answers a write before it counts it: they are asked until they say the same twice.
+    """
+    last: dict[str, int] = {}
+    for _ in range(100):
+        found = dict.fromkeys((*COUNTED, "wire_in", "wire_out"), 0)
+        for admin_socket in admin_sockets():
+            told = ask_daemon(admin_socket, "perf dump")
+            for key in COUNTED:
+                found[key] += told["osd"][key]
+            for part, of_part in told.items():
+                if part.startswith("AsyncMessenger"):
+                    found["wire_in"] += of_part["msgr_recv_bytes"]
+                    found["wire_out"] += of_part["msgr_send_bytes"]
+        if last and all(found[key] == last[key] for key in COUNTED):
+            return found
+        last = found
+        time.sleep(0.02)
+    raise AssertionError("somebody else uses the cluster: its counters do not come to rest")
 
 
 class Cluster:

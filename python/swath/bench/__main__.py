@@ -113,7 +113,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 zarr-python, xarray, and nccopy where it is. docs/performance.md
   ncio          the noncontiguous I/O benchmark of Ching et al. (2006): region
                 count, size and spacing, contiguous or not in memory and file, every
-                method, warm and cold cache; --peers adds MPI-IO and others.
+                method, warm and cold cache; --peers adds MPI-IO and others;
+                --store measures files in a Ceph pool instead. docs/rados.md
                 Hours with the paper's pause of a second; --pause 0 takes minutes
   madbench      the benchmark of the stream throttling paper: tasks in lock-step
                 write, read and read again their chunks; how many at a time, TIO
@@ -139,6 +140,7 @@ examples:
   {prog} ncio --pause 0 --peers mpi --json ncio.json --html ncio.html
   {prog} copy --peers zarr,dask --bytes 1GiB --memory 64MiB --json copy.json
   {prog} fft --bytes 64MiB --memory 16MiB --disk p690-scsi
+  {prog} ncio --store rados:swath --json pool.json --html pool.html
   {prog} ncio --sweeps count --cases c-nc --directions write --ranks 2
   {prog} zarr --folder /scratch --json zarr.json
   {prog} zarr --bytes 64MiB --chunk 512 --stores v3-zstd --peers zarrs,tensorstore
@@ -254,7 +256,18 @@ def _add_ncio_arguments(group: Any) -> None:
         help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}; mpi-io: {','.join(mpi_io.CASES)}",
     )
     group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
-    group.add_argument("--methods", type=names, metavar="LIST", help="direct,sieve,list,two-phase,auto")
+    group.add_argument(
+        "--methods", type=names, metavar="LIST", help="direct,sieve,list,two-phase,auto; of a pool also datatype"
+    )
+    group.add_argument(
+        "--store",
+        metavar="rados:POOL",
+        help="files in a Ceph pool, perhaps with ?conf=FILE&id=USER&stripe=UNIT,COUNT,OBJECT (64 KiB, 4, 4 MiB); "
+        "a smaller grid by default",
+    )
+    group.add_argument(
+        "--syncs", type=int, metavar="N", help="writes with a sync each, beside one for all (16; 0: none)"
+    )
     group.add_argument("--counts", type=sizes, metavar="LIST", help="regions of a rank (2048 to 1048576)")
     group.add_argument("--sizes", type=sizes, metavar="LIST", help="bytes of a region (8 to 4096, 16KiB, 64KiB)")
     group.add_argument("--spacings", type=sizes, metavar="LIST", help="bytes between (0,8,32,128,512 to 4096)")
@@ -379,6 +392,8 @@ def options_of(name: str, given: argparse.Namespace) -> Any:
         asked["ranks"] = asked["ranks"][0]
     if asked.get("peers") == ():
         asked["peers"] = module.peer_names()
+    if "store" in asked and "store" in known:
+        options = module.for_store(options, asked.pop("store"))
     return dataclasses.replace(options, **{option: value for option, value in asked.items() if option in known})
 
 

@@ -194,6 +194,19 @@ class FileUnderTest:
 
         check_equal(self._ranks, found, expected, who)
 
+    def stored_bytes(self) -> int:
+        """Return how long it is."""
+        return os.stat(self.path).st_size
+
+    def stored(self, first: int, count: int) -> Values:
+        """Return elements [first, first + count) as they are stored; fewer where it ends before."""
+        return np.fromfile(self.path, dtype=VALUE_DTYPE, count=count, offset=first * VALUE_BYTES)
+
+    def remove(self) -> None:
+        """Remove it: nothing where it is gone. Called by one rank."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path)
+
     def cached_bytes(self) -> int | None:
         """Return how much of it the page cache of this machine holds; None where the kernel does not tell."""
         return page_cache.cached_bytes(self._fd, self.bytes)

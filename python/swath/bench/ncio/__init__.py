@@ -5,7 +5,8 @@ Scientific Data* (2006), sections 4 and 5; its protocol is the default: sync aft
 the highest and the lowest, a pause of one second before each. What is beyond the paper: reads, a cold page cache, and a
 comparison of every byte. `pattern` says what is accessed, `options` the sweeps, `running` how it is measured, `summary`
 what follows from the numbers, `tables` prints, `report` draws the paper's figures, `peers` has those that are
-not installed beside Swath.
+not installed beside Swath. `syncs` measures the paper's remedy: one sync for many writes. With a store, `pool_file`,
+all of that is measured on files in a Ceph pool.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from collections.abc import Callable
 from typing import Any
 
 from swath.bench import launch
-from swath.bench.ncio.options import MPI_PEER, Options, needs, quick_options
+from swath.bench.ncio.options import MPI_PEER, Options, for_store, needs, quick_options
 from swath.bench.ncio.running import cells_path, run
 from swath.bench.ncio.summary import summarise
 from swath.bench.ncio.tables import show
+from swath.formats import pools
 
-__all__ = ["Options", "measure", "needs", "quick_options", "run", "show", "summarise"]
+__all__ = ["Options", "for_store", "measure", "needs", "quick_options", "run", "show", "summarise"]
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -31,19 +33,24 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
     `keep` is given what was measured so far after each of them, also when it fails or is interrupted.
     """
-    result: dict[str, Any] = {"cells": [], "conditions": {"hints": {}, "versions": {}}}
+    result: dict[str, Any] = {"cells": [], "syncs": [], "conditions": {"hints": {}, "versions": {}}}
     path = os.path.join(folder, "ncio.bin")
+    if options.store:  # the folder's is not that of the files
+        result["conditions"]["file_system"] = options.file_name(path)
     for ranks in options.ranks:
         told: dict[str, Any] = {}
         try:
             own = dataclasses.asdict(dataclasses.replace(options, ranks=(ranks,)))
             told = launch.run_on_ranks("ncio", ranks, own, folder)
         finally:
+            if options.store and not told:  # of a folder everything is removed in any case
+                pools.remove(options.file_name(path))
             cells = _kept_cells(path)
             if told:
                 _add_conditions(result, told, ranks)
                 _add_other_environments(result, cells, options, ranks, folder)
             result["cells"] += cells
+            result["syncs"] += told.get("syncs", [])
             keep(result)
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,12 +11,18 @@ from swath.bench.measure import VALUE_BYTES
 from swath.bench.ncio.pattern import Pattern
 from swath.bench.ncio.summary import cell_title
 from swath.errors import ArgumentError
+from swath.formats import pools
 
 SWEEPS = ("count", "size", "spacing")
 CASES = ("c-c", "nc-c", "c-nc", "nc-nc")
 METHODS = ("direct", "sieve", "list", "two-phase", "auto")
 DIRECTIONS = ("write", "read")
 CACHES = ("warm", "cold")
+UNCACHED = "uncached"
+"""What stands for the page cache's state where there is none between a program and its file: of a pool."""
+POOL_METHODS = ("direct", "sieve", "list", "datatype", "two-phase", "auto")
+POOL_STRIPES = "65536,4,4194304"
+"""The stripe unit of the paper's file system, 64 KiB."""
 MPI_PEER = "mpi"
 """The name, in `--peers`, of the MPI that is installed here; all others are of `peers`."""
 
@@ -46,7 +53,10 @@ class Options:
         keep_extremes: whether the highest and the lowest count.
         pause: before every operation, seconds.
         limit_seconds: what a contender may take for one operation; else it is not repeated.
+        syncs: writes that are synced each, beside as many that are synced together; 0: that is not measured.
         peers: "mpi" and names of other environments.
+        store: a Ceph pool, `rados:POOL[?conf=…&id=…]`, that holds the files; empty: they are in a folder. `for_store`
+            has the defaults of both.
     """
 
     ranks: tuple[int, ...] = (2, 4)
@@ -67,13 +77,16 @@ class Options:
     keep_extremes: bool = False
     pause: float = 1.0
     limit_seconds: float = 10.0
+    syncs: int = 16
     peers: tuple[str, ...] = ()
+    store: str = ""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             if isinstance(getattr(self, field.name), list):  # from JSON
                 object.__setattr__(self, field.name, tuple(getattr(self, field.name)))
-        known = {"sweeps": SWEEPS, "cases": CASES, "directions": DIRECTIONS, "caches": CACHES, "methods": METHODS}
+        methods, caches = (POOL_METHODS, (UNCACHED,)) if self.store else (METHODS, CACHES)
+        known = {"sweeps": SWEEPS, "cases": CASES, "directions": DIRECTIONS, "caches": caches, "methods": methods}
         for name, expected in known.items():
             for value in getattr(self, name):
                 if value not in expected:
@@ -92,6 +105,35 @@ class Options:
                 raise ArgumentError(f"--{name.replace('_', '-')} {getattr(self, name)}: expected at least {least}")
         if self.pause < 0 or self.limit_seconds <= 0:
             raise ArgumentError("--pause, --limit-seconds: expected seconds, not less than 0")
+        if self.syncs < 0:
+            raise ArgumentError(f"--syncs {self.syncs}: expected at least 0")
+        if self.store:
+            self._check_store()
+
+    def _check_store(self) -> None:
+        """Raises ArgumentError where it is no pool, or where a peer would have to read it."""
+        pool = pools.plain(self.store)
+        if not pools.is_in_pool(self.store) or "/" in pool or pool == pools.SCHEME:
+            raise ArgumentError(
+                f"--store {self.store}: expected a pool, rados:POOL, perhaps with ?conf=FILE&id=USER&stripe=…; files "
+                "of a file system are measured where --folder says"
+            )
+        if self.peers:
+            raise ArgumentError(
+                f"--peers {','.join(self.peers)}: MPI-IO and the other peers read files, none reads a pool: leave out "
+                "--peers, or --store"
+            )
+
+    def file_name(self, path: str) -> str:
+        """Return the file that is measured: `path`, or one in the pool that is called as its folder and itself are."""
+        if not self.store:
+            return path
+        pool, _, settings = self.store.partition("?")
+        folder, name = os.path.split(os.path.abspath(path))
+        said = [part for part in settings.split("&") if part]
+        if not any(part.startswith("stripe=") for part in said):
+            said.append(f"stripe={POOL_STRIPES}")
+        return f"{pool}/{os.path.basename(folder)}.{name}?{'&'.join(said)}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,18 +175,49 @@ class Cell:
         }
 
 
+_OF_POOLS: dict[str, Any] = {
+    "methods": POOL_METHODS,
+    "caches": (UNCACHED,),
+    "counts": tuple(4**power for power in range(5, 9)),
+    "sizes": tuple(8 * 4**power for power in range(7)),
+    "spacings": (0, 32, 128, 512, 1024, 2048, 4096, 16384),
+    "pause": 0.1,
+}
+"""Fewer cells, whose dearest take seconds, and no long pause: nothing is written back after an answer."""
+
+
+def for_store(options: Options, store: str) -> Options:
+    """Return the options for files in a pool: what is as for files by default is as for pools by default.
+
+    Raises ArgumentError where `store` is no pool.
+    """
+    of_files = Options()
+    others = {name: value for name, value in _OF_POOLS.items() if getattr(options, name) == getattr(of_files, name)}
+    return dataclasses.replace(options, store=store, **others)
+
+
 def quick_options() -> Options:
     """Return a tiny grid for a look, and for tests."""
     return Options(
-        ranks=(2,), counts=(64, 256), sizes=(8, 1024), spacings=(0, 128), base_count=256, repetitions=4, pause=0
+        ranks=(2,),
+        counts=(64, 256),
+        sizes=(8, 1024),
+        spacings=(0, 128),
+        base_count=256,
+        repetitions=4,
+        pause=0,
+        syncs=4,
     )
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes: the largest file, in the page cache too, and what all ranks hold."""
+    """Bytes of disk and memory that it takes: the largest file, in the page cache too, and what all ranks hold.
+
+    A pool's disks are not looked at: one that is full says so.
+    """
     patterns = [cell.pattern for ranks in options.ranks for cell in cells_of(options, ranks)]
     return {
-        "disk": max((p.file_bytes for p in patterns), default=0),
+        "disk": 0 if options.store else max((p.file_bytes for p in patterns), default=0),
         "memory": max((p.file_bytes + p.ranks * (2 * p.memory_bytes + 128 * MEBIBYTE) for p in patterns), default=0),
     }
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from swath.bench import page
 from swath.bench.ncio import report_plots
+from swath.bench.ncio.options import UNCACHED
 from swath.bench.ncio.report_plots import CASES, SWEEPS, WITHIN, Point, Style
 
 Cell = dict[str, Any]
@@ -48,7 +49,7 @@ class View:
     @property
     def title(self) -> str:
         """For people."""
-        return f"{self.direction}, {self.cache} cache, {self.ranks} rank{'s' if self.ranks > 1 else ''}"
+        return f"{self.direction}, {cache_words(self.cache)}, {self.ranks} rank{'s' if self.ranks > 1 else ''}"
 
     @property
     def said_of(self) -> str:
@@ -63,6 +64,11 @@ class View:
     def measured(self) -> Iterator[Contender]:
         """Every contender of every cell that has a time."""
         return (c for _, cell in self.cells for c in cell["contenders"].values() if c["mean_seconds"] is not None)
+
+
+def cache_words(cache: str) -> str:
+    """Return the state of the page cache, for people."""
+    return "no page cache" if cache == UNCACHED else f"{cache} cache"
 
 
 def views(result: Mapping[str, Any]) -> list[View]:
@@ -141,9 +147,14 @@ def _what_it_was(view: View) -> str:
     spreads = [(c["high_seconds"] - c["low_seconds"]) / c["mean_seconds"] for c in measured]
     strided = sum(cell["file_noncontiguous"] for _, cell in view.cells)
     not_told = f"; in {unknown} it is not known" if unknown else ""
+    device = (
+        "The file is in a pool: no page cache is between, and what was written was answered by its servers."
+        if view.cache == UNCACHED
+        else f"The device was reached in {reached} measurements{not_told}."
+    )
     return (
         f"{len(measured)} measurements in {len(view.cells)} cells, {strided} of them noncontiguous in the file. "
-        f"The device was reached in {reached} measurements{not_told}. Bars go from the slowest to the fastest "
+        f"{device} Bars go from the slowest to the fastest "
         f"repetition that counts: apart by {100 * statistics.median(spreads):.0f} % of the mean in the median, "
         f"{100 * max(spreads):.0f} % at most."
     )
@@ -218,7 +229,7 @@ def _predictions(found: list[View], drawn: dict[str, Style]) -> str:
         for index, cell in view.cells:
             for name, contender in cell["contenders"].items():
                 if contender["predicted_seconds"] is not None and contender["mean_seconds"] is not None:
-                    panel = series.setdefault(f"{view.direction}, {view.cache} cache", {})
+                    panel = series.setdefault(f"{view.direction}, {cache_words(view.cache)}", {})
                     measured = operation_seconds(contender)
                     assert measured is not None
                     point = Point(index, name, measured, contender["predicted_seconds"])

@@ -8,7 +8,6 @@ import functools
 import itertools
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,8 +16,6 @@ import numpy as np
 
 from swath.bench.measure import (
     VALUE_BYTES,
-    VALUE_DTYPE,
-    FileUnderTest,
     WrongDataError,
     check_equal,
     say,
@@ -28,8 +25,10 @@ from swath.bench.measure import (
 )
 from swath.bench.ncio.cells import Asked, Outcome, contender_entry
 from swath.bench.ncio.contenders import Contender, MpiContender, SwathContender, mpi_family, mpi_modes
-from swath.bench.ncio.options import MEBIBYTE, MPI_PEER, Cell, Options, cells_of
+from swath.bench.ncio.options import MEBIBYTE, MPI_PEER, UNCACHED, Cell, Options, cells_of
 from swath.bench.ncio.pattern import GAP_STAMP, UNTOUCHED, Pattern, Values
+from swath.bench.ncio.pool_file import AnyFile, PoolFile, file_under_test
+from swath.bench.ncio.syncs import measure_syncs
 from swath.bench.standalone import page_cache
 from swath.errors import Error
 from swath.ranks.ranks import Ranks
@@ -60,7 +59,8 @@ def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
     # Files are made anew for each pattern of one: what lies in the page cache and on the medium is of this one alone.
     for _, cells in itertools.groupby(cells_of(options, ranks.size), key=lambda cell: _file_key(cell.pattern)):
         bench.measure_file(list(cells))
-    return {"hints": bench.hints, "conditions": bench.conditions}
+    syncs = measure_syncs(ranks, path, options)
+    return {"hints": bench.hints, "conditions": bench.conditions, "syncs": syncs}
 
 
 def _file_key(pattern: Pattern) -> tuple[bool, int, int, int]:
@@ -107,7 +107,8 @@ class Bench:
     def __init__(self, ranks: Ranks, path: str, options: Options) -> None:
         self.hints: dict[str, dict[str, str]] = {}
         self.conditions: dict[str, str] = {}
-        self._ranks, self._path, self._options = ranks, path, options
+        self._ranks, self._options = ranks, options
+        self._own_path, self._path = path, options.file_name(path)
         self._too_slow: dict[tuple[str, ...], str] = {}
         """Who is not tried any more in this sweep, and why."""
         self._stamp = GAP_STAMP
@@ -123,7 +124,7 @@ class Bench:
     def measure_file(self, cells: list[Cell]) -> None:
         """Collective. The cells of one file, which is made for them and removed again."""
         pattern = cells[0].pattern
-        file = FileUnderTest(self._ranks, self._path, pattern.file_bytes // VALUE_BYTES)
+        file = file_under_test(self._ranks, self._own_path, pattern.file_bytes // VALUE_BYTES, self._options)
         try:
             with file.opened():
                 file.fill(GAP_STAMP)
@@ -133,10 +134,9 @@ class Bench:
                         self._measure_case(list(of_case), file, opened)
         finally:
             if self._ranks.rank == 0:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self._path)
+                file.remove()
 
-    def _measure_case(self, cells: list[Cell], file: FileUnderTest, opened: Opened) -> None:
+    def _measure_case(self, cells: list[Cell], file: AnyFile, opened: Opened) -> None:
         memory = np.full(cells[0].pattern.memory_shape, UNTOUCHED, dtype=np.int64)
         for cell in cells:
             self._progress.begin(cell)
@@ -175,7 +175,7 @@ class Bench:
             opened.contenders.append(peer)
             self.hints.setdefault(name, peer.hints())
 
-    def measure_cell(self, cell: Cell, file: FileUnderTest, opened: Opened, memory: Values) -> dict[str, Any]:
+    def measure_cell(self, cell: Cell, file: AnyFile, opened: Opened, memory: Values) -> dict[str, Any]:
         """Collective. One operation of each that does not count, then the repetitions, contenders in turn."""
         by_name = {contender.name: contender for contender in opened.contenders}
         turns = [
@@ -213,11 +213,13 @@ class Bench:
             turn.refused, turn.active = str(error), False
         return turn
 
-    def _settle(self, cell: Cell, file: FileUnderTest, turn: Turn, memory: Values) -> None:
+    def _settle(self, cell: Cell, file: AnyFile, turn: Turn, memory: Values) -> None:
         """Operations that do not count: memory, file and device settle; and how long is one?"""
         self._repeat(cell, file, turn, memory, check_file=True)
         # Several operations meet the same as one only where each leaves the file as it was before it.
-        alike = cell.cache == "warm" and (cell.direction == "read" or not self._options.sync)
+        alike = cell.cache == UNCACHED or (
+            cell.cache == "warm" and (cell.direction == "read" or not self._options.sync)
+        )
         if turn.active and turn.repetitions[-1]["seconds"] < SETTLING_SECONDS:
             turn.inner = SETTLING_OPERATIONS if alike else 1
             self._repeat(cell, file, turn, memory, check_file=True)
@@ -226,7 +228,7 @@ class Bench:
         if turn.active:
             turn.repetitions.clear()
 
-    def _repeat(self, cell: Cell, file: FileUnderTest, turn: Turn, memory: Values, *, check_file: bool) -> None:
+    def _repeat(self, cell: Cell, file: AnyFile, turn: Turn, memory: Values, *, check_file: bool) -> None:
         """One repetition: pause, prepare, time, check."""
         contender = turn.contender
         assert contender is not None
@@ -247,13 +249,13 @@ class Bench:
             others = "".join(f" (or {name}, which wrote since the last check)" for name in self._unchecked)
             self._unchecked[turn.name] = None
             if check_file or not turn.active or file.bytes <= ALWAYS_CHECKED_BYTES:
-                check_image(self._ranks, file.path, cell.pattern, self._stamp, _who(cell, turn.name) + others)
+                check_image(self._ranks, file, cell.pattern, self._stamp, _who(cell, turn.name) + others)
                 self._unchecked.clear()
         turn.repetitions.append(
             {**measured, "cached_bytes_before": cached, "chosen": contender.chosen(), "dropped": False}
         )
 
-    def _prepare(self, cell: Cell, file: FileUnderTest, memory: Values) -> int | None:
+    def _prepare(self, cell: Cell, file: AnyFile, memory: Values) -> int | None:
         """Fill memory, put the file into the page cache or out of it, and return how much of it is there."""
         memory.fill(UNTOUCHED)
         if cell.direction == "write":
@@ -261,7 +263,9 @@ class Bench:
             for begin, end in _pieces(cell.pattern):
                 regions = cell.pattern.region_elements(self._ranks.rank, begin, end)
                 memory[begin:end, : cell.pattern.units] = stamped(regions, self._stamp)
-        if cell.cache == "cold":
+        if isinstance(file, PoolFile):
+            cached = None
+        elif cell.cache == "cold":
             cached = file.cool()
         else:
             if self._unsynced:  # else the kernel may write it back while the clock runs
@@ -275,10 +279,10 @@ class Bench:
         phases = [turn.operation]
         if cell.direction == "write" and self._options.sync:
             phases.append(contender.sync)
-        written_before = page_cache.device_bytes_written(self._path)
+        written_before = self._device_bytes_written()
         together = self._options.together
         times, device_read = timed_phases(self._ranks, *phases, repeats=turn.inner, together=together)
-        written_after = page_cache.device_bytes_written(self._path)
+        written_after = self._device_bytes_written()
         if not together:  # one time, which lasts from the first operation's start to the last one's end
             begun, ended = times[0], times[-1]
             times = [[(start, *ends) for (start, *_), (_, *ends) in zip(begun, ended, strict=True)]]
@@ -291,9 +295,13 @@ class Bench:
             "operation_seconds": operation_seconds,
             "sync_seconds": seconds - operation_seconds,
             "inner": turn.inner,
-            "device_read_bytes": device_read,
+            "device_read_bytes": None if self._options.store else device_read,
             "device_written_bytes": written,
         }
+
+    def _device_bytes_written(self) -> int | None:
+        """Return it where the device is this machine's."""
+        return None if self._options.store else page_cache.device_bytes_written(self._path)
 
     def _check_memory(self, cell: Cell, turn: Turn, memory: Values) -> None:
         """Collective. WrongDataError unless all regions were read, and nothing between them was touched."""
@@ -316,23 +324,21 @@ class Bench:
 
     def _keep(self, cell: dict[str, Any]) -> None:
         if self._ranks.rank == 0:
-            with open(cells_path(self._path), "a", encoding="utf-8") as kept:
+            with open(cells_path(self._own_path), "a", encoding="utf-8") as kept:
                 kept.write(json.dumps(cell) + "\n")
 
 
-def check_image(ranks: Ranks, path: str, pattern: Pattern, stamp: int, who: str) -> None:
+def check_image(ranks: Ranks, file: AnyFile, pattern: Pattern, stamp: int, who: str) -> None:
     """Collective. WrongDataError unless the whole file is what it must be: new regions, old gaps, no byte more.
 
     Each rank looks at an equal part of the rows.
     """
-    size = os.stat(path).st_size
+    size = file.stored_bytes()
     if size != pattern.file_bytes:
         raise WrongDataError(f"{who}: wrong data: the file has {size} bytes, not {pattern.file_bytes}")
     rows, width = pattern.file_shape
     first, last = (rows * part // ranks.size for part in (ranks.rank, ranks.rank + 1))
-    with open(path, "rb") as file:
-        file.seek(first * width * VALUE_BYTES)
-        found = np.fromfile(file, dtype=VALUE_DTYPE, count=(last - first) * width).reshape(-1, width)
+    found = file.stored(first * width, (last - first) * width).reshape(-1, width)
     where = f"{who}: rows {first} to {last} of the file"
     check_equal(ranks, found, lambda begin, end: pattern.file_image(first + begin, first + end, stamp), where)
 

@@ -33,7 +33,8 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         "all" and each of "groups" (which also have "ranks", "direction", "cache") hold "cells", how many, and "auto",
-        "prediction", "peers"; "sentences" says the same for people.
+        "prediction", "peers"; "syncs" has for each rank count and way "mean_seconds", "low_seconds", "high_seconds" and
+        "ratio", to one sync for all; "sentences" says the same for people.
     """
     cells = result["cells"]
     keys = sorted({(cell["ranks"], cell["direction"], cell["cache"]) for cell in cells})
@@ -47,7 +48,9 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
         for ranks, direction, cache in keys
     ]
     of_all = _of(cells)
-    return {"all": of_all, "groups": groups, "sentences": _sentences(of_all, groups)}
+    syncs = _syncs(result.get("syncs", []))
+    sentences = [*_sync_sentences(syncs), *_sentences(of_all, groups)]
+    return {"all": of_all, "groups": groups, "syncs": syncs, "sentences": sentences}
 
 
 def _of(cells: Sequence[Cell]) -> dict[str, Any]:
@@ -172,6 +175,40 @@ def _beside_best_peer(cell: Cell) -> dict[str, Any] | None:
         "peer_seconds": peer["mean_seconds"],
         "auto_seconds": auto["mean_seconds"],
     }
+
+
+# ---- syncs -----------------------------------------------------------------------------------------------------------
+
+
+def _syncs(measured: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the ways with their mean and range, without the highest and the lowest where there are three."""
+    found: list[dict[str, Any]] = []
+    for way in measured:
+        kept = sorted(way["seconds"])[1:-1] if len(way["seconds"]) >= 3 else way["seconds"]
+        mean = statistics.fmean(kept)
+        # The first way of a rank count is one sync for all.
+        first = next((other["mean_seconds"] for other in found if other["ranks"] == way["ranks"]), mean)
+        named = {key: value for key, value in way.items() if key != "seconds"}
+        numbers = {"mean_seconds": mean, "low_seconds": min(kept), "high_seconds": max(kept), "ratio": mean / first}
+        found.append({**named, **numbers})
+    return found
+
+
+def _sync_sentences(syncs: Sequence[dict[str, Any]]) -> list[str]:
+    said = []
+    for ranks in dict.fromkeys(way["ranks"] for way in syncs):
+        ways = [way for way in syncs if way["ranks"] == ranks]
+        first = ways[0]
+        times = "; ".join(
+            f"{way['way']} {way['mean_seconds'] * 1e3:.3g} ms ({way['low_seconds'] * 1e3:.3g} to "
+            f"{way['high_seconds'] * 1e3:.3g})" + (f", {way['ratio']:.2f} ×" if way is not first else "")
+            for way in ways
+        )
+        said.append(
+            f"{ranks} ranks, {first['writes']} writes of {first['region_count']:,} regions of "
+            f"{first['region_bytes']:,} bytes each: {times}."
+        )
+    return said
 
 
 # ---- in words --------------------------------------------------------------------------------------------------------

@@ -9,12 +9,20 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from swath.bench.ncio.options import CACHES, CASES, DIRECTIONS, SWEEPS
+from swath.bench.ncio.options import CACHES, CASES, DIRECTIONS, SWEEPS, UNCACHED
 from swath.bench.ncio.summary import AUTO, spread
 from swath.commands import output
 
 COLD_MAX = 0.01
 """The part of the file that may be in the page cache before an operation that is called cold."""
+_DEVICE_WORDS = """\
+Cold: synced and dropped from the page cache before; what the device, or the host of a virtual one, caches stays cached.
+Reached the device: reads by what the ranks made devices read; synced writes by what was written to the file's device \
+meanwhile, by anyone."""
+_POOL_WORDS = """\
+Uncached: the files are in a pool; there is no page cache between, neither warm nor cold, and what its servers cache \
+they have cached.
+An answered write is on the medium of all replicas: a sync looks whether the file is still there."""
 WORST_SHOWN = 5
 """Of each group, the cells that are named; the JSON has all."""
 VARIED = {"count": ("region count", "region_count"), "size": ("region bytes", "region_bytes")}
@@ -25,7 +33,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     """All tables, then the sentences of the summary."""
 
     def key(cell: dict[str, Any]) -> tuple[Any, ...]:
-        places = (SWEEPS, CASES, DIRECTIONS, CACHES)
+        places = (SWEEPS, CASES, DIRECTIONS, (*CACHES, UNCACHED))
         names = (cell["sweep"], cell["case"], cell["direction"], cell["cache"])
         return cell["ranks"], *(known.index(name) for known, name in zip(places, names, strict=True))
 
@@ -98,7 +106,9 @@ def evidence_words(cells: list[dict[str, Any]]) -> str:
     spreads = [known for c in contenders if (known := spread(c)) is not None]
     words = [
         " and ".join(apart) or "contiguous in memory and file",
-        _device_words([c["reached_device"] for c in contenders]),
+        _device_words([c["reached_device"] for c in contenders])
+        if cells[0]["cache"] != UNCACHED
+        else "in a pool, no page cache between",
         f"spread of the repetitions kept: median {statistics.median(spreads):.0%}, most {max(spreads):.0%}"
         if spreads
         else "spread not known: one repetition kept",
@@ -133,18 +143,17 @@ def _cold_words(cells: list[dict[str, Any]]) -> str:
 
 def _protocol_words(options: dict[str, Any]) -> str:
     dropped = "all counted" if options["keep_extremes"] else "without the highest and the lowest"
+    short, where = ("a pool", _POOL_WORDS) if options.get("store") else ("a warm cache", _DEVICE_WORDS)
     return f"""\
 Mean of {options["repetitions"]} repetitions, {dropped}, after those that do not count; contenders in turn, \
 {options["pause"]:g} s of pause before each.
 Writes {"with" if options["sync"] else "WITHOUT"} a sync after each. From the first rank's start to the last rank's \
 end; opening files and setting views is not timed.
-Operations under 5 ms on a warm cache are repeated within one repetition, all as often as the fastest (up to 20 ms); \
+Operations under 5 ms on {short} are repeated within one repetition, all as often as the fastest (up to 20 ms); \
 ranks {"wait" if options["together"] else "do NOT wait"} for each other before each, outside of its time.
 All data is compared after each read, the whole file, its gaps too, after each write (of files above 64 MiB: after the \
 first and the last).
-Cold: synced and dropped from the page cache before; what the device, or the host of a virtual one, caches stays cached.
-Reached the device: reads by what the ranks made devices read; synced writes by what was written to the file's device \
-meanwhile, by anyone.
+{where}
 MB = 10^6 bytes of regions; ◂ best; auto chose: most often, … not always; too slow: not tried, after more than \
 {options["limit_seconds"]:g} s in a smaller cell."""
 

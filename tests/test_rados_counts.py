@@ -1,0 +1,170 @@
+"""Operations and bytes on the wire, method by method: as the plan says, by the counters of the OSDs themselves.
+
+Of what the servers are asked for an array's column nothing is left out and nothing is allowed for: an operation is a
+request of the plan, or one of the small ones that are named here.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import ceph
+from mpi_runs import run_well
+
+pytestmark = [
+    ceph.needs_cluster,
+    pytest.mark.skipif(not ceph.admin_sockets(), reason="the admin sockets of the cluster's OSDs are not here"),
+]
+
+READ_RANGES, WRITE_RANGES = 1000, 100
+"""Of one operation of a list; see docs/rados.md."""
+REQUEST_BYTES = 900
+"""On the wire, both ways together: of a request with its answer, beside what it moves and lists."""
+RANGE_BYTES = 90
+"""Of a range of a list beside the bytes that it moves, both ways."""
+IDLE_BYTES, IDLE_BYTES_PER_SECOND = 32_000, 16_000
+"""What OSDs say to each other and to the monitor."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_heartbeats() -> Iterator[None]:
+    """OSDs fill their heartbeats up to 2,000 bytes, which are no part of any operation."""
+
+    def set_least(least: str) -> None:
+        for admin_socket in ceph.admin_sockets():
+            ceph.ask_daemon(admin_socket, "config set", var="osd_heartbeat_min_size", val=[least])
+
+    set_least("0")
+    yield
+    set_least("2000")
+
+
+class Asked:
+    """A column: the pieces of objects that each rank's elements are, one after the other, as stripes cut them."""
+
+    def __init__(self, stripe: str, rows: int, row_bytes: int, element_bytes: int, ranks: int) -> None:
+        self.arguments = (stripe, rows, row_bytes, element_bytes)
+        self.ranks = ranks
+        self.moved = rows * element_bytes
+        self.regions = rows
+        self.pieces = [
+            [
+                piece
+                for row in range(rank, rows, ranks)
+                for piece in pieces_of(stripe, row * row_bytes, row * row_bytes + element_bytes)
+            ]
+            for rank in range(ranks)
+        ]
+
+    def requests(self, method: str, direction: str) -> int:
+        """How many the methods make that send their regions, of all ranks."""
+        if method == "direct":
+            return sum(map(len, self.pieces))
+        ranges_max = READ_RANGES if direction == "read" else WRITE_RANGES
+        found = 0
+        for of_rank in self.pieces:
+            for ranges in collections.Counter(of_rank).values():
+                found += -(-ranges // ranges_max) if method == "list" else 1
+        return found
+
+    def measured(self, *methods: str) -> Iterator[dict[str, Any]]:
+        printed = run_well(self.ranks, "rados_counts_ranks.py", *self.arguments, *methods, seconds_max=300)
+        lines = [json.loads(line) for line in printed.splitlines()]
+        assert [(line["method"], line["direction"]) for line in lines] == [
+            (method, direction) for method in methods for direction in ("read", "write")
+        ]
+        yield from lines
+
+
+def pieces_of(stripe: str, begin: int, end: int) -> Iterator[int]:
+    """The objects that bytes [begin, end) are in, one for each piece between two ends of stripe units."""
+    unit, count, object_bytes = map(int, stripe.split(","))
+    of_object = object_bytes // unit
+    for number in range(begin // unit, (end - 1) // unit + 1):
+        yield number // (of_object * count) * count + number % count
+
+
+def of_all_ranks(found: dict[str, Any], key: str) -> int:
+    """What the plan says, which is also what every rank counted."""
+    assert [planned[key] for planned in found["planned"]] == [made[key] for made in found["made"]], found
+    return sum(planned[key] for planned in found["planned"])
+
+
+def wire_bytes(found: dict[str, Any]) -> int:
+    counted = found["counted"]
+    return int(counted["wire_in"] + counted["wire_out"])
+
+
+def idle_bytes(found: dict[str, Any]) -> float:
+    return IDLE_BYTES + IDLE_BYTES_PER_SECOND * found["seconds"]
+
+
+COLUMNS = {
+    "two sets of objects": ("65536,4,4194304", 1700, 10_240, 8),
+    "elements that stripes split": ("1000,3,7000", 700, 1032, 24),
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_requests_are_those_of_the_plan_and_nothing_else_is_asked(column: str, ranks: int) -> None:
+    asked = Asked(*COLUMNS[column], ranks)
+    if column != "two sets of objects":
+        assert sum(map(len, asked.pieces)) > asked.regions  # some are split
+    for found in asked.measured("direct", "list", "datatype"):
+        method, direction, counted = found["method"], found["direction"], found["counted"]
+        if method == "datatype" and found["took"] != "datatype":
+            continue  # the servers have no class, or the plan says why not
+        planned = of_all_ranks(found, f"{direction}_requests")
+        assert counted["op"] == planned == asked.requests(method, direction), found
+        # A class that writes reads, too.
+        kind = {"read": "op_r", "write": "op_rw" if method == "datatype" else "op_w"}[direction]
+        assert counted[kind] == counted["op"], found
+        if direction == "read":
+            assert (counted["op_out_bytes"], counted["op_in_bytes"]) == (asked.moved, 0), found
+        elif method != "datatype":  # whose windows the server writes back, from itself to itself
+            assert (counted["op_out_bytes"], counted["op_in_bytes"]) == (0, asked.moved), found
+        ranges = asked.regions if method == "list" else 0
+        most = asked.moved + ranges * RANGE_BYTES + planned * REQUEST_BYTES + idle_bytes(found)
+        assert asked.moved < wire_bytes(found) < most, found
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_region_costs_what_it_holds_by_description_and_eleven_times_that_in_a_list(ranks: int) -> None:
+    regions = 65_536
+    asked = Asked("65536,4,4194304", regions, 256, 8, ranks)
+    for found in asked.measured("list", "datatype"):
+        method, direction = found["method"], found["direction"]
+        if method == "datatype" and found["took"] != "datatype":
+            continue
+        planned = of_all_ranks(found, f"{direction}_requests")
+        assert found["counted"]["op"] == planned == asked.requests(method, direction), found
+        of_region = (wire_bytes(found) - idle_bytes(found)) / regions
+        if method == "datatype":
+            assert planned == 4 * ranks
+            assert of_region < 8 + REQUEST_BYTES * planned / regions < 8.2, found
+        else:
+            assert 60 < of_region < 8 + RANGE_BYTES, found
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_methods_of_windows_ask_for_windows_locks_and_the_size(ranks: int) -> None:
+    asked = Asked("65536,4,4194304", 5000, 4096, 8, ranks)
+    for found in asked.measured("sieve", "two-phase"):
+        counted, direction = found["counted"], found["direction"]
+        reads, writes, locks = (of_all_ranks(found, key) for key in ("read_requests", "write_requests", "locks"))
+        if direction == "read":
+            assert (counted["op"], counted["op_r"], locks) == (reads, reads, 0), found
+            continue
+        # A window that is filled in is locked, object by object, and ends where the file does: its size is asked for.
+        assert counted["op_r"] == reads + locks, found
+        assert counted["op_w"] == writes, found
+        assert counted["op_rw"] >= 2 * writes, found  # taken and given back; who finds one taken asks again
+        if ranks == 1:
+            assert counted["op_rw"] == 2 * writes, found
+            assert counted["op"] == 2 * reads + locks + 2 * writes
