@@ -13,7 +13,7 @@ from pathlib import Path
 
 import drop_in
 import table
-from comparing import Compared, compare_files, run_with, run_without
+from comparing import Compared, compare_files, run_with, run_without, run_without_again
 from mpis import Mpi, all_mpis, find_mpi
 from reasons import REASONS
 from running import Outcome
@@ -57,11 +57,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--without", action="store_true", help="only the runs without the drop-in")
     parser.add_argument("--again", action="store_true", help="run without again, where there are results already")
     parser.add_argument("--missing", action="store_true", help="run with only what has no result with it yet")
-    parser.add_argument(
-        "--with-first",
-        action="store_true",
-        help="run without, once, only what fails with",
-    )
     parser.add_argument("--seconds", type=float, default=math.inf, help="end every program after so many")
     parser.add_argument("--build", action="store_true", help="only fetch and build")
     parser.add_argument("--jobs", type=int, default=2, help="of make (2)")
@@ -97,9 +92,12 @@ def _run_suite(
             compared.without = Outcome({})
         if variables is not None and (options.again or not (options.missing and compared.served)):
             run_with(case, mpi, folder, variables, compared)
-        if not compared.ran_without() and not (options.with_first and compared.served and compared.served.passed()):
-            run_without(case, mpi, folder, compared, options.with_first)
+        if not compared.ran_without():
+            run_without(case, mpi, folder, compared)
         compare_files(compared, folder, workshop)
+        if compared.worse() and compared.again == compared.without:  # they are one run
+            run_without_again(case, mpi, folder, compared)
+            compare_files(compared, folder, workshop)
         bad += _tell(case, known[key])
         _save(path, version, mpi, known)
     return bad
@@ -116,7 +114,7 @@ def _tell(case: Case, compared: Compared) -> bool:
     print(f"  {word:12} {case.group}/{case.name} ×{case.ranks}: {'; '.join(told)}", flush=True)
     for test in filter(None, lost):
         print(f"      lost: {test}", flush=True)
-    return bool(lost or differ)
+    return compared.worse()
 
 
 def _summary(outcome: Outcome) -> str:
