@@ -53,6 +53,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"{', '.join(SUITES)}; all of them by default")
     parser.add_argument("--mpi", action="append", choices=all_mpis(), help="only on this MPI (may be repeated)")
     parser.add_argument("--case", action="append", help="only programs with this word in their name (may be repeated)")
+    parser.add_argument("--ranks", type=int, action="append", help="only with so many ranks (may be repeated)")
     parser.add_argument("--library", help="the drop-in; by default what `swath mpi-io --library` prints")
     parser.add_argument("--without", action="store_true", help="only the runs without the drop-in")
     parser.add_argument("--again", action="store_true", help="run without again, where there are results already")
@@ -82,7 +83,7 @@ def _run_suite(
     variables = drop_in.variables(library, mpi, workshop) if library else None
     bad = 0
     for defined in suite.cases(mpi, workshop):
-        if options.case and not any(word in defined.name for word in options.case):
+        if not _is_asked_for(defined, options):
             continue
         case = dataclasses.replace(defined, seconds=min(defined.seconds, options.seconds))
         key = f"{case.group}/{case.name}/{case.ranks}"
@@ -101,6 +102,11 @@ def _run_suite(
         bad += _tell(case, known[key])
         _save(path, version, mpi, known)
     return bad
+
+
+def _is_asked_for(case: Case, options: argparse.Namespace) -> bool:
+    is_named = not options.case or any(word in case.name for word in options.case)
+    return is_named and (not options.ranks or case.ranks in options.ranks)
 
 
 def _tell(case: Case, compared: Compared) -> bool:
