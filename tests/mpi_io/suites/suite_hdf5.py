@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from mpis import Mpi
 from suite import Case, Suite, ends_well
 from workshop import Workshop, apt_install
@@ -12,14 +14,14 @@ PROGRAMS = {
     "t_cache": (3, 900),
     "t_cache_image": (2, 600),
     "t_pread": (4, 300),
-    "t_pshutdown": (4, 120),
-    "t_prestart": (4, 120),
     "t_init_term": (4, 120),
     "t_shapesame": (2, 1200),
     "t_filters_parallel": (2, 600),
     "t_bigio": (2, 900),
 }
 """Program to ranks, as few of the long ones as run all of their tests, and the seconds it may take."""
+IN_TURN = (("t_pflush1", "t_pflush2"), ("t_pshutdown", "t_prestart"))
+"""The second reads what the first has left; t_pflush1 ends as if it had crashed."""
 
 
 def _prepare(mpi: Mpi, workshop: Workshop) -> str:
@@ -37,7 +39,7 @@ def _prepare(mpi: Mpi, workshop: Workshop) -> str:
         workshop.run(name, [*make, "-C", "src"], folder)
         workshop.run(name, [*make, "-C", "hl/src"], folder)  # netCDF's
         workshop.run(name, [*make, "-C", "test", "libh5test.la"], folder)
-        workshop.tried(name, [*make, "-k", "-C", "testpar", *PROGRAMS, "t_pflush1", "t_pflush2"], folder)
+        workshop.tried(name, [*make, "-k", "-C", "testpar", *PROGRAMS, *chain(*IN_TURN)], folder)
         workshop.mark_built(name)
     return source.name.removeprefix("hdf5-").split("+")[0]
 
@@ -53,8 +55,9 @@ def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
         Case(name, "testpar", (str(programs / name),), ranks, ends_well, seconds, environment)
         for name, (ranks, seconds) in PROGRAMS.items()
     ]
-    flush = f"{programs}/t_pflush1; exec {programs}/t_pflush2"
-    cases.append(Case("t_pflush1, t_pflush2", "testpar", ("sh", "-c", flush), 4, ends_well, 120, environment))
+    for first, second in IN_TURN:
+        both = f"{programs}/{first}; exec {programs}/{second}"
+        cases.append(Case(f"{first}, {second}", "testpar", ("sh", "-c", both), 4, ends_well, 120, environment))
     return cases
 
 
