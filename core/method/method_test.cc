@@ -14,7 +14,6 @@
 
 #include "comm/simulated.h"
 #include "method/run.h"
-#include "method/sieve.h"
 #include "store/engine_test_file.h"
 #include "store/fault.h"
 #include "store/open_file.h"
@@ -495,15 +494,15 @@ bool is_locked(const std::string& path, int64_t begin, int64_t end) {
   return range.l_type != F_UNLCK;
 }
 
-TEST(WriteSieved, KeepsTheHolesAndLocksTheWindowOnly) {
+TEST(Update, KeepsTheHolesAndLocksTheWindowOnly) {
   const EngineTestFile file;
   const Bytes before = counting_bytes(100);
   file.write(before);
   const auto engine = open_engine(file.path(), OpenMode::kReadWrite, {.engine = "posix"});
   Bytes buffer(40);
   Counters counters;
-  write_sieved(
-      *engine, {30, 70, 80}, true, buffer.data(),
+  engine->update(
+      {30, buffer.data(), 40}, true,
       [&](std::byte* window) {
         EXPECT_TRUE(is_locked(file.path(), 30, 31));
         EXPECT_TRUE(is_locked(file.path(), 69, 70));
@@ -519,14 +518,14 @@ TEST(WriteSieved, KeepsTheHolesAndLocksTheWindowOnly) {
   EXPECT_EQ(text_of(counters), counts_text(1, 40, 1, 40, 0, 1));
 }
 
-TEST(WriteSieved, WithoutHolesReadsNothingAndLocksAllTheSame) {
+TEST(Update, WithoutHolesReadsNothingAndLocksAllTheSame) {
   const EngineTestFile file;
   file.write(counting_bytes(100));
   const auto engine = open_engine(file.path(), OpenMode::kReadWrite, {.engine = "fault:read@0=EIO"});
   Bytes buffer(40);
   Counters counters;
-  write_sieved(
-      *engine, {30, 70, 80}, false, buffer.data(),
+  engine->update(
+      {30, buffer.data(), 40}, false,
       [&](std::byte* window) {
         EXPECT_TRUE(is_locked(file.path(), 30, 70));
         std::memset(window, 0xee, 40);
@@ -536,15 +535,13 @@ TEST(WriteSieved, WithoutHolesReadsNothingAndLocksAllTheSame) {
   EXPECT_EQ(text_of(counters), counts_text(0, 0, 1, 40, 0, 1));
 }
 
-TEST(WriteSieved, ReleasesItsLockWhenItFails) {
+TEST(Update, ReleasesItsLockWhenItFails) {
   const EngineTestFile file;
   file.write(counting_bytes(100));
   const auto engine = open_engine(file.path(), OpenMode::kReadWrite, {.engine = "fault:write@0=ENOSPC"});
   Bytes buffer(40);
   Counters counters;
-  EXPECT_EQ(error_of([&] {
-              write_sieved(*engine, {30, 70, 80}, true, buffer.data(), [](std::byte*) {}, counters);
-            }).os_error(),
+  EXPECT_EQ(error_of([&] { engine->update({30, buffer.data(), 40}, true, [](std::byte*) {}, counters); }).os_error(),
             ENOSPC);
   EXPECT_FALSE(is_locked(file.path(), 0, 100));
   EXPECT_EQ(file.contents(), counting_bytes(100));

@@ -19,7 +19,6 @@
 #include "base/stopwatch.h"
 #include "layout/copy.h"
 #include "method/run.h"
-#include "method/sieve.h"
 #include "method/window_exchange.h"
 #include "plan/file_domains.h"
 #include "plan/steps.h"
@@ -140,8 +139,8 @@ class OwnWindows {
       filled_.resize(static_cast<size_t>(capacity_));
       job_.counters.buffer_bytes += capacity_;
     }
-    write_sieved(
-        job_.engine, window, true, filled_.data(),
+    job_.engine.update(
+        {window.begin, filled_.data(), window.bytes()}, true,
         [&](std::byte* target) {
           together_.visit(window.begin, window.limit, [&](const Slice& slice) {
             copy_between_windows(slice.regions, slice.first, slice.last, target, buffer, window.begin);

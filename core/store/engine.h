@@ -53,6 +53,14 @@ class Engine {
   // is.
   virtual void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters);
 
+  // Writes a range of which `fill_in` knows some bytes only: `image.data` is what is stored there (zero beyond the
+  // end), fill_in() puts in what it knows, and that is written back. No byte that somebody else writes meanwhile is
+  // lost, as far as they, too, use this, or hold lock_shared() where capabilities() says that a lock is needed.
+  // fill_in() may be called several times. Without holes nothing is read: whoever else updates the range must see what
+  // is written.
+  virtual void update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
+                      Counters& counters);
+
   // A batch in the background: at most one is under way. wait() returns when it is done and throws what it
   // threw. The batch's memory must stay valid until then; the span itself need not (it is copied).
   virtual void start(Direction direction, std::span<const Transfer> batch) = 0;
