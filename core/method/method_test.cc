@@ -20,6 +20,7 @@
 #include "store/posix.h"
 #include "testing/ranks_and_memory.h"
 #include "testing/requests.h"
+#include "testing/run_plans.h"
 
 namespace swath {
 namespace {
@@ -35,8 +36,6 @@ class ColdEngine final : public PosixEngine {
   using PosixEngine::PosixEngine;
   std::optional<double> cached_part(int64_t, int64_t) const override { return 0; }
 };
-
-using OpenEngine = std::function<std::unique_ptr<Engine>(int rank)>;
 
 OpenEngine engines_of(const std::string& name, const std::string& path, const Tuning& tuning) {
   return [=](int) {
@@ -54,46 +53,6 @@ OpenEngine cold_engines(const std::string& path, const Tuning& tuning) {
     return std::make_unique<ColdEngine>(std::make_shared<OpenFile>(path, OpenMode::kReadWrite, nullptr),
                                         tuning.request_bytes_max);
   };
-}
-
-struct Outcome {
-  std::vector<Error> errors;
-  std::vector<Counters> counters;
-  std::vector<int64_t> bytes_done;
-};
-
-Outcome run_on(const Machine& machine, const Plan& plan, std::vector<UserMemory>& memory, const OpenEngine& open) {
-  Outcome outcome;
-  outcome.counters.resize(memory.size());
-  outcome.bytes_done.resize(memory.size());
-  outcome.errors = on_all_ranks(machine, [&](Comm& comm) {
-    const auto rank = static_cast<size_t>(comm.rank());
-    const auto engine = open(comm.rank());
-    Progress progress;
-    outcome.counters[rank] = run(plan, comm, *engine, memory[rank].local(), progress);
-    outcome.bytes_done[rank] = progress.bytes_done;
-    EXPECT_EQ(progress.bytes_done, progress.bytes_total);
-  });
-  return outcome;
-}
-
-std::string text_of(Direction direction, Method method) {
-  return std::string(direction == Direction::kRead ? " read by " : " written by ") + to_string(method);
-}
-
-std::string counts_text(int64_t reads, int64_t read_bytes, int64_t writes, int64_t written, int64_t exchanged,
-                        int64_t locks) {
-  return "reads " + std::to_string(reads) + " of " + std::to_string(read_bytes) + " bytes, writes " +
-         std::to_string(writes) + " of " + std::to_string(written) + ", exchanged " + std::to_string(exchanged) +
-         ", locks " + std::to_string(locks);
-}
-
-std::string text_of(const IoCounts& c) {
-  return counts_text(c.read_requests, c.read_bytes, c.write_requests, c.written_bytes, c.exchanged_bytes, c.locks);
-}
-
-std::string text_of(const Counters& c) {
-  return counts_text(c.read_requests, c.read_bytes, c.write_requests, c.written_bytes, c.exchanged_bytes, c.locks);
 }
 
 // ---- Every method against the plain list ----------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 #include "store/batch.h"
 #include "store/cached_view.h"
 #include "store/capabilities.h"
+#include "store/server_turns.h"
 #include "store/structured.h"
 
 namespace swath {
@@ -65,6 +66,9 @@ class Engine {
   // threw. The batch's memory must stay valid until then; the span itself need not (it is copied).
   virtual void start(Direction direction, std::span<const Transfer> batch) = 0;
   virtual void wait(Counters& counters) = 0;
+  // A structured transfer in the background, until wait(): flattened, or sent on, like the one in the foreground. What
+  // it speaks of must stay valid; its bytes_done is not told.
+  virtual void start_structured(Direction direction, const StructuredTransfer& structured);
 
   // Waits until [begin, end) is ours alone among cooperating writers: an open-file-description lock. Null where
   // capabilities() says that none is needed.
@@ -113,6 +117,8 @@ struct EngineOptions {
   // The file is written by others meanwhile who do not take part in the same operations, each in bytes of its own:
   // every write takes lock_shared().
   bool other_writers = false;
+  // Of a store of several servers: whose operations each of them serves now; null: everybody's.
+  std::shared_ptr<ServerTurns> servers = nullptr;
 };
 
 // Makes one more engine of an open file. `reason` (may be null) receives why the engine is another than the one asked
