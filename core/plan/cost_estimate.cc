@@ -7,6 +7,7 @@
 #include "base/write_behind.h"
 #include "plan/file_domains.h"
 #include "plan/object_counts.h"
+#include "rados_class/object_request.h"
 
 namespace swath {
 namespace {
@@ -258,6 +259,13 @@ struct ObjectWork {
     const double most = std::ceil(span / as_double(stripes.set_bytes())) * as_double(stripes.count);
     return std::max(1.0, std::min({of_span, most, cut_runs()}));
   }
+  // Whether the object class moves runs and holes together, in windows.
+  bool is_in_windows() const {
+    const double distance = span / std::max(runs, 1.0);
+    const bool is_far = distance > as_double(stripes.unit);  // the next run is in another object
+    const double in_object = is_far ? distance / as_double(stripes.count) : distance;
+    return in_object - bytes / std::max(runs, 1.0) <= as_double(ObjectRequest::kHoleBytesMax);
+  }
 };
 
 // Operations, ranges and regions of one rank. Windows are transferred one after the other, each by its objects.
@@ -273,7 +281,9 @@ void add_object_work(Work& work, const Request& request, Method method, const Sh
     work.ranges = all.cut_runs();
     work.operations = std::max({all.objects(), work.ranges / ranges_max, by_bytes});
   } else if (method == Method::kDatatype) {
-    work.regions = all.cut_runs();
+    // What lies far apart a server reads, and writes, one by one, as it does a list.
+    (all.is_in_windows() ? work.regions : work.ranges) = all.cut_runs();
+    work.described_bytes = all.is_in_windows() ? share.span : 0;
     work.operations = std::max(all.objects(), by_bytes);
   } else if (method == Method::kTwoPhase && work.batched) {  // windows by their runs, in lists
     work.ranges = requests;
@@ -288,8 +298,10 @@ void add_object_work(Work& work, const Request& request, Method method, const Sh
 double object_seconds(const Request& request, const Work& work, double waits) {
   const Profile& profile = request.profile ? *request.profile : default_profile();
   const ObjectStore::Costs& each = profile.objects.of(request.direction);
-  const double served = work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
-                        (work.read_bytes + work.written_bytes) * each.byte;
+  const double served =
+      work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
+      work.described_bytes * each.window +
+      (work.read_bytes + work.written_bytes) * (work.described_bytes > 0 ? each.described : each.byte);
   return std::max(waits * each.alone, served * work.transfers_at_once);
 }
 

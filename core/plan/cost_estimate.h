@@ -46,7 +46,8 @@ struct Work {
   double transfers_at_once = 1;  // ranks that transfer at the same time
   double operations = 0;         // of a store of objects, of which nothing above but bytes is priced ...
   double ranges = 0;             // ... in lists
-  double regions = 0;            // ... in descriptions
+  double regions = 0;            // ... in descriptions ...
+  double described_bytes = 0;    // ... for which servers read so much, holes too
   bool overlaps = false;         // transfer and exchange go on at the same time where the store is a device
 };
 
