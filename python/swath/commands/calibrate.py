@@ -268,7 +268,11 @@ def _objects_table(numbers: dict[str, Any]) -> Any:
         "range": "  each range of a list",
         "region": "  each region of a description",
     }
-    of_bytes = {"byte": "  each MiB", "described": "  each MiB by a description", "window": "  each MiB that a server reads, and writes, for a description"}
+    of_bytes = {
+        "byte": "  each MiB",
+        "described": "  each MiB by a description",
+        "window": "  each MiB that a server reads for it",
+    }
     for name, label in {**rows, **of_bytes}.items():
         times = 2**20 if name in of_bytes else 1
         seconds = (numbers[f"objects.{direction}.{name}"] * times for direction in ("read", "write"))
