@@ -320,7 +320,8 @@ def test_a_pool_is_calibrated_and_plans_say_so(path: str, tmp_path: Path, monkey
     assert measured.returncode == 0, measured.stderr
     numbers = json.loads(measured.stdout)["numbers"]
     for direction in ("read", "write"):
-        costs = {name: numbers[f"objects.{direction}.{name}"] for name in ("alone", "operation", "range", "region")}
+        names = ("alone", "operation", "range", "region", "described", "window")
+        costs = {name: numbers[f"objects.{direction}.{name}"] for name in names}
         assert 0 < costs["operation"] <= costs["alone"] < 10
         assert costs["region"] < costs["operation"]
         assert costs["range"] < costs["operation"]

@@ -7,6 +7,7 @@
 #include "base/write_behind.h"
 #include "plan/file_domains.h"
 #include "plan/object_counts.h"
+#include "rados_class/object_request.h"
 
 namespace swath {
 namespace {
@@ -281,6 +282,13 @@ struct ObjectRuns {
   double by_bytes() const { return bytes / as_double(kObjectOperationBytesMax); }
   double lists() const { return std::max({objects(), cut_runs() / ranges_max, by_bytes()}); }
   double descriptions() const { return std::max(objects(), by_bytes()); }
+  // Whether the object class moves runs and holes together, in windows.
+  bool is_in_windows() const {
+    const double distance = span / std::max(runs, 1.0);
+    const bool is_far = distance > as_double(stripes.unit);  // the next run is in another object
+    const double in_object = is_far ? distance / as_double(stripes.count) : distance;
+    return in_object - bytes / std::max(runs, 1.0) <= as_double(ObjectRequest::kHoleBytesMax);
+  }
 };
 
 // Operations, ranges and regions of one rank, and how often it waits for them. Windows are transferred one after the
@@ -294,6 +302,11 @@ void add_object_work(Work& work, const Request& request, Method method, const Sh
   // Of a window of two-phase that is not moved as a whole.
   const ObjectRuns window{stripes, ranges_max, work.window_bytes, requests / windows,
                           (work.read_bytes + work.written_bytes) / windows};
+  // What lies far apart a server reads, and writes, one by one, as it does a list.
+  const auto describe = [&](const ObjectRuns& runs, double times) {
+    (runs.is_in_windows() ? work.regions : work.ranges) = times * runs.cut_runs();
+    work.described_bytes = runs.is_in_windows() ? times * runs.span : 0;
+  };
   work.waits = 1;
   if (method == Method::kDirect) {
     work.operations = work.waits = all.cut_runs();
@@ -301,14 +314,14 @@ void add_object_work(Work& work, const Request& request, Method method, const Sh
     work.ranges = all.cut_runs();
     work.operations = all.lists();
   } else if (method == Method::kDatatype) {
-    work.regions = all.cut_runs();
+    describe(all, 1);
     work.operations = all.descriptions();
   } else if (method == Method::kTwoPhase && work.inner == Method::kList) {
     work.ranges = windows * window.cut_runs();
     work.operations = windows * window.lists();
     work.waits = windows;
   } else if (method == Method::kTwoPhase && work.inner == Method::kDatatype) {
-    work.regions = windows * window.cut_runs();
+    describe(window, windows);
     work.operations = std::max(windows * window.descriptions(), work.descriptions);
     work.waits = windows;
   } else {
@@ -322,8 +335,10 @@ void add_object_work(Work& work, const Request& request, Method method, const Sh
 double object_seconds(const Request& request, const Work& work) {
   const Profile& profile = request.profile ? *request.profile : default_profile();
   const ObjectStore::Costs& each = profile.objects.of(request.direction);
-  const double served = work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
-                        (work.read_bytes + work.written_bytes) * each.byte;
+  const double served =
+      work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
+      work.described_bytes * each.window +
+      (work.read_bytes + work.written_bytes) * (work.described_bytes > 0 ? each.described : each.byte);
   return std::max(work.waits * each.alone, served * work.transfers_at_once);
 }
 

@@ -48,7 +48,8 @@ struct Work {
   double transfers_at_once = 1;  // ranks that transfer at the same time
   double operations = 0;         // of a store of objects, of which nothing above but bytes is priced ...
   double ranges = 0;             // ... in lists
-  double regions = 0;            // ... in descriptions
+  double regions = 0;            // ... in descriptions ...
+  double described_bytes = 0;    // ... for which servers read so much, holes too ...
   double waits = 0;              // ... so often waited for
   bool overlaps = false;         // transfer and exchange go on at the same time where the store is a device
 };

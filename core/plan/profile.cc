@@ -59,8 +59,8 @@ Profile make_defaults() {
   profile.message_seconds = 5 * kMicro;
   profile.message_byte_seconds = 0.3e-9;
   // A Ceph cluster of four OSDs in memory, on the machine itself.
-  profile.objects.read = {100 * kMicro, 22 * kMicro, 0.7e-9, 0.8 * kMicro, 0.15 * kMicro};
-  profile.objects.write = {170 * kMicro, 60 * kMicro, 2e-9, 3.5 * kMicro, 0.6 * kMicro};
+  profile.objects.read = {100 * kMicro, 22 * kMicro, 0.7e-9, 0.8 * kMicro, 0.05 * kMicro, 1e-9, 0.3e-9};
+  profile.objects.write = {170 * kMicro, 60 * kMicro, 2e-9, 3.5 * kMicro, 0.1 * kMicro, 2e-9, 0.8e-9};
   profile.objects.network = 60 * kMicro;
   profile.chunk_open_seconds = 15 * kMicro;
   profile.chunk_create_seconds = 60 * kMicro;

@@ -107,6 +107,8 @@ struct ObjectStore {
     double byte = 0;       // and each of its bytes
     double range = 0;      // each further range of a list
     double region = 0;     // each region that a description has
+    double described = 0;  // each byte that a description moves, copied once more on both sides than `byte`
+    double window = 0;     // each byte of the windows that a server reads for a description, and writes back
   };
   Costs read;
   Costs write;
@@ -220,6 +222,8 @@ void for_each_member(AnyProfile& profile, const Visit& visit) {
     visit(name + ".byte", of.byte);
     visit(name + ".range", of.range);
     visit(name + ".region", of.region);
+    visit(name + ".described", of.described);
+    visit(name + ".window", of.window);
   };
   objects("objects.read", profile.objects.read);
   objects("objects.write", profile.objects.write);

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "rados_class/execute.h"
 #include "rados_class/object_request.h"
@@ -26,15 +26,12 @@ class ObjectOfMethod final : public swath::ObjectBytes {
  public:
   explicit ObjectOfMethod(cls_method_context_t context) : context_(context) {}
 
-  int64_t read(int64_t offset, std::span<std::byte> target) override {
-    ceph::bufferlist bytes;
-    const int result = cls_cxx_read(context_, static_cast<int>(offset), static_cast<int>(target.size()), &bytes);
-    if (result == -ENOENT) return 0;
-    if (result < 0) return result;
-    const auto got = std::min<unsigned>(bytes.length(), static_cast<unsigned>(target.size()));
-    auto from = bytes.begin();
-    from.copy(got, reinterpret_cast<char*>(target.data()));
-    return got;
+  std::span<const std::byte> read(int64_t offset, int64_t bytes, int& failure) override {
+    stored_.clear();
+    const int result = cls_cxx_read(context_, static_cast<int>(offset), static_cast<int>(bytes), &stored_);
+    failure = result == -ENOENT ? 0 : std::min(result, 0);
+    if (result < 0) return {};
+    return {reinterpret_cast<const std::byte*>(stored_.c_str()), stored_.length()};
   }
 
   int64_t write(int64_t offset, std::span<const std::byte> bytes) override {
@@ -45,6 +42,7 @@ class ObjectOfMethod final : public swath::ObjectBytes {
 
  private:
   cls_method_context_t context_;
+  ceph::bufferlist stored_;
 };
 
 // Whatever happens, it is an answer.
@@ -74,9 +72,12 @@ int probe(cls_method_context_t context, ceph::bufferlist*, ceph::bufferlist* ans
 int read(cls_method_context_t context, ceph::bufferlist* given, ceph::bufferlist* answer) {
   return answered([&] {
     ObjectOfMethod object(context);
-    std::vector<std::byte> data;
-    const int result = swath::execute_read(message_of(*given), object, data);
-    if (result == 0) answer->append(reinterpret_cast<const char*>(data.data()), static_cast<unsigned>(data.size()));
+    ceph::bufferptr data;
+    const int result = swath::execute_read(message_of(*given), object, [&](int64_t bytes) {
+      data = ceph::buffer::create(static_cast<unsigned>(bytes));
+      return reinterpret_cast<std::byte*>(data.c_str());
+    });
+    if (result == 0) answer->append(std::move(data));
     return result;
   });
 }

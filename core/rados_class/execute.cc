@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 
 #include "base/error.h"
@@ -11,8 +12,6 @@
 namespace swath {
 namespace {
 
-// A hole up to here is read, and written back: dearer than a few pieces are many.
-constexpr int64_t kHoleBytesMax = int64_t{32} << 10;
 constexpr int64_t kWindowBytesMax = int64_t{4} << 20;
 
 // With the errno value, negated, that the method answers.
@@ -75,8 +74,8 @@ void for_each_window(const ObjectRequest& request, const Visit& visit) {
     int64_t position = part.first;
     for_each_run(request.view, part, [&](int64_t offset, int64_t bytes) {
       while (bytes > 0) {
-        const bool is_apart =
-            window.bytes > 0 && (offset - window.end > kHoleBytesMax || offset - window.begin >= kWindowBytesMax);
+        const bool is_apart = window.bytes > 0 && (offset - window.end > ObjectRequest::kHoleBytesMax ||
+                                                   offset - window.begin >= kWindowBytesMax);
         if (is_apart) flush();
         if (window.bytes == 0) window.begin = offset;
         const int64_t taken = std::min(bytes, window.begin + kWindowBytesMax - offset);
@@ -97,12 +96,19 @@ void for_each_window(const ObjectRequest& request, const Visit& visit) {
   flush();
 }
 
-// The bytes of a window, zeros behind the object's end.
-void read_window(ObjectBytes& object, const Window& window, std::vector<std::byte>& image) {
-  image.resize(static_cast<size_t>(window.end - window.begin));
-  const int64_t got = object.read(window.begin, image);
-  if (got < 0) throw Refused{static_cast<int>(got)};
-  std::fill(image.begin() + std::min(got, std::ssize(image)), image.end(), std::byte{0});
+// The bytes of a window that there are.
+std::span<const std::byte> read_window(ObjectBytes& object, const Window& window) {
+  int failure = 0;
+  const std::span<const std::byte> stored = object.read(window.begin, window.end - window.begin, failure);
+  if (failure < 0) throw Refused{failure};
+  return stored.first(std::min(stored.size(), static_cast<size_t>(window.end - window.begin)));
+}
+
+// From a place of what is stored; zeros behind its end.
+void copy_stored(std::span<const std::byte> stored, size_t place, size_t bytes, std::byte* target) {
+  const size_t there = std::min(bytes, stored.size() - std::min(place, stored.size()));
+  if (there > 0) std::memcpy(target, &stored[place], there);
+  if (there < bytes) std::memset(target + there, 0, bytes - there);
 }
 
 // Calls copy(place in the window, place in the data, bytes) for each run of a window.
@@ -135,17 +141,16 @@ int guarded(const Action& action) {
 
 }  // namespace
 
-int execute_read(std::span<const std::byte> message, ObjectBytes& object, std::vector<std::byte>& data) {
+int execute_read(std::span<const std::byte> message, ObjectBytes& object, const Room& room) {
   return guarded([&] {
     std::span<const std::byte> rest;
     const ObjectRequest request = ObjectRequest::read(message, rest);
     if (!rest.empty()) throw Refused{-EINVAL};
-    data.resize(static_cast<size_t>(asked_by(request).bytes));
-    std::vector<std::byte> image;
+    std::byte* const data = room(asked_by(request).bytes);
     for_each_window(request, [&](const Window& window) {
-      read_window(object, window, image);
+      const std::span<const std::byte> stored = read_window(object, window);
       for_each_copy(request.view, window, [&](size_t in_window, size_t in_data, size_t bytes) {
-        std::memcpy(&data[in_data], &image[in_window], bytes);
+        copy_stored(stored, in_window, bytes, data + in_data);
       });
     });
   });
@@ -156,7 +161,8 @@ int execute_write(std::span<const std::byte> message, ObjectBytes& object) {
     std::span<const std::byte> data;
     const ObjectRequest request = ObjectRequest::read(message, data);
     if (asked_by(request).bytes != std::ssize(data)) throw Refused{-EINVAL};
-    std::vector<std::byte> image;
+    std::unique_ptr<std::byte[]> image;
+    size_t image_bytes = 0;
     for_each_window(request, [&](const Window& window) {
       if (!window.has_holes()) {
         const int64_t result = object.write(
@@ -164,11 +170,16 @@ int execute_write(std::span<const std::byte> message, ObjectBytes& object) {
         if (result < 0) throw Refused{static_cast<int>(result)};
         return;
       }
-      read_window(object, window, image);
+      const auto span = static_cast<size_t>(window.end - window.begin);
+      if (image_bytes < span) {
+        image = std::make_unique_for_overwrite<std::byte[]>(span);
+        image_bytes = span;
+      }
+      copy_stored(read_window(object, window), 0, span, image.get());
       for_each_copy(request.view, window, [&](size_t in_window, size_t in_data, size_t bytes) {
         std::memcpy(&image[in_window], &data[in_data], bytes);
       });
-      const int64_t result = object.write(window.begin, image);
+      const int64_t result = object.write(window.begin, {image.get(), span});
       if (result < 0) throw Refused{static_cast<int>(result)};
     });
   });

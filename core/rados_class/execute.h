@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
-#include <vector>
 
 #include "rados_class/object_request.h"
 
@@ -15,8 +15,9 @@ namespace swath {
 class ObjectBytes {
  public:
   virtual ~ObjectBytes() = default;
-  // How many bytes there were, fewer only where the object ends; or a negative errno value.
-  virtual int64_t read(int64_t offset, std::span<std::byte> target) = 0;
+  // Its bytes where they lie, until the next call: at most so many, fewer only where it ends. `failure` is 0, or a
+  // negative errno value.
+  virtual std::span<const std::byte> read(int64_t offset, int64_t bytes, int& failure) = 0;
   // 0 or a negative errno value.
   virtual int64_t write(int64_t offset, std::span<const std::byte> bytes) = 0;
 };
@@ -25,8 +26,10 @@ class ObjectBytes {
 // one that asks for more than one request may.
 //
 // The data of a read are those of the view that lie in the object, in the file's order; what lies behind the object's
-// end are zeros. Those of a write follow the request in the message, the same bytes.
-int execute_read(std::span<const std::byte> message, ObjectBytes& object, std::vector<std::byte>& data);
+// end are zeros. They go to where room(bytes) says that there is room for all of them; it is asked once, within bounds.
+// Those of a write follow the request in the message, the same bytes.
+using Room = std::function<std::byte*(int64_t bytes)>;
+int execute_read(std::span<const std::byte> message, ObjectBytes& object, const Room& room);
 // Where it fails before a window is written, nothing is written; the OSD undoes the rest.
 int execute_write(std::span<const std::byte> message, ObjectBytes& object);
 

@@ -35,6 +35,8 @@ struct ObjectRequest {
   // Of the data of one request, and its contiguous runs.
   static constexpr int64_t kDataBytesMax = int64_t{32} << 20;
   static constexpr int64_t kRunsMax = int64_t{1} << 20;
+  // A hole up to here is read, and written back: dearer than a few runs are many.
+  static constexpr int64_t kHoleBytesMax = int64_t{32} << 10;
 
   std::vector<std::byte> to_bytes() const;
   // `data` receives what follows it. Throws Error{kFormat} or Error{kArgument} for what cannot be carried out.

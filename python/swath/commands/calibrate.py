@@ -268,11 +268,15 @@ def _objects_table(numbers: dict[str, Any]) -> Any:
         "range": "  each range of a list",
         "region": "  each region of a description",
     }
-    for name, label in rows.items():
-        table.add_row(label, *(_time(numbers[f"objects.{direction}.{name}"]) for direction in ("read", "write")))
-    table.add_row(
-        "  each MiB", *(_time(numbers[f"objects.{direction}.byte"] * 2**20) for direction in ("read", "write"))
-    )
+    of_bytes = {
+        "byte": "  each MiB",
+        "described": "  each MiB by a description",
+        "window": "  each MiB that a server reads for it",
+    }
+    for name, label in {**rows, **of_bytes}.items():
+        times = 2**20 if name in of_bytes else 1
+        seconds = (numbers[f"objects.{direction}.{name}"] * times for direction in ("read", "write"))
+        table.add_row(label, *map(_time, seconds))
     table.add_row("of what is waited for, the network", _time(numbers["objects.network"]), "")
     return table
 

@@ -1,7 +1,8 @@
 """Measure what a Ceph pool costs: the numbers `objects.*` of core/plan/profile.h, as seen from this machine.
 
-An operation that is waited for, one among many that are on their way, a byte, a range of a list and a region of a
-description, of reads and writes apart. What is measured of many is what the cluster gives all its clients together.
+An operation that is waited for, one among many that are on their way, a byte, a range of a list, a region and a byte of
+a description and a byte of the windows that a server reads for one, of reads and writes apart. What is measured of many
+is what the cluster gives all its clients together.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ OBJECTS = 512
 """Small ones, so that as many operations are under way as there may be."""
 SMALL_BYTES = 4096
 ROW_BYTES = 1024
+DENSE = 8
+"""Regions of a row where there are many; where there are few, one. Servers read the same windows for both."""
 STRIPE = (64 << 10, 4, 4 << 20)
 DIRECTIONS = ("read", "write")
 
@@ -102,6 +105,8 @@ def _arrays(path: str, effort: Effort) -> Iterator[tuple[Array, Array]]:
 
 def _measure(found: Findings, direction: str, small: Array, large: Array, seconds: float) -> None:
     column = np.s_[:, :1]
+    dense = np.s_[:, :: ROW_BYTES // 8 // DENSE]
+    half = np.s_[:, : ROW_BYTES // 16]
     few = np.s_[: OBJECTS // 8, :1]
 
     def timed(array: Array, selection: tuple[slice, ...], method: str) -> Callable[[], float]:
@@ -118,13 +123,15 @@ def _measure(found: Findings, direction: str, small: Array, large: Array, second
         return run
 
     deadline = time.monotonic() + 2 * seconds
-    one, many, whole, lists, described = in_turn(
+    one, many, whole, lists, described, densely, halves = in_turn(
         [
             timed(small, few, "direct"),
             timed(small, column, "list"),
             timed(large, np.s_[:, :], "list"),
             timed(large, column, "list"),
             timed(large, column, "datatype"),
+            timed(large, dense, "datatype"),
+            timed(large, half, "datatype"),
         ],
         seconds,
         deadline,
@@ -141,7 +148,12 @@ def _measure(found: Findings, direction: str, small: Array, large: Array, second
     _set(found, direction, "byte", whole.median / large.nbytes, whole)
     _set(found, direction, "range", (lists.median - made["list"] * operation) / rows, lists)
     if large._file.core.capabilities.structured_requests:
-        _set(found, direction, "region", (described.median - made["datatype"] * operation) / rows, described)
+        region = max((densely.median - described.median) / (rows * (DENSE - 1)), 0)
+        window = (described.median - made["datatype"] * operation - rows * region) / large.nbytes
+        _set(found, direction, "region", region, densely)
+        byte = (halves.median - described.median) / (large.nbytes // 2 - large.nbytes // (ROW_BYTES // 8))
+        _set(found, direction, "window", window, described)
+        _set(found, direction, "described", byte, halves)
 
 
 def _requests(cost: dict[str, int]) -> int:
