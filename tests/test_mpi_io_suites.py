@@ -108,9 +108,23 @@ def test_a_deleted_file_that_one_run_has_not_seen_is_no_difference_and_another_i
     comparing.compare_files(found, tmp_path, workshop)
     assert found.files == "1 identical"
     found.served.files = {"gone#0": "other", "here#0": "digest"}
+    found.served.deleted = ["gone#0"]
     comparing.compare_files(found, tmp_path, workshop)
     assert found.worse()
     assert found.files == "1 identical; DIFFER: gone#0"
     found.served.files = {"gone#0": "digest"}
     comparing.compare_files(found, tmp_path, workshop)
-    assert found.files == "1 identical; DIFFER: here#0"
+    assert found.files == "1 identical; DIFFER: here"
+
+
+def test_what_is_left_is_compared_by_its_name_whatever_was_deleted_before(tmp_path: Path) -> None:
+    found = compared({"": suite.PASSED}, {"": suite.PASSED}, {"": suite.PASSED})
+    assert found.served
+    found.without.files = found.again.files = {"file#0": "first", "file#1": "last"}
+    found.without.deleted = found.again.deleted = ["file#0"]
+    found.served.files = {"file#0": "last"}  # the first was gone too soon
+    comparing.compare_files(found, tmp_path, Workshop(tmp_path, 1))
+    assert found.files == "1 identical"
+    found.served.files = {"file#0": "another"}
+    comparing.compare_files(found, tmp_path, Workshop(tmp_path, 1))
+    assert found.files == "0 identical; DIFFER: file"

@@ -79,16 +79,20 @@ def _run_suite(
     """Returns how many cases lost a test, or left other files."""
     print(f"{suite.name} {version} on {mpi.name} {mpi.version}", flush=True)
     path = ROOT / "results" / f"{suite.name}-{mpi.name}.json"
-    known = _load(path)
+    results = _load(path)
     variables = drop_in.variables(library, mpi, workshop) if library else None
     bad = 0
-    for defined in suite.cases(mpi, workshop):
+    all_cases = suite.cases(mpi, workshop)
+    known = {  # the table tells also what was not run
+        _key(case): results.get(_key(case), Compared(case.name, case.group, case.ranks)) for case in all_cases
+    }
+    for defined in all_cases:
         if not _is_asked_for(defined, options):
             continue
         case = dataclasses.replace(defined, seconds=min(defined.seconds, options.seconds))
-        key = f"{case.group}/{case.name}/{case.ranks}"
+        key = _key(case)
         folder = (ROOT / "runs" / suite.name / mpi.name / key.replace(", ", "-")).resolve()
-        compared = known.setdefault(key, Compared(case.name, case.group, case.ranks))
+        compared = known[key]
         if options.again or not compared.is_built():
             compared.without = Outcome({})
         if variables is not None and (options.again or not (options.missing and compared.served)):
@@ -102,6 +106,10 @@ def _run_suite(
         bad += _tell(case, known[key])
         _save(path, version, mpi, known)
     return bad
+
+
+def _key(case: Case) -> str:
+    return f"{case.group}/{case.name}/{case.ranks}"
 
 
 def _is_asked_for(case: Case, options: argparse.Namespace) -> bool:

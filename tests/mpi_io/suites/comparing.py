@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -91,41 +92,66 @@ def compare_files(compared: Compared, folder: Path, workshop: Workshop) -> None:
 
 
 def _compare_files(compared: Compared, folder: Path, workshop: Workshop) -> str:
-    without, again, served = _seen(compared)
+    runs = [run or Outcome({}) for run in (compared.without, compared.again, compared.served)]
+    without, again, served = (_seen(run, runs) for run in runs)
     if not without and not served:
         return "none"
-    if sorted(served.values()) == sorted(without.values()) or sorted(served.values()) == sorted(again.values()):
-        return f"{len(served)} identical"
-    same_without = {name for name, digest in without.items() if again.get(name) == digest}
-    differ, equal, vary = [], [], []
+    same_without = {name for name, file in without.items() if name in again and again[name].digest == file.digest}
+    identical, differ, equal, vary = 0, [], [], []
     for name in sorted(without.keys() | served.keys()):
-        if name in served and served[name] in (without.get(name), again.get(name)):
+        found = [files[name] for files in (without, again, served) if name in files]
+        if name in served and served[name].digest in [file.digest for file in found[:-1]]:
+            identical += 1
             continue
-        tool = _equal_by(folder / "without" / "kept" / name, folder / "with" / "kept" / name, workshop)
+        both = name in without and name in served
+        kept = [
+            folder / run / "kept" / files[name].name for run, files in (("without", without), ("with", served)) if both
+        ]
+        tool = _equal_by(kept, workshop)
         if tool:
             equal.append(f"{name} by {tool}")
         elif name in same_without:
             differ.append(name)
         else:
             vary.append(name)
-    told = [f"{len(served) - len(equal) - len(vary) - len([n for n in differ if n in served])} identical"]
+    told = [f"{identical} identical"]
     told += [f"equal: {', '.join(equal)}"] if equal else []
     told += [f"vary without, too: {', '.join(vary)}"] if vary else []
     told += [f"DIFFER: {', '.join(differ)}"] if differ else []
     return "; ".join(told)
 
 
-def _seen(compared: Compared) -> list[dict[str, str]]:
-    """Files of the runs; of those that the program deletes only what was seen in all of them."""
-    runs = [run or Outcome({}) for run in (compared.without, compared.again, compared.served)]
-    missed = {name for run in runs for name in run.deleted if any(name not in other.files for other in runs)}
-    return [{name: value for name, value in run.files.items() if name not in missed} for run in runs]
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """A file of a run.
+
+    Attributes:
+        name: in the run's folder of kept files: "data#1" is the second that was made as "data".
+        digest: of its bytes.
+    """
+
+    name: str
+    digest: str
 
 
-def _equal_by(without: Path, with_: Path, workshop: Workshop) -> str | None:
-    """The tool that finds these files equal."""
-    if not (without.exists() and with_.exists()):
+def _seen(run: Outcome, runs: list[Outcome]) -> dict[str, Seen]:
+    """The files to compare: what is left, by its name, and what was deleted, by its number, if no run missed any."""
+    deleted = [Counter(name.split("#")[0] for name in other.deleted) for other in runs]
+    found = {}
+    for name, digest in run.files.items():
+        base = name.split("#")[0]
+        if name not in run.deleted:
+            found[base] = Seen(name, digest)
+        elif all(counts[base] == deleted[0][base] for counts in deleted):
+            found[name] = Seen(name, digest)
+    return found
+
+
+def _equal_by(files: list[Path], workshop: Workshop) -> str | None:
+    """The tool that finds these two files equal."""
+    if not files or not all(path.exists() for path in files):
         return None
+    without, with_ = files
     with without.open("rb") as file:
         head = file.read(4)
     if head == HDF5:

@@ -29,6 +29,7 @@ class Keeper:
     def __init__(self, watched: Path, kept: Path):
         self.watched, self.kept = watched, kept
         self.names: Counter[str] = Counter()
+        self.inodes: set[int] = set()
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.inotify = self.libc.inotify_init1(os.O_NONBLOCK)
         self.libc.inotify_add_watch(self.inotify, os.fsencode(watched), IN_CREATE | IN_MOVED_TO)
@@ -60,11 +61,16 @@ class Keeper:
             _, _, _, length = EVENT.unpack_from(events, at)
             name = events[at + EVENT.size : at + EVENT.size + length].rstrip(b"\0").decode()
             at += EVENT.size + length
+            kept = self.kept / f"{name}#{self.names[name]}"
             try:
-                os.link(self.watched / name, self.kept / f"{name}#{self.names[name]}")
-                self.names[name] += 1
+                os.link(self.watched / name, kept)
             except OSError:
                 continue  # a folder, or gone again
+            if kept.stat().st_ino in self.inodes:  # an event of one that was gone already found its successor
+                kept.unlink()
+                continue
+            self.inodes.add(kept.stat().st_ino)
+            self.names[name] += 1
 
 
 def files_of(kept: Path, work: Path, inputs: set[str]) -> dict[str, str]:

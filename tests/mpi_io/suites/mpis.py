@@ -47,6 +47,10 @@ class Mpi:
     libmpi: str | None
     environment: dict[str, str]
 
+    def c_flags(self) -> list[str]:
+        """Those with which old programs, of MPI-1, are compiled."""
+        return ["-DOMPI_OMIT_MPI1_COMPAT_DECLS=0"] if self.family == "openmpi" else []
+
     def launch(self, ranks: int) -> list[str]:
         return [self.mpiexec, "-n", str(ranks)]
 

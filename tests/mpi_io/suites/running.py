@@ -68,14 +68,13 @@ def run_case(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str] | None 
     talk = _end_of_talk(finished)
     if case.after and statuses.get("") == PASSED:
         checked = subprocess.run(
-            [*mpi.launch(1), *case.after],
+            case.after,
             check=False,
             cwd=work,
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
             timeout=case.seconds,
-            env=os.environ | mpi.environment,
         )
         if checked.returncode != 0:
             statuses[""] = FAILED

@@ -51,7 +51,7 @@ class Case:
         seconds: after which it is ended.
         environment: of the program.
         inputs: files that are copied into the folder before.
-        after: a command on one rank, without the drop-in, that must end well too: a validator.
+        after: a command, without MPI and the drop-in, that must end well too: a validator.
         keeps_files: whether the files it leaves are compared.
     """
 

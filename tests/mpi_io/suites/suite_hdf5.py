@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from pathlib import Path
 
 from mpis import Mpi
 from suite import Case, Suite, ends_well
@@ -20,8 +20,8 @@ PROGRAMS = {
     "t_bigio": (2, 900),
 }
 """Program to ranks, as few of the long ones as run all of their tests, and the seconds it may take."""
-IN_TURN = (("t_pflush1", "t_pflush2"), ("t_pshutdown", "t_prestart"))
-"""The second reads what the first has left; t_pflush1 ends as if it had crashed."""
+MORE = ("t_pflush1", "t_pflush2", "t_pshutdown", "t_prestart")
+ENVIRONMENT = (("HDF5_PARAPREFIX", "."), ("HDF5_NOCLEANUP", "1"), ("HDF5TestExpress", "2"))
 
 
 def _prepare(mpi: Mpi, workshop: Workshop) -> str:
@@ -39,7 +39,11 @@ def _prepare(mpi: Mpi, workshop: Workshop) -> str:
         workshop.run(name, [*make, "-C", "src"], folder)
         workshop.run(name, [*make, "-C", "hl/src"], folder)  # netCDF's
         workshop.run(name, [*make, "-C", "test", "libh5test.la"], folder)
-        workshop.tried(name, [*make, "-k", "-C", "testpar", *PROGRAMS, *chain(*IN_TURN)], folder)
+        workshop.tried(name, [*make, "-k", "-C", "testpar", *PROGRAMS, *MORE], folder)
+        restart = _restart_folder(mpi, workshop)
+        restart.mkdir(exist_ok=True)
+        shutdown = [*mpi.launch(4), str(folder / "testpar" / "t_pshutdown")]
+        workshop.run(name, shutdown, restart, **mpi.environment, **dict(ENVIRONMENT))
         workshop.mark_built(name)
     return source.name.removeprefix("hdf5-").split("+")[0]
 
@@ -48,16 +52,23 @@ def build_name(mpi: Mpi) -> str:
     return f"hdf5-{mpi.name}"
 
 
+def _restart_folder(mpi: Mpi, workshop: Workshop) -> Path:
+    """Has the file that t_pshutdown leaves for t_prestart."""
+    return workshop.folder(build_name(mpi)) / "restart"
+
+
 def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
     programs = workshop.folder(build_name(mpi)) / "testpar"
-    environment = (("HDF5_PARAPREFIX", "."), ("HDF5_NOCLEANUP", "1"), ("HDF5TestExpress", "2"))
     cases = [
-        Case(name, "testpar", (str(programs / name),), ranks, ends_well, seconds, environment)
+        Case(name, "testpar", (str(programs / name),), ranks, ends_well, seconds, ENVIRONMENT)
         for name, (ranks, seconds) in PROGRAMS.items()
     ]
-    for first, second in IN_TURN:
-        both = f"{programs}/{first}; exec {programs}/{second}"
-        cases.append(Case(f"{first}, {second}", "testpar", ("sh", "-c", both), 4, ends_well, 120, environment))
+    # The first ends as if it had crashed, and the second reads what it has left.
+    flush = ("sh", "-c", f"{programs}/t_pflush1; exec {programs}/t_pflush2")
+    left = (str(_restart_folder(mpi, workshop) / "shutdown.h5"),)
+    cases.append(Case("t_pflush1, t_pflush2", "testpar", flush, 4, ends_well, 120, ENVIRONMENT))
+    cases.append(Case("t_pshutdown", "testpar", (str(programs / "t_pshutdown"),), 4, ends_well, 120, ENVIRONMENT))
+    cases.append(Case("t_prestart", "testpar", (str(programs / "t_prestart"),), 4, ends_well, 120, ENVIRONMENT, left))
     return cases
 
 

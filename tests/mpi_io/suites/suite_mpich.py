@@ -34,6 +34,7 @@ def _build(mpi: Mpi, workshop: Workshop, source: Path, name: str) -> None:
         f"MPICC={c}",
         f"CXX={cxx}",
         f"MPICXX={cxx}",
+        f"CFLAGS={' '.join(['-O1', '-w', *mpi.c_flags()])}",
     ]
     if fortran:
         mismatch = "-fallow-argument-mismatch"

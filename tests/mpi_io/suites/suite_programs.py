@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import suite_hdf5
@@ -79,16 +80,17 @@ def _linked(program: str, mpi: Mpi, workshop: Workshop) -> list[str]:
     if program == "pnetcdf":
         source = workshop.folder(suite_pnetcdf.build_name(mpi)) / "src"
         return [f"-I{source}/include", f"{source}/libs/.libs/libpnetcdf.a"]
-    build = workshop.folder(suite_hdf5.build_name(mpi)) / "src"
-    hdf5 = [f"-I{build}", f"-I{workshop.debian_source('hdf5')}/src", f"{build}/.libs/libhdf5.a", "-lz", "-ldl"]
     if program == "hdf5":
-        return hdf5
+        build = workshop.folder(suite_hdf5.build_name(mpi)) / "src"
+        return [f"-I{build}", f"-I{workshop.debian_source('hdf5')}/src", f"{build}/.libs/libhdf5.a", "-lz", "-ldl"]
     netcdf = workshop.folder(suite_netcdf.build_name(mpi))
+    makefile = (netcdf / "Makefile").read_text()
+    found = [re.search(rf"^{name} = (.*)$", makefile, re.MULTILINE) for name in ("LDFLAGS", "LIBS")]
     return [
         f"-I{netcdf}/include",
         f"-I{workshop.debian_source('netcdf')}/include",
         f"{netcdf}/liblib/.libs/libnetcdf.a",
-        *hdf5,
+        *(word for flags in found if flags for word in flags.group(1).split()),
     ]
 
 

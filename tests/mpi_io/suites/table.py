@@ -62,7 +62,7 @@ def _row(suite: str, group: str, version: str, mpi: str, results: list[Compared]
     without_told = f"{without} of {tests}" + (f" ({not_run} programs not run)" if not_run else "")
     with_ = sum(list(result.served.statuses.values()).count(PASSED) for result in built if result.served)
     served, reasons_given = files_in(line for result in built if result.served for line in result.served.report)
-    ranks = sorted({result.ranks for result in built})
+    ranks = sorted({result.ranks for result in built if result.ran_without() or result.served})
     with_told = str(with_) if any(result.served for result in built) else "–"
     cells = [f"{suite} {group}", version, mpi, _ranks(ranks), without_told, with_told]
     given_back = ", ".join(f"{count}: {reason}" for reason, count in reasons_given.items()) or "0"
