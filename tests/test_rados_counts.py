@@ -153,18 +153,10 @@ def test_a_region_costs_what_it_holds_by_description_and_eleven_times_that_in_a_
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_methods_of_windows_ask_for_windows_locks_and_the_size(ranks: int) -> None:
+def test_methods_of_windows_ask_for_windows_alone(ranks: int) -> None:
+    """An object that another rank has written since it was read is asked for again: that is counted, not planned."""
     asked = Asked("65536,4,4194304", 5000, 4096, 8, ranks)
     for found in asked.measured("sieve", "two-phase"):
-        counted, direction = found["counted"], found["direction"]
+        counted = found["counted"]
         reads, writes, locks = (of_all_ranks(found, key) for key in ("read_requests", "write_requests", "locks"))
-        if direction == "read":
-            assert (counted["op"], counted["op_r"], locks) == (reads, reads, 0), found
-            continue
-        # A window that is filled in is locked, object by object, and ends where the file does: its size is asked for.
-        assert counted["op_r"] == reads + locks, found
-        assert counted["op_w"] == writes, found
-        assert counted["op_rw"] >= 2 * writes, found  # taken and given back; who finds one taken asks again
-        if ranks == 1:
-            assert counted["op_rw"] == 2 * writes, found
-            assert counted["op"] == 2 * reads + locks + 2 * writes
+        assert (counted["op"], locks) == (reads + writes, 0), found

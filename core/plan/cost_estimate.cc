@@ -18,7 +18,6 @@ constexpr double kBehindBytesMin = static_cast<double>(kWriteBehindBytesMin);
 constexpr double kWindowBytes = 512 * 1024;     // of which the processor's cache holds what the kernel copies
 constexpr double kCoreCacheBytesMax = 4 << 20;  // no core has a larger cache of its own
 constexpr int kSampledWindows = 8;
-constexpr double kLockOperations = 2;  // of an object: taken and given back
 
 double as_double(int64_t value) { return static_cast<double>(value); }
 
@@ -499,7 +498,7 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   const double write = write_seconds(profile.cache, work, turns);
   const double piece = reading ? profile.read_piece_seconds : profile.write_piece_seconds;
   if (request.capabilities.is_of_objects()) {
-    price.transfer = object_seconds(request, work) + work.locks * kLockOperations * profile.objects.write.alone;
+    price.transfer = object_seconds(request, work);
   } else {
     price.transfer = read + write + (work.locks * profile.lock_seconds + work.pieces * piece) * turns +
                      round_trips(work) * request.capabilities.round_trip_seconds;

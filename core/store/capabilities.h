@@ -61,6 +61,7 @@ inline Capabilities pool_capabilities(const StripeMap& stripes, bool takes_descr
   return {.read_ranges_max = kPoolReadRangesMax,
           .write_ranges_max = kPoolWriteRangesMax,
           .structured_requests = takes_descriptions,
+          .lock_for_holes = false,
           .reads_ahead = false,
           .durable_when_answered = true,
           .stripes = stripes};

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "store/open_file.h"
-#include "store/rados_lists.h"
 #include "store/rados_structured.h"
+#include "store/rados_update.h"
 
 namespace swath {
 namespace {
@@ -67,7 +67,7 @@ void RadosEngine::transfer_batch(Direction direction, std::span<const Transfer> 
   check(direction, batch);
   check_interrupt();
   Flight flight(*file_, in_flight_max_, counters);
-  ObjectLists lists(*file_, direction, operation_bytes_max_, flight);
+  ObjectLists lists = this->lists(direction, flight);
   lists.add(batch);
   lists.flush();
   flight.finish();
@@ -88,7 +88,7 @@ void RadosEngine::move_structured(Direction direction, const StructuredTransfer&
     flight.finish();
     return;
   }
-  ObjectLists lists(*file_, direction, operation_bytes_max_, flight);
+  ObjectLists lists = this->lists(direction, flight);
   for_each_flat_batch(structured, [&](std::span<const Transfer> batch) {
     check(direction, batch);
     lists.add(batch);
@@ -105,7 +105,7 @@ void RadosEngine::move_slice(Direction direction, const StructuredTransfer& stru
   const Regions& regions = slice.regions;
   check_end(direction, {regions.offset_of(slice.last - 1), nullptr, regions.element_bytes()});
   if (!begin_structured(*file_, direction, slice, memory_of(structured, slice), flight)) {
-    ObjectLists lists(*file_, direction, operation_bytes_max_, flight);
+    ObjectLists lists = this->lists(direction, flight);
     std::vector<Transfer> pieces;
     const auto flush = [&] {
       lists.add(pieces);
@@ -116,6 +116,25 @@ void RadosEngine::move_slice(Direction direction, const StructuredTransfer& stru
     lists.flush();
   }
   if (structured.bytes_done != nullptr) *structured.bytes_done += slice.bytes();
+}
+
+ObjectLists RadosEngine::lists(Direction direction, Flight& flight) const {
+  return {file_->stripes(), direction, operation_bytes_max_,
+          [this, direction, &flight](int64_t object, std::vector<ObjectRange> ranges) {
+            flight.begin(make_list_operation(*file_, direction, object, std::move(ranges), flight));
+          }};
+}
+
+void RadosEngine::update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
+                         Counters& counters) {
+  check_batch({&image, 1});
+  if (!has_holes) {
+    fill_in(image.data);
+    transfer_batch(Direction::kWrite, {&image, 1}, counters);
+  } else if (image.bytes > 0) {
+    check_end(Direction::kWrite, image);
+    ObjectUpdate(*file_, image, operation_bytes_max_, in_flight_max_).carry_out(fill_in, counters);
+  }
 }
 
 void RadosEngine::start(Direction direction, std::span<const Transfer> batch) {

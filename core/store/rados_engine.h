@@ -3,6 +3,7 @@
 
 #ifdef SWATH_HAVE_RADOS
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "store/background_batch.h"
 #include "store/rados_file.h"
+#include "store/rados_lists.h"
 #include "store/rados_operation.h"
 
 namespace swath {
@@ -27,7 +29,10 @@ class RadosEngine : public Engine {
   void start(Direction direction, std::span<const Transfer> batch) override;
   void start_structured(Direction direction, const StructuredTransfer& structured) override;
   void wait(Counters& counters) override { background_.wait(counters); }
-  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
+  // Without a lock: each object is written as long as nobody has written it since it was read, else once more.
+  void update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
+              Counters& counters) override;
+  std::unique_ptr<RangeLock> lock(int64_t /*begin*/, int64_t /*end*/) override { return nullptr; }
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
   void sync() override { file_->sync(); }
@@ -38,6 +43,9 @@ class RadosEngine : public Engine {
   void move_slice(Direction direction, const StructuredTransfer& structured, const Slice& slice, Flight& flight) const;
   void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
   void move_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) const;
+
+  // Lists of what is moved, begun as they are full.
+  ObjectLists lists(Direction direction, Flight& flight) const;
 
   const std::shared_ptr<RadosFile> file_;
   const int64_t operation_bytes_max_;

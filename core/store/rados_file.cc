@@ -10,12 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/interrupt.h"
-#include "base/notice.h"
-#include "base/units.h"
-#include "store/new_name.h"
 #include "store/open_file.h"
 #include "store/rados_structured.h"
 
@@ -44,42 +39,6 @@ int64_t number_in(const Attributes& attributes, const char* name, const std::str
   }
   return number;
 }
-
-std::string lock_text(const std::string& path, int64_t begin, int64_t end) {
-  return "lock " + path + " [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
-}
-
-// Exclusive locks of the objects that a range touches. One whose holder is gone ends by itself.
-class ObjectLocks : public RangeLock {
- public:
-  static constexpr char kName[] = "swath.window";
-
-  // `seconds`: after which a lock ends whose holder is gone.
-  ObjectLocks(std::shared_ptr<RadosPool> pool, double seconds)
-      : pool_(std::move(pool)), cookie_(random_digits()), seconds_(static_cast<long>(seconds)) {}
-  ~ObjectLocks() override {
-    for (const std::string& object : held_) rados_unlock(pool_->io(), object.c_str(), kName, cookie_.c_str());
-  }
-  ObjectLocks(const ObjectLocks&) = delete;
-  ObjectLocks& operator=(const ObjectLocks&) = delete;
-
-  // False where somebody else has it.
-  bool take(const std::string& object) {
-    struct timeval duration = {seconds_, 0};
-    const int result =
-        rados_lock_exclusive(pool_->io(), object.c_str(), kName, cookie_.c_str(), "sieving", &duration, 0);
-    if (result == -EBUSY || result == -EEXIST) return false;
-    if (result < 0) fail_rados("lock object " + object + " of pool " + pool_->name(), result);
-    held_.push_back(object);
-    return true;
-  }
-
- private:
-  std::shared_ptr<RadosPool> pool_;
-  const std::string cookie_;
-  const long seconds_;
-  std::vector<std::string> held_;
-};
 
 }  // namespace
 
@@ -248,39 +207,6 @@ void RadosFile::resize(int64_t bytes) {
       change.expect(kSize, std::to_string(before)).set(kSize, std::to_string(bytes)).apply(*pool(), object(0));
   if (result < 0) fail_rados("resize " + path_ + " to " + std::to_string(bytes) + " bytes", result);
   size_known_ = bytes;
-}
-
-std::unique_ptr<RangeLock> RadosFile::lock(int64_t begin, int64_t end) const {
-  const std::string what = lock_text(path_, begin, end);
-  if (begin < 0 || begin >= end) fail_argument(what + ": expected 0 <= begin < end");
-  if (!may_write()) {
-    throw Error(ErrorKind::kStore,
-                what + ": " + system_message(EBADF) + " (a file opened for reading only cannot be locked for writing)",
-                EBADF);
-  }
-  const std::vector<int64_t> numbers = stripes_.objects_of(begin, end);
-  const auto pool = this->pool();
-  // A window is read and written within it, each with its timeout.
-  auto locks = std::make_unique<ObjectLocks>(pool, std::max(60.0, 4 * pool_.name().timeout_seconds));
-  Clock& clock = clock_of_thread();
-  const double asked_at = clock.now();
-  bool has_told = false;
-  for (const int64_t number : numbers) {
-    for (double pause = 1e-3; !locks->take(object(number)); pause = std::min(2 * pause, 20e-3)) {
-      check_interrupt();
-      const double waited = clock.now() - asked_at;
-      if (waited >= lock_timeout_seconds_) {
-        throw Error(ErrorKind::kStore,
-                    what + ": " + system_message(ETIMEDOUT) + " after " + in_seconds(waited) +
-                        " (lock_timeout) of waiting for object " + object(number),
-                    ETIMEDOUT);
-      }
-      if (!has_told && waited >= 3) notify(what + ": waiting for whoever writes object " + object(number));
-      has_told = has_told || waited >= 3;
-      clock.sleep_until(clock.now() + pause);
-    }
-  }
-  return locks;
 }
 
 }  // namespace swath

@@ -57,7 +57,7 @@ class RadosFile {
   // What is answered is on the medium. Throws Error{kStore} with ESTALE where the file was removed meanwhile.
   void sync() const { check_there(); }
   void check_there() const;
-  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) const;
+  double lock_timeout_seconds() const { return lock_timeout_seconds_; }
 
  private:
   void create();

@@ -6,12 +6,11 @@
 #include <utility>
 
 namespace swath {
-ObjectLists::ObjectLists(const RadosFile& file, Direction direction, int64_t bytes_max, Flight& flight)
-    : file_(file),
-      direction_(direction),
+ObjectLists::ObjectLists(const StripeLayout& stripes, Direction direction, int64_t bytes_max, Use use)
+    : stripes_(stripes),
       bytes_max_(bytes_max),
       ranges_max_(direction == Direction::kRead ? kPoolReadRangesMax : kPoolWriteRangesMax),
-      flight_(flight) {}
+      use_(std::move(use)) {}
 
 void ObjectLists::add(std::span<const Transfer> batch) {
   for (const Transfer& transfer : batch) add(transfer.offset, transfer.data, transfer.bytes);
@@ -19,7 +18,7 @@ void ObjectLists::add(std::span<const Transfer> batch) {
 
 void ObjectLists::add(int64_t offset, std::byte* data, int64_t bytes) {
   while (bytes > 0) {
-    const StripePiece piece = file_.stripes().piece_at(offset, std::min(bytes, bytes_max_));
+    const StripePiece piece = stripes_.piece_at(offset, std::min(bytes, bytes_max_));
     List& list = lists_[piece.object];
     ObjectRange* last = list.ranges.empty() ? nullptr : &list.ranges.back();
     const bool abuts = last != nullptr && last->object_offset + last->bytes == piece.object_offset;
@@ -35,20 +34,20 @@ void ObjectLists::add(int64_t offset, std::byte* data, int64_t bytes) {
     data += piece.bytes;
     bytes -= piece.bytes;
     if (std::ssize(list.ranges) == ranges_max_ || list.bytes >= bytes_max_) {
-      begin(piece.object, list);
+      use(piece.object, list);
       lists_.erase(piece.object);
     }
   }
   if (ranges_ >= kObjectRangesKept) flush();
 }
 
-void ObjectLists::begin(int64_t object, List& list) {
+void ObjectLists::use(int64_t object, List& list) {
   ranges_ -= std::ssize(list.ranges);
-  flight_.begin(make_list_operation(file_, direction_, object, std::move(list.ranges), flight_));
+  use_(object, std::move(list.ranges));
 }
 
 void ObjectLists::flush() {
-  for (auto& [object, list] : lists_) begin(object, list);
+  for (auto& [object, list] : lists_) use(object, list);
   lists_.clear();
 }
 

@@ -1,8 +1,9 @@
-// Pieces of a file, gathered object by object into operations of many ranges.
+// Pieces of a file, gathered object by object into lists of many ranges.
 #pragma once
 
 #ifdef SWATH_HAVE_RADOS
 
+#include <functional>
 #include <map>
 #include <span>
 #include <vector>
@@ -14,12 +15,14 @@ namespace swath {
 
 class ObjectLists {
  public:
-  // `bytes_max`: of one operation.
-  ObjectLists(const RadosFile& file, Direction direction, int64_t bytes_max, Flight& flight);
+  using Use = std::function<void(int64_t object, std::vector<ObjectRange> ranges)>;
 
-  // Begins what is full. Neighbours in the batch that abut in the file are one range.
+  // `bytes_max`: of one list. `use` is called with each that is full.
+  ObjectLists(const StripeLayout& stripes, Direction direction, int64_t bytes_max, Use use);
+
+  // Neighbours in the batch that abut in the file are one range.
   void add(std::span<const Transfer> batch);
-  // Begins the rest.
+  // The rest are full, too.
   void flush();
 
  private:
@@ -29,13 +32,12 @@ class ObjectLists {
   };
 
   void add(int64_t offset, std::byte* data, int64_t bytes);
-  void begin(int64_t object, List& list);
+  void use(int64_t object, List& list);
 
-  const RadosFile& file_;
-  const Direction direction_;
+  const StripeLayout stripes_;
   const int64_t bytes_max_;
   const int64_t ranges_max_;
-  Flight& flight_;
+  const Use use_;
   std::map<int64_t, List> lists_;
   int64_t ranges_ = 0;  // of all lists
 };

@@ -76,8 +76,9 @@ namespace {
 
 class ListRead final : public RadosOperation {
  public:
-  ListRead(const RadosFile& file, int64_t object, std::vector<ObjectRange> ranges, Flight& flight)
+  ListRead(const RadosFile& file, int64_t object, std::vector<ObjectRange> ranges, Flight& flight, ObjectState* state)
       : RadosOperation(file, Direction::kRead, object, flight),
+        state_(state),
         ranges_(std::move(ranges)),
         got_(ranges_.size()),
         results_(ranges_.size()),
@@ -106,6 +107,7 @@ class ListRead final : public RadosOperation {
   int take(int result) override {
     const bool is_absent = result == -ENOENT;
     if (result < 0 && !is_absent) return result;
+    if (state_ != nullptr) *state_ = {.is_there = !is_absent, .version = is_absent ? 0 : version()};
     for (size_t i = 0; i < ranges_.size(); ++i) {
       if (!is_absent && results_[i] < 0) return results_[i];
       const auto bytes = static_cast<size_t>(ranges_[i].bytes);
@@ -124,6 +126,7 @@ class ListRead final : public RadosOperation {
     }
   }
 
+  ObjectState* const state_;
   const std::vector<ObjectRange> ranges_;
   std::vector<size_t> got_;
   std::vector<int> results_;
@@ -134,9 +137,11 @@ class ListRead final : public RadosOperation {
 
 class ListWrite final : public RadosOperation {
  public:
-  ListWrite(const RadosFile& file, int64_t object, const std::vector<ObjectRange>& ranges, Flight& flight)
-      : RadosOperation(file, Direction::kWrite, object, flight), op_(rados_create_write_op()) {
+  ListWrite(const RadosFile& file, int64_t object, const std::vector<ObjectRange>& ranges, Flight& flight,
+            ObjectState* state)
+      : RadosOperation(file, Direction::kWrite, object, flight), state_(state), op_(rados_create_write_op()) {
     offset_ = ranges.front().offset;
+    if (state_ != nullptr) expect_unchanged();
     std::vector<char> copy;
     for (const ObjectRange& range : ranges) {
       bytes_ += range.bytes;
@@ -159,23 +164,42 @@ class ListWrite final : public RadosOperation {
     return rados_aio_write_op_operate(op_, pool_->io(), completion, name_.c_str(), nullptr, 0);
   }
   int take(int result) override {
+    if (state_ != nullptr) {
+      state_->is_written = result >= 0;
+      if (is_change(result)) return 0;
+    }
     if (result >= 0) moved_ = bytes_;
     return std::min(result, 0);
   }
 
+  void expect_unchanged() {
+    if (state_->is_there) {
+      rados_write_op_assert_version(op_, state_->version);
+    } else {
+      rados_write_op_create(op_, LIBRADOS_CREATE_EXCLUSIVE, nullptr);
+    }
+  }
+
+  // The object is not as it was read.
+  static bool is_change(int result) {
+    return result == -ERANGE || result == -EOVERFLOW || result == -EEXIST || result == -ENOENT;
+  }
+
+  ObjectState* const state_;
   rados_write_op_t op_;
 };
 
 }  // namespace
 
 std::unique_ptr<RadosOperation> make_list_operation(const RadosFile& file, Direction direction, int64_t object,
-                                                    std::vector<ObjectRange> ranges, Flight& flight) {
+                                                    std::vector<ObjectRange> ranges, Flight& flight,
+                                                    ObjectState* state) {
   const int64_t most = direction == Direction::kRead ? kPoolReadRangesMax : kPoolWriteRangesMax;
   if (ranges.empty() || std::ssize(ranges) > most) {
     throw Error(ErrorKind::kInternal, "an operation of " + std::to_string(ranges.size()) + " ranges on " + file.path());
   }
-  if (direction == Direction::kRead) return std::make_unique<ListRead>(file, object, std::move(ranges), flight);
-  return std::make_unique<ListWrite>(file, object, ranges, flight);
+  if (direction == Direction::kRead) return std::make_unique<ListRead>(file, object, std::move(ranges), flight, state);
+  return std::make_unique<ListWrite>(file, object, ranges, flight, state);
 }
 
 void Flight::finish() {

@@ -28,6 +28,13 @@ struct ObjectRange {
   std::vector<Transfer> pieces;  // their offsets count from the begin of the range
 };
 
+// An object as it was read, for a write that takes place only if nobody has written it since.
+struct ObjectState {
+  bool is_there = false;
+  uint64_t version = 0;
+  bool is_written = false;
+};
+
 // The operations of one transfer.
 class Flight {
  public:
@@ -67,6 +74,9 @@ class RadosOperation : public ServedOperation {
   // What came of it; sets moved_. Returns 0 or a negative errno value.
   virtual int take(int result) = 0;
 
+  // Of the object, after a read.
+  uint64_t version() const { return rados_aio_get_version(completion_); }
+
   const RadosFile& file_;
   const std::shared_ptr<RadosPool> pool_;
   const Direction direction_;
@@ -86,9 +96,11 @@ class RadosOperation : public ServedOperation {
   int refused_ = 0;
 };
 
-// A compound operation of so many ranges, at most kPoolReadRangesMax or kPoolWriteRangesMax.
+// A compound operation of so many ranges, at most kPoolReadRangesMax or kPoolWriteRangesMax. With a state a read tells
+// it, and a write does nothing unless the object still is as the state says.
 std::unique_ptr<RadosOperation> make_list_operation(const RadosFile& file, Direction direction, int64_t object,
-                                                    std::vector<ObjectRange> ranges, Flight& flight);
+                                                    std::vector<ObjectRange> ranges, Flight& flight,
+                                                    ObjectState* state = nullptr);
 
 }  // namespace swath
 

@@ -155,15 +155,63 @@ TEST_P(Rados, PoolsAndEnginesThatThereAreNotAreNamed) {
   EXPECT_NE(std::string(pool.what()).find("no pool of that name"), std::string::npos) << pool.what();
 }
 
-TEST_P(Rados, AHeldRangeMakesAnotherEngineWait) {
+TEST_P(Rados, AnUpdateKeepsWhatOthersWriteMeanwhile) {
   write(counting_bytes(300));
-  auto holder = open(OpenMode::kReadWrite);
-  auto other = open(OpenMode::kReadWrite, {.lock_timeout_seconds = 0.2});
-  auto held = holder->lock(0, 10);
-  EXPECT_EQ(error_of([&] { other->lock(2, 3); }).os_error(), ETIMEDOUT);
-  held.reset();
-  other->lock(2, 300);
-  holder->lock(0, 300);
+  auto engine = open(OpenMode::kReadWrite);
+  auto other = open(OpenMode::kReadWrite);
+  Bytes image(200);
+  int attempts = 0;
+  const auto fill_in = [&](std::byte* bytes) {
+    for (size_t i = 0; i < 200; i += 2) bytes[i] = std::byte{0xaa};
+    if (++attempts > 3) return;
+    Bytes foreign(1, std::byte(attempts));  // in an odd place, and every time another
+    const Transfer batch[] = {transfer_of(50 + 2 * attempts + 1, foreign)};
+    other->transfer(Direction::kWrite, batch, counters);
+  };
+  engine->update(transfer_of(50, image), true, fill_in, counters);
+  EXPECT_EQ(attempts, 4);
+  EXPECT_EQ(counters.locks, 0);
+  Bytes expected = counting_bytes(300);
+  for (size_t i = 50; i < 250; i += 2) expected[i] = std::byte{0xaa};
+  for (size_t i = 1; i <= 3; ++i) expected[50 + 2 * i + 1] = std::byte(i);
+  EXPECT_EQ(contents(), expected);
+}
+
+TEST_P(Rados, AnUpdateReachesBeyondTheEndAndMakesObjectsThatAnotherMakesToo) {
+  write(counting_bytes(10));
+  auto engine = open(OpenMode::kReadWrite);
+  auto other = open(OpenMode::kReadWrite);
+  Bytes image(5000);
+  int attempts = 0;
+  engine->update(
+      transfer_of(5, image), true,
+      [&](std::byte* bytes) {
+        for (size_t i = 0; i < 5000; i += 10) bytes[i] = std::byte{0xaa};
+        if (++attempts > 1) return;
+        Bytes foreign(1, std::byte{0x55});
+        const Transfer batch[] = {transfer_of(4001, foreign)};
+        other->transfer(Direction::kWrite, batch, counters);
+      },
+      counters);
+  EXPECT_EQ(attempts, 2);
+  Bytes expected = counting_bytes(10);
+  expected.resize(5005);
+  for (size_t i = 5; i < 5005; i += 10) expected[i] = std::byte{0xaa};
+  expected[4001] = std::byte{0x55};
+  EXPECT_EQ(contents(), expected);
+}
+
+TEST_P(Rados, AnUpdateThatOthersNeverLetEndTimesOut) {
+  write(counting_bytes(300));
+  auto engine = open(OpenMode::kReadWrite, {.lock_timeout_seconds = 0.2});
+  auto other = open(OpenMode::kReadWrite);
+  Bytes image(100);
+  const auto interfere = [&](std::byte*) {
+    Bytes foreign(1);
+    const Transfer batch[] = {transfer_of(3, foreign)};
+    other->transfer(Direction::kWrite, batch, counters);
+  };
+  EXPECT_EQ(error_of([&] { engine->update(transfer_of(0, image), true, interfere, counters); }).os_error(), ETIMEDOUT);
 }
 
 TEST_P(Rados, AForkedChildConnectsAnew) {

@@ -1,0 +1,47 @@
+// A range of a file in a pool, read, changed and written back, so that nothing that others write meanwhile is lost.
+//
+// No lock keeps writers away that do not ask for one, and most need none, for an operation on an object is atomic. So
+// each object is written only if it is as it was read, which RADOS checks in the same operation (assert_version). One
+// that somebody has written since is read, changed and written again.
+#pragma once
+
+#ifdef SWATH_HAVE_RADOS
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/counters.h"
+#include "store/batch.h"
+#include "store/rados_operation.h"
+
+namespace swath {
+
+class ObjectUpdate {
+ public:
+  // `image`: the range, and memory for what is stored there. `bytes_max`: of one operation.
+  ObjectUpdate(const RadosFile& file, const Transfer& image, int64_t bytes_max, int64_t of_server_max);
+
+  // Throws Error{kStore}: also where others have written between for longer than lock_timeout_seconds.
+  void carry_out(const std::function<void(std::byte*)>& fill_in, Counters& counters);
+
+ private:
+  // What the range has of an object, or a part of that where it is too much for one operation.
+  struct Part {
+    int64_t object;
+    std::vector<ObjectRange> ranges;
+    ObjectState state;
+  };
+
+  void move(Direction direction, Counters& counters);
+
+  const RadosFile& file_;
+  const Transfer image_;
+  const int64_t of_server_max_;
+  std::vector<Part> parts_;  // that are not written yet
+};
+
+}  // namespace swath
+
+#endif
