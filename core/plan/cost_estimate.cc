@@ -308,7 +308,9 @@ void add_object_work(Work& work, const Request& request, Method method, const Sh
   };
   work.waits = 1;
   if (method == Method::kDirect) {
-    work.operations = work.waits = all.cut_runs();
+    const ObjectRuns run{stripes, ranges_max, share.run_bytes, 1, share.run_bytes};
+    work.operations = share.runs * std::max(run.objects(), run.by_bytes());
+    work.waits = share.runs;
   } else if (method == Method::kList) {
     work.ranges = all.cut_runs();
     work.operations = all.lists();

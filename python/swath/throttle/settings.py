@@ -64,7 +64,7 @@ def settings_for(streams: Streams = "default") -> Settings:
     settings = _common_settings(*(os.environ.get(variable, "") for variable in VARIABLES.values()), _configured())
     if isinstance(streams, str) and streams == "default":
         return settings
-    return dataclasses.replace(settings, **_limits("streams", streams))
+    return _with_limits(settings, "streams", streams)
 
 
 VARIABLES = {
@@ -86,7 +86,7 @@ def _common_settings(
             chosen[key], source[key] = value, VARIABLES[key]
     settings = Settings()
     if "streams" in chosen:
-        settings = dataclasses.replace(settings, **_limits(source["streams"], chosen["streams"]))
+        settings = _with_limits(settings, source["streams"], chosen["streams"])
     if "scope" in chosen:
         if chosen["scope"] not in ("job", "user"):
             raise ArgumentError(f'{source["scope"]}: scope {chosen["scope"]!r}; expected "job" or "user"')
@@ -126,13 +126,18 @@ def _configuration(file: str, changed: int) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(section.items()))
 
 
-def _limits(source: str, streams: Any) -> dict[str, Limit]:
+def _with_limits(settings: Settings, source: str, streams: Any) -> Settings:
+    reads, writes, direct_writes = _limits(source, streams)
+    return dataclasses.replace(settings, reads=reads, writes=writes, direct_writes=direct_writes)
+
+
+def _limits(source: str, streams: Any) -> tuple[Limit, Limit, Limit]:
     """Limits of reads and writes. One word is for reads; writes that the kernel buffers are not throttled unasked."""
     if isinstance(streams, str) and "=" in streams:
         streams = dict(part.partition("=")[::2] for part in streams.split(","))
     if not isinstance(streams, Mapping):
         both = _limit(source, streams)
-        return {"reads": both, "writes": None, "direct_writes": both}
+        return both, None, both
     unknown = [key for key in streams if str(key).strip() not in ("read", "write")]
     if unknown:
         raise ArgumentError(f'{source}: {unknown[0]!r} is not known; expected "read" or "write"')
@@ -140,7 +145,7 @@ def _limits(source: str, streams: Any) -> dict[str, Limit]:
     defaults = Settings()
     reads = _limit(source, given["read"]) if "read" in given else defaults.reads
     writes = _limit(source, given["write"]) if "write" in given else defaults.writes
-    return {"reads": reads, "writes": writes, "direct_writes": writes}
+    return reads, writes, writes
 
 
 def _limit(source: str, value: Any) -> Limit:
