@@ -99,7 +99,19 @@ class Cluster:
 
     def kill(self, daemon: str) -> None:
         """Kill osd.N or mon.a, as a power cut does."""
-        os.kill(int((self.folder / "run" / f"{daemon}.pid").read_text()), signal.SIGKILL)
+        self.signal(daemon, signal.SIGKILL)
+
+    def signal(self, daemon: str, number: signal.Signals) -> None:
+        """Send a signal to osd.N or mon.a."""
+        os.kill(int((self.folder / "run" / f"{daemon}.pid").read_text()), number)
+
+    def wait_for_osds(self, count: int) -> None:
+        """Wait until so many OSDs are up."""
+        for _ in range(120):
+            if f"{count} up" in self.run("osd", "stat"):
+                return
+            time.sleep(0.5)
+        raise AssertionError(self.run("osd", "stat"))
 
     def run(self, *arguments: str) -> str:
         """`ceph …` in it."""

@@ -102,12 +102,12 @@ def test_a_wait_for_a_lock_says_whom_it_waits_for_and_can_be_interrupted(tmp_pat
     with open(path, "r+b") as file, running("lock", tmp_path) as program:
         fcntl.lockf(file, fcntl.LOCK_EX)
         program.wait_for("ready")
-        line = program.wait_for("LockWarning")
+        line = program.wait_for("WaitWarning")
         assert re.search(rf"lock {re.escape(str(path))} \[0, \d+\): waiting for process {os.getpid()}\b", line), line
         assert program.interrupt() < SOON_SECONDS
         fcntl.lockf(file, fcntl.LOCK_UN)
         program.wait_for("all right")
-        assert sum("LockWarning: lock" in line for line in program.said) == 1
+        assert sum("WaitWarning: lock" in line for line in program.said) == 1
 
 
 def write_half(path: Path, **how: object) -> None:

@@ -19,6 +19,7 @@ import keeping  # noqa: E402
 import running  # noqa: E402
 import suite  # noqa: E402
 import table  # noqa: E402
+from workshop import Workshop  # noqa: E402
 
 sys.path.remove(str(SUITES))
 
@@ -86,3 +87,30 @@ def test_files_that_a_program_deletes_are_kept(tmp_path: Path) -> None:
     found = keeping.files_of(tmp_path / "kept", work, inputs=set())
     assert set(found) == {"file#0", "file#1", "left#0"}
     assert len(set(found.values())) == 3
+
+
+def test_files_that_are_still_there_are_not_taken_for_deleted(tmp_path: Path) -> None:
+    work, kept = tmp_path / "work", tmp_path / "kept"
+    work.mkdir()
+    with keeping.Keeper(work, kept):
+        script = "echo 1 > a; echo 2 > b; mkdir linked; ln a linked; sleep 0.3; rm a"
+        assert os.system(f"cd {work} && {script}") == 0
+    assert keeping.deleted_of(kept, work) == ["a#0"]
+
+
+def test_a_deleted_file_that_one_run_has_not_seen_is_no_difference_and_another_is(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path, 1)
+    found = compared({"": suite.PASSED}, {"": suite.PASSED}, {"": suite.PASSED})
+    assert found.served
+    found.without.files = found.again.files = {"gone#0": "digest", "here#0": "digest"}
+    found.without.deleted = found.again.deleted = ["gone#0"]
+    found.served.files = {"here#0": "digest"}
+    comparing.compare_files(found, tmp_path, workshop)
+    assert found.files == "1 identical"
+    found.served.files = {"gone#0": "other", "here#0": "digest"}
+    comparing.compare_files(found, tmp_path, workshop)
+    assert found.worse()
+    assert found.files == "1 identical; DIFFER: gone#0"
+    found.served.files = {"gone#0": "digest"}
+    comparing.compare_files(found, tmp_path, workshop)
+    assert found.files == "1 identical; DIFFER: here#0"

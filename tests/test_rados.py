@@ -135,23 +135,38 @@ def test_every_method_reads_and_writes_what_numpy_does_in_pools(ranks: int) -> N
     assert "all right" in run_well(ranks, "rados_ranks.py", 3000 * ranks, 12, seconds_max=300)
 
 
+JOB = """
+import sys, time, numpy as np, swath
+path, job, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+methods = ["datatype", "list", "direct", "sieve", "two-phase"]
+own = np.s_[:, job::5]
+end, turn = time.monotonic() + seconds, 0
+with swath.open(path, mode="r+") as a:
+    while time.monotonic() < end or turn < len(methods):
+        value = 1000.0 * job + turn % 997
+        a.write(np.full(a[own].shape, value), selection=own, method=methods[(turn + job) % len(methods)])
+        assert (a.read(selection=own) == value).all(), (job, turn)
+        turn += 1
+print(value)
+"""
+
+
+@pytest.mark.timeout(200)
 def test_four_jobs_write_into_each_others_gaps(path: str) -> None:
-    v = np.zeros((64, 48))
+    """By all methods, for SWATH_JOBS_SECONDS; what none of them writes is as it was."""
+    seconds = float(os.environ.get("SWATH_JOBS_SECONDS", "10"))
+    v = values((64, 50))
     with swath.create(f"{path}&stripe=1000,4,4000", v.shape, "f8") as a:
         a.write(v)
-    program = f"""
-import numpy as np, sys, swath
-job = int(sys.argv[1])
-with swath.open({path!r}, mode="r+") as a:
-    for turn in range(12):
-        a.write(np.full((64, 12), 100.0 * job + turn), selection=np.s_[:, job::4],
-                method=["datatype", "list", "direct", "sieve"][turn % 4])
-"""
-    jobs = [subprocess.Popen([sys.executable, "-c", program, str(job)]) for job in range(4)]
-    assert [job.wait(timeout=100) for job in jobs] == [0, 0, 0, 0]
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", JOB, path, str(job), str(seconds)], stdout=subprocess.PIPE, text=True)
+        for job in range(4)
+    ]
+    last = [float(job.communicate(timeout=seconds + 100)[0]) for job in jobs]
     got = swath.open(path).read()
     for job in range(4):
-        assert (got[:, job::4] == 100.0 * job + 11).all()
+        assert (got[:, job::5] == last[job]).all()
+    assert (got[:, 4::5] == v[:, 4::5]).all()
 
 
 def test_plans_count_the_operations_that_are_made(path: str) -> None:
@@ -165,6 +180,107 @@ def test_plans_count_the_operations_that_are_made(path: str) -> None:
             assert a.counters.read_requests == plan.cost(method, 0)["read_requests"], method
             if method == "datatype":
                 assert plan.method == "datatype" or not a._file.core.capabilities.structured_requests
+
+
+@pytest.mark.parametrize("inner", ["sieve", "list", "datatype"])
+def test_two_phase_counts_the_operations_of_its_windows(path: str, inner: str) -> None:
+    v = values((128, 512))
+    with swath.create(path, v.shape, "f8", stripe=(4096, 4, 65536)) as a:
+        a.write(v)
+    columns = np.s_[:, ::64]
+    asked = {"selection": columns, "method": f"two-phase/{inner}", "tuning": {"window_bytes": 65536}}
+    with swath.open(path, mode="r+") as a:
+        has_class = a._file.core.capabilities.structured_requests
+        plan = a.explain(**asked)
+        assert plan.inner == ("list" if inner == "datatype" and not has_class else inner)
+        assert (a.read(**asked) == v[columns]).all()
+        assert a.counters.read_requests == plan.cost("two-phase", 0)["read_requests"]
+        v[columns] += 1
+        a.write(v[columns], **asked)
+        written = a.explain(write=True, **asked).cost("two-phase", 0)
+        assert a.counters.write_requests == written["write_requests"]
+        assert a.counters.locks == written["locks"]
+        assert (written["locks"] > 0) == (inner == "sieve")
+    assert (swath.open(path).read() == v).all()
+
+
+def test_two_phase_of_its_own_choice_locks_nothing(path: str) -> None:
+    v = values((2048, 512))
+    with swath.create(path, v.shape, "f8") as a:
+        a.write(v)
+    with swath.open(path, mode="r+") as a:
+        for step in (2, 64):
+            columns = np.s_[:, ::step]
+            v[columns] = step
+            a.write(v[columns], selection=columns, method="two-phase")
+            assert a.counters.locks == 0
+            assert a.counters.read_requests == 0
+    assert (swath.open(path).read() == v).all()
+
+
+TARGETS = """
+import numpy as np, sys, swath
+from swath.throttle import throttle
+with swath.open({path!r}, mode="r+", streams=2) as a:
+    a.write(a.read() + 1)
+    for target in throttle.status():
+        print(target.target, target.streams, target.reads.grants, target.writes.grants)
+"""
+
+
+def test_each_osd_is_a_target_where_streams_are_asked_for(path: str) -> None:
+    v = values((1024, 512))
+    with swath.create(path, v.shape, "f8", stripe=(65536, 4, 524288)) as a:
+        a.write(v)
+    told = subprocess.run(
+        [sys.executable, "-c", TARGETS.format(path=path)], capture_output=True, text=True, timeout=100, check=True
+    ).stdout.splitlines()
+    striped = json.loads(run("info", path, "--json").stdout)["striped"]
+    fsid = subprocess.run(
+        ["ceph", "--conf", ceph.CONF, "fsid"], capture_output=True, text=True, timeout=60, check=True
+    ).stdout.strip()
+    holders = set()
+    for number in range(8):
+        command = ["osd", "map", ceph.POOL, f"{striped}.{number:016x}", "--format", "json"]
+        found = subprocess.run(["ceph", "--conf", ceph.CONF, *command], capture_output=True, text=True, check=True)
+        holders.add(f"rados:{fsid}/osd.{json.loads(found.stdout)['acting_primary']}")
+    targets = {line.split()[0]: line.split()[1:] for line in told if line.startswith("rados:")}
+    assert set(targets) == holders
+    for streams, reads, writes in targets.values():
+        assert streams == "1"
+        assert int(reads) > 0
+        assert int(writes) > 0
+
+
+def test_many_ranks_share_the_tokens_of_an_osd_and_end(path: str) -> None:
+    v = values((512, 512))
+    with swath.create(path, v.shape, "f8", stripe=(4096, 4, 65536)) as a:
+        a.write(v)
+    program = f"""
+import numpy as np, swath
+with swath.open({path!r}, mode="r+", streams=1) as a:
+    for method in ("list", "direct", "datatype", "two-phase"):
+        got = a.read(selection=np.s_[:, ::64], method=method)
+    print(a.counters.read_requests, got.sum())
+"""
+    environment = {**os.environ, "SWATH_STREAMS_SCOPE": "user"}
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    sums = [job.communicate(timeout=100)[0].split()[1] for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 0, 0]
+    assert {float(one) for one in sums} == {v[:, ::64].sum()}
+
+
+def test_advice_for_the_pool_is_taken_by_create(path: str) -> None:
+    advice = swath.advise_layout("[i:i+512, :]:all", (1024, 1024), "f8", store=path, formats="npy")
+    with swath.create(path, (1024, 1024), "f8", layout=advice) as a:
+        a.write(np.ones((1024, 1024)))
+    assert advice.stripe is not None
+    striped = json.loads(run("info", path, "--json").stdout)["striped"]
+    unit = ceph.rados("getxattr", f"{striped}.{0:016x}", "striper.layout.stripe_unit")
+    assert int(unit) == advice.stripe[0]
 
 
 def test_without_the_class_lists_are_sent_and_the_plan_says_why(path: str) -> None:

@@ -31,13 +31,14 @@ with swath.create(sys.argv[1], v.shape, v.dtype, overwrite=True) as a:
 """
 
 
+@pytest.mark.timeout(300)
 def test_a_client_killed_at_any_moment_of_a_creation_leaves_the_old_file_or_the_new_one() -> None:
     path = ceph.name(f"kill/{os.getpid()}.npy", stripe="65536,2,262144")
     with swath.create(path, (400, 1000), "f8") as a:
         a.write(np.zeros((400, 1000)))
     rng = random.Random(7)
     seen = {0.0}
-    for turn in range(1, 13):
+    for turn in range(1, 51):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, path, str(turn)], stdout=subprocess.PIPE, text=True)
         assert writer.stdout is not None
         assert writer.stdout.readline() == "begun\n"
@@ -182,17 +183,39 @@ def test_a_monitor_that_is_gone_says_so(own: ceph.Cluster) -> None:
     assert "no monitor answered" in done.stderr, done.stderr
 
 
-@ceph.needs_own_cluster
-def test_with_two_copies_an_osd_may_be_killed_while_it_is_written() -> None:
+@pytest.fixture(scope="module")
+def replicated() -> Any:
     with ceph.cluster(40793, CEPH_STORE="bluestore", CEPH_SIZE=2, CEPH_OSDS=3) as cluster:
-        path = ceph.name("two.npy", conf=cluster.conf)
-        shape = (64, 4096)
-        with swath.create(f"{path}&stripe=4096,8,65536", shape, "f8") as a:
-            a.write(np.zeros(shape))
-        with swath.open(path, mode="r+") as a:
-            for row in range(64):
-                if row == 20:
-                    cluster.kill("osd.1")
-                a[row] = float(row)
-        with swath.open(path) as a:
-            assert (a.read() == np.arange(64.0)[:, None]).all()
+        yield cluster
+
+
+def write_rows_while(path: str, row: int, happens: Callable[[], None]) -> None:
+    """Write each row by itself, with the row's number; before one of them something happens. All are then there."""
+    shape = (64, 4096)
+    with swath.create(f"{path}&stripe=4096,8,65536", shape, "f8") as a:
+        a.write(np.zeros(shape))
+    with swath.open(path, mode="r+") as a:
+        for i in range(shape[0]):
+            if i == row:
+                happens()
+            a[i] = float(i)
+    with swath.open(path) as a:
+        assert (a.read() == np.arange(64.0)[:, None]).all()
+
+
+@ceph.needs_own_cluster
+@pytest.mark.timeout(200)
+def test_with_two_copies_an_osd_that_hangs_is_waited_for_and_told_of(
+    replicated: ceph.Cluster,
+) -> None:
+    path = ceph.name("hangs.npy", conf=replicated.conf)
+    with pytest.warns(swath.WaitWarning, match=r"hangs\.npy.* at .*on osd\.\d: no answer for 3 s; waiting"):
+        write_rows_while(path, 20, lambda: replicated.signal("osd.1", signal.SIGSTOP))
+    replicated.signal("osd.1", signal.SIGCONT)
+
+
+@ceph.needs_own_cluster
+@pytest.mark.timeout(200)
+def test_with_two_copies_an_osd_may_be_killed_while_it_is_written(replicated: ceph.Cluster) -> None:
+    replicated.wait_for_osds(3)
+    write_rows_while(ceph.name("two.npy", conf=replicated.conf), 20, lambda: replicated.kill("osd.1"))

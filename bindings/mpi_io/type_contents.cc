@@ -1,5 +1,7 @@
 #include "mpi_io/type_contents.h"
 
+#include <cstddef>
+#include <cstring>
 #include <string>
 
 #include "mpi_io/mpi_error.h"
@@ -48,6 +50,16 @@ bool is_predefined(int combiner) {
   }
 }
 
+// The first `count` numbers stand as ints at the front: from the last on, none is overwritten before it is read.
+void widen(std::vector<int64_t>& numbers, int64_t count) {
+  auto* const bytes = reinterpret_cast<std::byte*>(numbers.data());
+  for (int64_t i = count - 1; i >= 0; --i) {
+    int number = 0;
+    std::memcpy(&number, bytes + i * static_cast<int64_t>(sizeof(int)), sizeof(int));
+    numbers[static_cast<size_t>(i)] = number;
+  }
+}
+
 }  // namespace
 
 void check_mpi(int code) {
@@ -70,21 +82,21 @@ TypeContents::TypeContents(MPI_Datatype type) {
   read(type);
 }
 
+// All numbers are written where they are to stay, ints at the front of their part: lists may be long.
 void TypeContents::read(MPI_Datatype type) {
-  std::vector<int> ints(static_cast<size_t>(ints_));
-  std::vector<MPI_Aint> addresses(static_cast<size_t>(addresses_));
-  std::vector<MPI_Count> large_counts(static_cast<size_t>(large_counts_));
-  numbers_.reserve(ints.size() + addresses.size() + large_counts.size());
+  static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeof(int64_t));
+  numbers_.resize(static_cast<size_t>(ints_ + addresses_ + large_counts_));
+  auto* const ints = reinterpret_cast<int*>(numbers_.data());
+  auto* const addresses = reinterpret_cast<MPI_Aint*>(numbers_.data() + ints_);
 #if MPI_VERSION >= 4
-  check_mpi(MPI_Type_get_contents_c(type, ints_, addresses_, large_counts_, std::ssize(types_), ints.data(),
-                                    addresses.data(), large_counts.data(), types_.data()));
+  auto* const large_counts = reinterpret_cast<MPI_Count*>(numbers_.data() + ints_ + addresses_);
+  check_mpi(MPI_Type_get_contents_c(type, ints_, addresses_, large_counts_, std::ssize(types_), ints, addresses,
+                                    large_counts, types_.data()));
 #else
   check_mpi(MPI_Type_get_contents(type, static_cast<int>(ints_), static_cast<int>(addresses_),
-                                  static_cast<int>(std::ssize(types_)), ints.data(), addresses.data(), types_.data()));
+                                  static_cast<int>(std::ssize(types_)), ints, addresses, types_.data()));
 #endif
-  numbers_.insert(numbers_.end(), ints.begin(), ints.end());
-  numbers_.insert(numbers_.end(), addresses.begin(), addresses.end());
-  numbers_.insert(numbers_.end(), large_counts.begin(), large_counts.end());
+  widen(numbers_, ints_);
 }
 
 TypeContents::~TypeContents() {

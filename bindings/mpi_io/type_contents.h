@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace swath::mpi_io {
@@ -26,6 +27,8 @@ class TypeContents {
   // What was given as int, then as addresses, then as large counts: but for those of subarrays and darrays that is the
   // order of the arguments.
   std::span<const int64_t> numbers() const { return numbers_; }
+  // The same, without a copy of what may be a long list: numbers() has none then.
+  std::vector<int64_t> take_numbers() { return std::exchange(numbers_, {}); }
   bool has_large_counts() const { return large_counts_ > 0; }
   std::span<const MPI_Datatype> types() const { return types_; }
 

@@ -89,24 +89,27 @@ Nest nest_of_predefined(MPI_Datatype type, int64_t extent) {
 
 Element element_of(const TypeMap& type) { return {type.nest, type.extent}; }
 
-// The numbers from `first` on, in units of so many bytes.
-std::vector<int64_t> scaled(Numbers numbers, size_t first, int64_t unit) {
+// The numbers from `first` on, in units of so many bytes; they are taken away.
+std::vector<int64_t> take_scaled(std::vector<int64_t>& numbers, size_t first, int64_t unit) {
   std::vector<int64_t> bytes(numbers.begin() + static_cast<std::ptrdiff_t>(first), numbers.end());
+  numbers.resize(first);
   for (int64_t& number : bytes) number = checked_product(number, unit);
   return bytes;
 }
 
 // count, lengths, displacements.
-Nest nest_of_indexed(const Element& element, Numbers numbers, int64_t unit) {
-  const auto count = static_cast<size_t>(numbers[0]);
-  const Numbers lengths = numbers.subspan(1, count);
-  return indexed_of(element, {scaled(numbers, 1 + count, unit), {lengths.begin(), lengths.end()}});
+Nest nest_of_indexed(const Element& element, std::vector<int64_t> numbers, int64_t unit) {
+  Entries entries{.displacements = take_scaled(numbers, 1 + static_cast<size_t>(numbers[0]), unit), .lengths = {}};
+  numbers.erase(numbers.begin());
+  numbers.shrink_to_fit();
+  entries.lengths = std::move(numbers);
+  return indexed_of(element, std::move(entries));
 }
 
 // count, length, displacements.
-Nest nest_of_indexed_block(const Element& element, Numbers numbers, int64_t unit) {
-  return indexed_of(element,
-                    {scaled(numbers, 2, unit), std::vector<int64_t>(static_cast<size_t>(numbers[0]), numbers[1])});
+Nest nest_of_indexed_block(const Element& element, std::vector<int64_t> numbers, int64_t unit) {
+  std::vector<int64_t> displacements = take_scaled(numbers, 2, unit);
+  return indexed_of(element, {std::move(displacements), std::vector<int64_t>(numbers[0], numbers[1])});
 }
 
 // count, lengths, displacements; a type for each.
@@ -175,7 +178,7 @@ Nest nest_of_darray(const Element& element, const TypeContents& contents) {
   return darray_of(element, array);
 }
 
-Nest nest_of_constructed(MPI_Datatype type, const TypeContents& contents, const PartOf& part_of) {
+Nest nest_of_constructed(MPI_Datatype type, TypeContents& contents, const PartOf& part_of) {
   const int combiner = contents.combiner();
   if (combiner == MPI_COMBINER_STRUCT || combiner == kStructInteger) return nest_of_struct(contents, part_of);
   const Numbers numbers = contents.numbers();
@@ -192,14 +195,14 @@ Nest nest_of_constructed(MPI_Datatype type, const TypeContents& contents, const 
     case kHvectorInteger:
       return vector_of(element, numbers[0], numbers[1], numbers[2]);
     case MPI_COMBINER_INDEXED:
-      return nest_of_indexed(element, numbers, element.extent);
+      return nest_of_indexed(element, contents.take_numbers(), element.extent);
     case MPI_COMBINER_HINDEXED:
     case kHindexedInteger:
-      return nest_of_indexed(element, numbers, 1);
+      return nest_of_indexed(element, contents.take_numbers(), 1);
     case MPI_COMBINER_INDEXED_BLOCK:
-      return nest_of_indexed_block(element, numbers, element.extent);
+      return nest_of_indexed_block(element, contents.take_numbers(), element.extent);
     case MPI_COMBINER_HINDEXED_BLOCK:
-      return nest_of_indexed_block(element, numbers, 1);
+      return nest_of_indexed_block(element, contents.take_numbers(), 1);
     case MPI_COMBINER_SUBARRAY:
       return nest_of_subarray(element, contents);
     case MPI_COMBINER_DARRAY:
@@ -211,7 +214,7 @@ Nest nest_of_constructed(MPI_Datatype type, const TypeContents& contents, const 
 
 }  // namespace
 
-TypeMap decode(MPI_Datatype type, const TypeContents& contents, const PartOf& part_of) {
+TypeMap decode(MPI_Datatype type, TypeContents& contents, const PartOf& part_of) {
   const TypeBounds bounds = bounds_of(type);
   TypeMap map{.lower_bound = bounds.lower_bound, .extent = bounds.extent};
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)

@@ -15,6 +15,6 @@ using PartOf = std::function<std::shared_ptr<const TypeMap>(MPI_Datatype)>;
 
 // Of a type whose constructor's arguments are `contents`; part_of tells of the types that it is made of. Throws
 // MpiError, and Error{kArgument} where it does not fit into a nest.
-TypeMap decode(MPI_Datatype type, const TypeContents& contents, const PartOf& part_of);
+TypeMap decode(MPI_Datatype type, TypeContents& contents, const PartOf& part_of);
 
 }  // namespace swath::mpi_io

@@ -31,7 +31,7 @@ Nest listed(const Nest& nest) {
     lengths.push_back(run.bytes);
     position += run.bytes;
   }
-  return Nest::blocks(offsets, lengths);
+  return Nest::blocks(std::move(offsets), std::move(lengths));
 }
 
 // The same bytes with fewer levels: those that have few blocks are listed, and a sequence in a sequence is part of it.
@@ -124,7 +124,7 @@ std::vector<Piece> pieces_of(const Entries& entries) {
   return pieces;
 }
 
-Nest nest_of(const Element& element, const Entries& entries);
+Nest nest_of(const Element& element, Entries entries);
 
 // Pieces that are alike and follow each other are rows, and rows of rows perhaps.
 Nest nest_of_pieces(const Element& element, const std::vector<Piece>& pieces) {
@@ -140,7 +140,7 @@ Nest nest_of_pieces(const Element& element, const std::vector<Piece>& pieces) {
       sequence.add(first.displacement, row);
     } else {
       rows.lengths.assign(rows.displacements.size(), 1);
-      sequence.add(0, nest_of({row, 0}, rows));
+      sequence.add(0, nest_of({row, 0}, std::move(rows)));
     }
   }
   return sequence.take();
@@ -175,8 +175,8 @@ Nest nest_of_unequal(const Element& element, const Entries& entries) {
 }
 
 // Of entries that are not empty and do not touch.
-Nest nest_of(const Element& element, const Entries& entries) {
-  const auto& [displacements, lengths] = entries;
+Nest nest_of(const Element& element, Entries entries) {
+  auto& [displacements, lengths] = entries;
   if (displacements.empty() || element.nest.empty()) return {};
   if (displacements.size() == 1) return repeated(element, lengths[0]).shifted(displacements[0]);
   const std::vector<Piece> pieces = pieces_of(entries);
@@ -189,9 +189,8 @@ Nest nest_of(const Element& element, const Entries& entries) {
     return Nest::indexed(displacements, with_room(repeated(element, lengths[0])));
   }
   if (!element.is_contiguous()) return nest_of_unequal(element, entries);
-  std::vector<int64_t> bytes(lengths);
-  for (int64_t& length : bytes) length = checked_product(length, element.extent);
-  return Nest::blocks(displacements, bytes);
+  for (int64_t& length : lengths) length = checked_product(length, element.extent);
+  return Nest::blocks(std::move(displacements), std::move(lengths));
 }
 
 // Entries without elements are left out, and what begins where the one before it ends is part of it.
@@ -228,7 +227,7 @@ Nest vector_of(const Element& element, int64_t count, int64_t length, int64_t st
 
 Nest indexed_of(const Element& element, Entries entries) {
   join(element, entries);
-  return nest_of(element, entries);
+  return nest_of(element, std::move(entries));
 }
 
 void Sequence::add(int64_t displacement, const Nest& nest) {
@@ -248,8 +247,7 @@ void Sequence::add_block(int64_t displacement, int64_t bytes) {
 }
 
 void Sequence::join_blocks() {
-  const Entries blocks = std::exchange(blocks_, {});
-  const Nest nest = indexed_of({Nest::block(1), 1}, blocks);
+  const Nest nest = indexed_of({Nest::block(1), 1}, std::exchange(blocks_, {}));
   if (nest.empty()) return;
   displacements_.push_back(0);
   nests_.push_back(nest);

@@ -113,7 +113,7 @@ class KnownTypes {
     const auto found = predefined_.find(type);
     if (found != predefined_.end()) return found->second;
     if (const Kept* known = kept(type)) return known->map;
-    const TypeContents contents(type);
+    TypeContents contents(type);
     auto map = std::make_shared<const TypeMap>(
         decode(type, contents, [this](MPI_Datatype part) { return known_or_decoded(part); }));
     if (contents.is_predefined()) {

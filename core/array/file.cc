@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "store/folder_store.h"
+#include "throttle/server_tokens.h"
 
 namespace swath {
 namespace {
@@ -33,7 +34,11 @@ File::File(std::string path, const FileOptions& options) : path_(std::move(path)
 
 std::shared_ptr<File> File::open(const std::string& path, OpenMode mode, const FileOptions& options) {
   auto file = std::shared_ptr<File>(new File(path, options));
-  const auto make = open_for_engines(path, mode, options.engine);
+  EngineOptions engines = options.engine;
+  if (!options.server_scope.empty()) {
+    engines.servers = std::make_shared<ServerTokens>(options.server_scope, options.throttle);
+  }
+  const auto make = open_for_engines(path, mode, engines);
   std::string reason;
   std::string* first_reason = &reason;  // engines are made by threads later: only the first one says it
   file->engine_.emplace(

@@ -10,12 +10,7 @@ constexpr size_t kOperationsKept = 64;
 constexpr size_t kPlansOfOperation = 4;  // by other conditions: some of it cached, memory that is not packed, …
 
 Request request_of(const Operation& operation, const PlanInputs& inputs) {
-  Request request;
-  request.direction = operation.direction();
-  request.layout = operation.array().layout();
-  request.decomposition = operation.decomposition();
-  request.method = operation.method();
-  apply(operation.tuning(), request.tuning, request.asked_tuning);
+  Request request = swath::request_of(operation);
   request.messages = inputs.messages;
   request.profile = inputs.profile;
   request.cached = inputs.conditions.cached_part();

@@ -15,6 +15,7 @@
 #include "store/engine_test_file.h"
 #include "testing/allocations.h"
 #include "testing/nests.h"
+#include "testing/object_engine.h"
 #include "testing/ranks_and_memory.h"
 
 namespace swath {
@@ -130,6 +131,13 @@ std::shared_ptr<Comm> shared(Comm& comm) {
   return {&comm, [](Comm*) {}};
 }
 
+// "objects": a file that is asked as a pool is.
+std::unique_ptr<Engine> open_by(const std::string& engine, const std::string& path) {
+  if (engine != "objects") return open_for_engines(path, OpenMode::kReadWrite, {.engine = engine})(nullptr);
+  auto posix = open_for_engines(path, OpenMode::kReadWrite, {.engine = "posix"})(nullptr);
+  return std::make_unique<swath::testing::ObjectEngine>(std::move(posix), StripeMap{64, 3, 192});
+}
+
 // A file of bytes.
 std::unique_ptr<Array> open_bytes(Comm& comm, const std::string& engine, const std::string& path, int64_t bytes) {
   const auto layout = std::make_shared<const Layout>(Layout::ordered({bytes}, 1, 0, {0}));
@@ -139,8 +147,7 @@ std::unique_ptr<Array> open_bytes(Comm& comm, const std::string& engine, const s
   options.fill = {std::byte{0}};
   // What is learned on a busy machine is other sizes of windows, and those are other messages.
   options.learning = std::make_shared<Learning>(std::make_shared<const Profile>(default_profile()), true);
-  const auto file = std::make_shared<File>(
-      path, [engine, path] { return open_for_engines(path, OpenMode::kReadWrite, {.engine = engine})(nullptr); });
+  const auto file = std::make_shared<File>(path, [engine, path] { return open_by(engine, path); });
   return std::make_unique<Array>(shared(comm), file, options);
 }
 
@@ -151,7 +158,13 @@ TuningSettings settings_of(const Tuning& tuning) {
 }
 
 Method random_method(Random& random) {
-  return random.one_of({Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase});
+  return random.one_of(
+      {Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kDatatype, Method::kTwoPhase});
+}
+
+// Of two-phase.
+Method random_inner(Random& random) {
+  return random.one_of({Method::kAuto, Method::kSieve, Method::kList, Method::kDatatype});
 }
 
 Operation operation_of(const Array& array, const ViewsCase& given, int rank, Operation::Access access) {
@@ -165,9 +178,9 @@ void write_and_read(Random& random) {
   const bool overlaps = random.chance(20);
   ViewsCase given = random_views(random, overlaps, false);
   const Machine machine = random_machine(random, static_cast<int>(given.ranks.size()));
-  const auto engine = random.one_of<std::string>({"posix", "auto", "uring"});
-  Operation::Access write{Direction::kWrite, {}, random_method(random), {}};
-  Operation::Access read{Direction::kRead, {}, random_method(random), {}};
+  const auto engine = random.one_of<std::string>({"posix", "auto", "uring", "objects", "objects"});
+  Operation::Access write{Direction::kWrite, {}, random_method(random), {}, random_inner(random)};
+  Operation::Access read{Direction::kRead, {}, random_method(random), {}, random_inner(random)};
   if (random.chance(60)) write.tuning = read.tuning = settings_of(random_tuning(random));
   SCOPED_TRACE(given.text + machine.text() + ", written by " + to_string(write.method) + ", read by " +
                to_string(read.method) + " by " + engine);

@@ -14,13 +14,13 @@
 
 #include "comm/simulated.h"
 #include "method/run.h"
-#include "method/sieve.h"
 #include "store/engine_test_file.h"
 #include "store/fault.h"
 #include "store/open_file.h"
 #include "store/posix.h"
 #include "testing/ranks_and_memory.h"
 #include "testing/requests.h"
+#include "testing/run_plans.h"
 
 namespace swath {
 namespace {
@@ -36,8 +36,6 @@ class ColdEngine final : public PosixEngine {
   using PosixEngine::PosixEngine;
   std::optional<double> cached_part(int64_t, int64_t) const override { return 0; }
 };
-
-using OpenEngine = std::function<std::unique_ptr<Engine>(int rank)>;
 
 OpenEngine engines_of(const std::string& name, const std::string& path, const Tuning& tuning) {
   return [=](int) {
@@ -55,46 +53,6 @@ OpenEngine cold_engines(const std::string& path, const Tuning& tuning) {
     return std::make_unique<ColdEngine>(std::make_shared<OpenFile>(path, OpenMode::kReadWrite, nullptr),
                                         tuning.request_bytes_max);
   };
-}
-
-struct Outcome {
-  std::vector<Error> errors;
-  std::vector<Counters> counters;
-  std::vector<int64_t> bytes_done;
-};
-
-Outcome run_on(const Machine& machine, const Plan& plan, std::vector<UserMemory>& memory, const OpenEngine& open) {
-  Outcome outcome;
-  outcome.counters.resize(memory.size());
-  outcome.bytes_done.resize(memory.size());
-  outcome.errors = on_all_ranks(machine, [&](Comm& comm) {
-    const auto rank = static_cast<size_t>(comm.rank());
-    const auto engine = open(comm.rank());
-    Progress progress;
-    outcome.counters[rank] = run(plan, comm, *engine, memory[rank].local(), progress);
-    outcome.bytes_done[rank] = progress.bytes_done;
-    EXPECT_EQ(progress.bytes_done, progress.bytes_total);
-  });
-  return outcome;
-}
-
-std::string text_of(Direction direction, Method method) {
-  return std::string(direction == Direction::kRead ? " read by " : " written by ") + to_string(method);
-}
-
-std::string counts_text(int64_t reads, int64_t read_bytes, int64_t writes, int64_t written, int64_t exchanged,
-                        int64_t locks) {
-  return "reads " + std::to_string(reads) + " of " + std::to_string(read_bytes) + " bytes, writes " +
-         std::to_string(writes) + " of " + std::to_string(written) + ", exchanged " + std::to_string(exchanged) +
-         ", locks " + std::to_string(locks);
-}
-
-std::string text_of(const IoCounts& c) {
-  return counts_text(c.read_requests, c.read_bytes, c.write_requests, c.written_bytes, c.exchanged_bytes, c.locks);
-}
-
-std::string text_of(const Counters& c) {
-  return counts_text(c.read_requests, c.read_bytes, c.write_requests, c.written_bytes, c.exchanged_bytes, c.locks);
 }
 
 // ---- Every method against the plain list ----------------------------------------------------------------------------
@@ -495,15 +453,15 @@ bool is_locked(const std::string& path, int64_t begin, int64_t end) {
   return range.l_type != F_UNLCK;
 }
 
-TEST(WriteSieved, KeepsTheHolesAndLocksTheWindowOnly) {
+TEST(Update, KeepsTheHolesAndLocksTheWindowOnly) {
   const EngineTestFile file;
   const Bytes before = counting_bytes(100);
   file.write(before);
   const auto engine = open_engine(file.path(), OpenMode::kReadWrite, {.engine = "posix"});
   Bytes buffer(40);
   Counters counters;
-  write_sieved(
-      *engine, {30, 70, 80}, true, buffer.data(),
+  engine->update(
+      {30, buffer.data(), 40}, true,
       [&](std::byte* window) {
         EXPECT_TRUE(is_locked(file.path(), 30, 31));
         EXPECT_TRUE(is_locked(file.path(), 69, 70));
@@ -519,14 +477,14 @@ TEST(WriteSieved, KeepsTheHolesAndLocksTheWindowOnly) {
   EXPECT_EQ(text_of(counters), counts_text(1, 40, 1, 40, 0, 1));
 }
 
-TEST(WriteSieved, WithoutHolesReadsNothingAndLocksAllTheSame) {
+TEST(Update, WithoutHolesReadsNothingAndLocksAllTheSame) {
   const EngineTestFile file;
   file.write(counting_bytes(100));
   const auto engine = open_engine(file.path(), OpenMode::kReadWrite, {.engine = "fault:read@0=EIO"});
   Bytes buffer(40);
   Counters counters;
-  write_sieved(
-      *engine, {30, 70, 80}, false, buffer.data(),
+  engine->update(
+      {30, buffer.data(), 40}, false,
       [&](std::byte* window) {
         EXPECT_TRUE(is_locked(file.path(), 30, 70));
         std::memset(window, 0xee, 40);
@@ -536,15 +494,13 @@ TEST(WriteSieved, WithoutHolesReadsNothingAndLocksAllTheSame) {
   EXPECT_EQ(text_of(counters), counts_text(0, 0, 1, 40, 0, 1));
 }
 
-TEST(WriteSieved, ReleasesItsLockWhenItFails) {
+TEST(Update, ReleasesItsLockWhenItFails) {
   const EngineTestFile file;
   file.write(counting_bytes(100));
   const auto engine = open_engine(file.path(), OpenMode::kReadWrite, {.engine = "fault:write@0=ENOSPC"});
   Bytes buffer(40);
   Counters counters;
-  EXPECT_EQ(error_of([&] {
-              write_sieved(*engine, {30, 70, 80}, true, buffer.data(), [](std::byte*) {}, counters);
-            }).os_error(),
+  EXPECT_EQ(error_of([&] { engine->update({30, buffer.data(), 40}, true, [](std::byte*) {}, counters); }).os_error(),
             ENOSPC);
   EXPECT_FALSE(is_locked(file.path(), 0, 100));
   EXPECT_EQ(file.contents(), counting_bytes(100));

@@ -1,6 +1,3 @@
-#include "method/sieve.h"
-
-#include <algorithm>
 #include <memory>
 
 #include "base/interrupt.h"
@@ -9,29 +6,8 @@
 #include "plan/file_domains.h"
 
 namespace swath {
-namespace {
 
-// What lies beyond the end of the file is zero: what is written makes it longer.
-void read_to_end(Engine& engine, Transfer whole, Counters& counters) {
-  const int64_t bytes = std::clamp<int64_t>(engine.size() - whole.offset, 0, whole.bytes);
-  std::fill(whole.data + bytes, whole.data + whole.bytes, std::byte{0});
-  whole.bytes = bytes;
-  if (bytes > 0) engine.transfer(Direction::kRead, {&whole, 1}, counters);
-}
-
-}  // namespace
-
-void write_sieved(Engine& engine, const Window& window, bool has_holes, std::byte* buffer,
-                  const std::function<void(std::byte*)>& fill_in, Counters& counters) {
-  const Transfer whole{window.begin, buffer, window.bytes()};
-  const auto lock = engine.lock(window.begin, window.end);
-  counters.locks += lock != nullptr;
-  if (has_holes) read_to_end(engine, whole, counters);
-  fill_in(buffer);
-  engine.transfer(Direction::kWrite, {&whole, 1}, counters);
-}
-
-// Windows of the file, read whole and picked from, or written by write_sieved (ncio-2006 section 2.1: data sieving).
+// Windows of the file, read whole and picked from, or updated (ncio-2006 section 2.1: data sieving).
 void run_sieve(const Job& job) {
   const int64_t window_bytes = job.plan.request.tuning.sieve_bytes;
   const Target use = target_of(job.mine.bytes());
@@ -67,9 +43,12 @@ void run_sieve(const Job& job) {
       const bool holes = job.mine.bytes_in(window->begin, window->limit) < window->bytes();
       // What other ranks fill in would be written to the device again.
       if (holes) job.engine.set_write_behind(false);
-      write_sieved(
-          job.engine, *window, holes, made_buffer(),
+      // Of the window it may be several times: elements are done once.
+      const int64_t bytes_done = job.progress.bytes_done;
+      job.engine.update(
+          {window->begin, made_buffer(), window->bytes()}, holes,
           [&](std::byte* filled) {
+            job.progress.bytes_done = bytes_done;
             copy_all([&](const Slice& slice, const std::byte* memory) {
               scatter_to_window(slice.regions, slice.first, slice.last, {filled, window->begin}, memory);
             });

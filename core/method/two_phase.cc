@@ -19,7 +19,6 @@
 #include "base/stopwatch.h"
 #include "layout/copy.h"
 #include "method/run.h"
-#include "method/sieve.h"
 #include "method/window_exchange.h"
 #include "plan/file_domains.h"
 #include "plan/steps.h"
@@ -47,7 +46,7 @@ class OwnWindows {
   template <typename Use>
   bool map_cached(const Window& window, const Use& use) {
     bool is_mapped = false;
-    if (!view_ || is_cold_ || is_read_by_runs(together_, window, job_.plan.request.tuning)) return false;
+    if (!view_ || is_cold_ || transfer_of(window) != WindowTransfer::kWhole) return false;
     guarded([&] {
       check_interrupt();
       is_mapped = view_->map_cached(window.begin, window.bytes(), use, job_.counters);
@@ -58,32 +57,18 @@ class OwnWindows {
   // `overlap`: there is an exchange to hide the transfer behind.
   void start_read(const Window& window, std::byte* buffer, bool overlap) {
     guarded([&] {
-      std::vector<Transfer> transfers{{window.begin, buffer, window.bytes()}};
-      if (is_read_by_runs(together_, window, job_.plan.request.tuning))
-        transfers = window_runs(together_, window, buffer);
       is_cold_ = is_cold_ || job_.engine.cached_part(window.begin, window.bytes()).value_or(0) < 1;
       // A copy from the page cache gains nothing from a second thread, and loses what this core's cache would hold.
-      if (!overlap || !is_cold_) {
-        job_.engine.transfer(Direction::kRead, transfers, job_.counters);
-      } else {
-        job_.engine.start(Direction::kRead, transfers);
-        under_way_ = true;
-      }
+      move(window, buffer, overlap && is_cold_);
     });
   }
 
   void start_write(const Window& window, std::byte* buffer) {
     guarded([&] {
-      switch (window_transfer(together_, window, job_.plan.request.tuning)) {
-        case WindowTransfer::kWhole:
-          write(window, {{window.begin, buffer, window.bytes()}});
-          break;
-        case WindowTransfer::kRuns:
-          write(window, window_runs(together_, window, buffer));
-          break;
-        case WindowTransfer::kSieve:
-          write_filled_in(window, buffer);
-          break;
+      if (transfer_of(window) == WindowTransfer::kSieve) {
+        write_filled_in(window, buffer);
+      } else {
+        write(window, buffer);
       }
     });
   }
@@ -115,19 +100,48 @@ class OwnWindows {
     job_.counters.transfer_seconds += watch.seconds();
   }
 
+  WindowTransfer transfer_of(const Window& window) const {
+    return window_transfer(together_, window, direction(), job_.plan.request.tuning);
+  }
+  Direction direction() const { return job_.plan.request.direction; }
+
+  // What the ranks have of a window, or all of it, between the store and `buffer`, which holds the window.
+  void move(const Window& window, std::byte* buffer, bool in_background) {
+    const WindowTransfer how = transfer_of(window);
+    if (how == WindowTransfer::kDescribed) {
+      const StructuredTransfer described{.access = together_,
+                                         .addresses = {},
+                                         .pieces_max = job_.plan.request.tuning.list_pieces,
+                                         .begin = window.begin,
+                                         .end = window.limit,
+                                         .as_described = true,
+                                         .image = {buffer, window.begin}};
+      if (in_background) {
+        job_.engine.start_structured(direction(), described);
+      } else {
+        job_.engine.transfer_structured(direction(), described, job_.counters);
+      }
+    } else {
+      std::vector<Transfer> transfers{{window.begin, buffer, window.bytes()}};
+      if (how == WindowTransfer::kRuns) transfers = window_runs(together_, window, buffer);
+      if (in_background) {
+        job_.engine.start(direction(), transfers);
+      } else {
+        job_.engine.transfer(direction(), transfers, job_.counters);
+      }
+    }
+    under_way_ = in_background;
+  }
+
   // A store that takes bytes at the speed of memory is written in the foreground, a slower one behind the exchange,
   // unless that would keep a lock while it waits for other ranks, which may wait for others' locks.
-  void write(const Window& window, const std::vector<Transfer>& transfers) {
+  void write(const Window& window, std::byte* buffer) {
     constexpr double kMemoryBytesPerSecond = 1e9;
     const auto lock = job_.engine.lock_shared(window.begin, window.end);
-    if (store_is_slow_ && lock == nullptr) {
-      job_.engine.start(Direction::kWrite, transfers);
-      under_way_ = true;
-      return;
-    }
+    if (store_is_slow_ && lock == nullptr) return move(window, buffer, true);
     const Stopwatch watch;
     const int64_t before = job_.counters.written_bytes;
-    job_.engine.transfer(Direction::kWrite, transfers, job_.counters);
+    move(window, buffer, false);
     const auto written = static_cast<double>(job_.counters.written_bytes - before);
     store_is_slow_ = written < kMemoryBytesPerSecond * watch.seconds();
   }
@@ -140,8 +154,8 @@ class OwnWindows {
       filled_.resize(static_cast<size_t>(capacity_));
       job_.counters.buffer_bytes += capacity_;
     }
-    write_sieved(
-        job_.engine, window, true, filled_.data(),
+    job_.engine.update(
+        {window.begin, filled_.data(), window.bytes()}, true,
         [&](std::byte* target) {
           together_.visit(window.begin, window.limit, [&](const Slice& slice) {
             copy_between_windows(slice.regions, slice.first, slice.last, target, buffer, window.begin);

@@ -1,10 +1,12 @@
 #include "plan/choose.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "base/error.h"
+#include "base/math.h"
 #include "base/units.h"
 #include "plan/io_counts.h"
 
@@ -24,34 +26,78 @@ std::vector<Tuning> sieve_sizes(const Request& request) {
   return sizes;
 }
 
+// Of a store of objects: windows that have as much of each object, and hold whole objects where they are large enough,
+// or the memory of a node's windows allows it.
+std::vector<int64_t> windows_by_stripes(const Request& request) {
+  constexpr int64_t kRowMost = 16 * 1024 * kKiB;
+  constexpr int64_t kWindowsOfNodeMost = 256 * 1024 * kKiB;
+  constexpr int64_t kWindowsOfRank = 4;
+  const StripeMap& stripes = *request.capabilities.stripes;
+  const int64_t row = stripes.stripe_bytes * stripes.servers;
+  const int64_t set = stripes.object_bytes * stripes.servers;
+  const int64_t ranks = request.ranks_of_node > 0 ? request.ranks_of_node : request.decomposition.ranks();
+  std::vector<int64_t> sizes;
+  for (const int64_t bytes : {request.tuning.window_bytes, 2048 * kKiB}) {
+    if (set <= bytes) {
+      sizes.push_back(bytes / set * set);
+    } else if (row <= kRowMost) {
+      sizes.push_back(ceil_div(bytes, row) * row);
+    } else {
+      sizes.push_back(std::max(bytes / stripes.stripe_bytes, int64_t{1}) * std::min(bytes, stripes.stripe_bytes));
+    }
+  }
+  if (set > sizes.back() && set <= kWindowsOfNodeMost / (kWindowsOfRank * ranks)) sizes.push_back(set);
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+// What a window with holes may be moved by in a store of objects. Nothing is locked, read and written back where a list
+// or a description does.
+std::vector<Method> inner_methods(const Request& request, const Access& together, bool has_holes) {
+  if (request.asked_tuning.inner) return {request.tuning.inner};
+  const bool reading = request.direction == Direction::kRead;
+  if (!has_holes || (reading && together.may_overlap())) return {Method::kSieve};
+  std::vector<Method> methods{Method::kList};
+  if (request.capabilities.structured_requests) methods.push_back(Method::kDatatype);
+  if (reading) methods.push_back(Method::kSieve);
+  return methods;
+}
+
+// Sizes of a window of two-phase; the first one is preferred where prices are equal.
+std::vector<int64_t> window_sizes(const Request& request) {
+  const int64_t usual = request.tuning.window_bytes;
+  if (request.asked_tuning.window_bytes) return {usual};
+  if (request.capabilities.is_of_objects()) return windows_by_stripes(request);
+  // A cold window is read by another thread, and waited for: a small one is not worth being handed over.
+  if (request.cached_or_none() >= 0.5 || request.direction == Direction::kWrite) {
+    return {usual, 128 * kKiB, 2048 * kKiB};
+  }
+  return {usual, 2048 * kKiB};
+}
+
 // Two-phase: windows, aggregators, and what an aggregator does in a window with holes: read it through, or list its
-// runs (ncio-2006, section 7: "two phase I/O to internally use the individual I/O methods").
-std::vector<Tuning> two_phase_sizes(const Request& request, bool has_holes) {
+// runs, or describe them (ncio-2006, section 7: "two phase I/O to internally use the individual I/O methods").
+std::vector<Tuning> two_phase_sizes(const Request& request, const Access& together, bool has_holes) {
   std::vector<Tuning> sizes{request.tuning};
-  const auto vary = [&](bool asked, const auto& variants) {
-    if (asked) return;
+  const auto vary = [&](const auto& values, const auto& set) {
     std::vector<Tuning> varied;
     for (const Tuning& tuning : sizes) {
-      for (const auto& variant : variants) {
+      for (const auto& value : values) {
         varied.push_back(tuning);
-        variant(varied.back());
+        set(varied.back(), value);
       }
     }
     sizes = std::move(varied);
   };
-  using Variant = void (*)(Tuning&);
-  std::vector<Variant> windows{[](Tuning&) {}};
-  // A cold window is read by another thread, and waited for: a small one is not worth being handed over.
-  if (request.cached_or_none() >= 0.5 || request.direction == Direction::kWrite) {
-    windows.push_back([](Tuning& t) { t.window_bytes = 128 * kKiB; });
+  vary(window_sizes(request), [](Tuning& t, int64_t bytes) { t.window_bytes = bytes; });
+  if (request.decomposition.ranks() > 1 && !request.asked_tuning.aggregators) {
+    vary(std::array{request.tuning.aggregators, 1}, [](Tuning& t, int count) { t.aggregators = count; });
   }
-  windows.push_back([](Tuning& t) { t.window_bytes = 2048 * kKiB; });
-  vary(request.asked_tuning.window_bytes, windows);
-  if (request.decomposition.ranks() > 1) {
-    vary(request.asked_tuning.aggregators, std::vector<Variant>{[](Tuning&) {}, [](Tuning& t) { t.aggregators = 1; }});
+  if (request.capabilities.is_of_objects()) {
+    vary(inner_methods(request, together, has_holes), [](Tuning& t, Method inner) { t.inner = inner; });
+  } else if (!request.asked_tuning.runs_bytes_min && has_holes) {
+    vary(std::array{request.tuning.runs_bytes_min, int64_t{1}}, [](Tuning& t, int64_t b) { t.runs_bytes_min = b; });
   }
-  vary(request.asked_tuning.runs_bytes_min || !has_holes,
-       std::vector<Variant>{[](Tuning&) {}, [](Tuning& t) { t.runs_bytes_min = 1; }});
   return sizes;
 }
 
@@ -85,7 +131,7 @@ std::vector<Option> priced_options(const Request& request, bool staged, Method o
     if (only != Method::kAuto && only != method) continue;
     std::vector<Tuning> sizes{request.tuning};
     if (method == Method::kSieve) sizes = sieve_sizes(request);
-    if (method == Method::kTwoPhase) sizes = two_phase_sizes(request, has_holes);
+    if (method == Method::kTwoPhase) sizes = two_phase_sizes(request, together, has_holes);
     options.push_back(best_of(request, method, sizes, together, busiest, staged));
   }
   return options;

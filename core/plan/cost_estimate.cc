@@ -28,6 +28,7 @@ struct WindowSample {
   double bytes = 0;   // that the windows span
   double useful = 0;  // that are asked for
   double runs = 0;
+  double slices = 0;      // a description each
   double with_holes = 0;  // windows
   double span = 0;        // of the file, what lies between windows included
 };
@@ -46,7 +47,10 @@ WindowSample sample_windows(const Access& access, int64_t begin, int64_t end, in
     sample.windows += 1;
     sample.bytes += as_double(window->bytes());
     sample.useful += as_double(useful);
-    sample.runs += as_double(access.runs_in(window->begin, window->limit));
+    access.visit(window->begin, window->limit, [&](const Slice& slice) {
+      sample.runs += as_double(slice.regions.runs(slice.first, slice.last));
+      sample.slices += 1;
+    });
     sample.with_holes += useful < window->bytes() ? 1 : 0;
     cursor = window->limit;
     last = window->end;
@@ -57,7 +61,8 @@ WindowSample sample_windows(const Access& access, int64_t begin, int64_t end, in
   // Seen: [first, *next). To come: up to the last element.
   const double all = as_double(access.last_end(end).value_or(last) - first);
   const double factor = all / as_double(*next - first);
-  for (double* number : {&sample.windows, &sample.bytes, &sample.useful, &sample.runs, &sample.with_holes}) {
+  for (double* number :
+       {&sample.windows, &sample.bytes, &sample.useful, &sample.runs, &sample.slices, &sample.with_holes}) {
     *number *= factor;
   }
   sample.span = all;
@@ -192,6 +197,15 @@ Work sieve_work(const Request& request, const Access& access, const Share& share
   return work;
 }
 
+// How most windows of two-phase that have holes are moved: kSieve, kList or kDatatype.
+Method inner_of(const Request& request, const Access& together, const WindowSample& sample) {
+  if (request.direction == Direction::kRead && together.may_overlap()) return Method::kSieve;
+  if (request.tuning.inner != Method::kAuto) return request.tuning.inner;
+  const bool by_runs =
+      sample.runs > sample.windows && sample.useful >= sample.runs * as_double(request.tuning.runs_bytes_min);
+  return by_runs ? Method::kList : Method::kSieve;
+}
+
 // The aggregator with the first domain, which is as large as any.
 Work two_phase_work(const Request& request, const Access& together, const Share& share, bool staged) {
   Work work;
@@ -201,8 +215,13 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
   const double aggregators = as_double(std::ssize(domains));
   const WindowSample sample = sample_windows(together, first.begin, first.end, request.tuning.window_bytes);
   const double windows = std::max(sample.windows, 1.0);
-  const bool by_runs =
-      sample.runs > sample.windows && sample.useful >= sample.runs * as_double(request.tuning.runs_bytes_min);
+  work.inner = sample.with_holes > 0 ? inner_of(request, together, sample) : Method::kSieve;
+  const bool by_runs = work.inner != Method::kSieve;
+  work.descriptions = sample.slices;
+  if (work.inner == Method::kDatatype) {  // between the window and what is sent
+    work.packed_bytes += sample.useful;
+    work.packed_block = share.run_bytes;
+  }
   work.transfers_at_once = aggregators;
   work.overlaps = true;
   work.span = sample.span;
@@ -246,9 +265,10 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
   return work;
 }
 
-// What the method makes of runs in a store of objects: from a range of the file, and how much of it there is.
-struct ObjectWork {
-  StripeLayout stripes;
+// Runs in a store of objects: so many in a range of the file.
+struct ObjectRuns {
+  const StripeLayout stripes;
+  double ranges_max = 1;  // of one list
   double span = 0;
   double runs = 0;
   double bytes = 0;
@@ -259,50 +279,74 @@ struct ObjectWork {
     const double most = std::ceil(span / as_double(stripes.set_bytes())) * as_double(stripes.count);
     return std::max(1.0, std::min({of_span, most, cut_runs()}));
   }
+  double by_bytes() const { return bytes / as_double(kObjectOperationBytesMax); }
+  double lists() const { return std::max({objects(), cut_runs() / ranges_max, by_bytes()}); }
+  double descriptions() const { return std::max(objects(), by_bytes()); }
   // Whether the object class moves runs and holes together, in windows.
   bool is_in_windows() const {
-    const double distance = span / std::max(runs, 1.0);
+    if (runs <= 1) return true;
+    const double run = bytes / runs;
+    const double distance = (span - run) / (runs - 1);
     const bool is_far = distance > as_double(stripes.unit);  // the next run is in another object
     const double in_object = is_far ? distance / as_double(stripes.count) : distance;
-    return in_object - bytes / std::max(runs, 1.0) <= as_double(ObjectRequest::kHoleBytesMax);
+    return in_object - run <= as_double(ObjectRequest::kHoleBytesMax);
   }
 };
 
-// Operations, ranges and regions of one rank. Windows are transferred one after the other, each by its objects.
+// What servers do for so many descriptions of such runs: what lies far apart they read, and write, one by one, as they
+// do lists.
+void add_described(Work& work, const ObjectRuns& runs, double times) {
+  const bool in_windows = runs.is_in_windows();
+  (in_windows ? work.regions : work.ranges) = times * runs.cut_runs();
+  work.described_bytes = in_windows ? times * runs.span : 0;
+}
+
+// Operations, ranges and regions of one rank, and how often it waits for them. Windows are transferred one after the
+// other, each by its objects.
 void add_object_work(Work& work, const Request& request, Method method, const Share& share) {
   const StripeLayout stripes = stripes_of(*request.capabilities.stripes);
-  const ObjectWork all{stripes, share.span, share.runs, share.bytes};
-  const double by_bytes = share.bytes / as_double(kObjectOperationBytesMax);
   const double ranges_max = as_double(request.capabilities.ranges_max(request.direction));
+  const ObjectRuns all{stripes, ranges_max, share.span, share.runs, share.bytes};
   const double requests = work.read_requests + work.write_requests;
+  const double windows = std::max(work.rounds, 1.0);
+  // Of a window of two-phase that is not moved as a whole.
+  const ObjectRuns window{stripes, ranges_max, work.window_bytes, requests / windows,
+                          (work.read_bytes + work.written_bytes) / windows};
+  work.waits = 1;
   if (method == Method::kDirect) {
-    work.operations = all.cut_runs();
+    work.operations = work.waits = all.cut_runs();
   } else if (method == Method::kList) {
     work.ranges = all.cut_runs();
-    work.operations = std::max({all.objects(), work.ranges / ranges_max, by_bytes});
+    work.operations = all.lists();
   } else if (method == Method::kDatatype) {
-    // What lies far apart a server reads, and writes, one by one, as it does a list.
-    (all.is_in_windows() ? work.regions : work.ranges) = all.cut_runs();
-    work.described_bytes = all.is_in_windows() ? share.span : 0;
-    work.operations = std::max(all.objects(), by_bytes);
-  } else if (method == Method::kTwoPhase && work.batched) {  // windows by their runs, in lists
-    work.ranges = requests;
-    work.operations = std::max(work.rounds, requests / ranges_max);
+    add_described(work, all, 1);
+    work.operations = all.descriptions();
+  } else if (method == Method::kTwoPhase && work.inner == Method::kList) {
+    work.ranges = windows * window.cut_runs();
+    work.operations = windows * window.lists();
+    work.waits = windows;
+  } else if (method == Method::kTwoPhase && work.inner == Method::kDatatype) {
+    add_described(work, window, windows);
+    work.operations = std::max(windows * window.descriptions(), work.descriptions);
+    work.waits = windows;
   } else {
-    work.operations = requests * ObjectWork{stripes, work.window_bytes, 1, work.window_bytes}.objects();
+    work.operations = requests * ObjectRuns{stripes, 1, work.window_bytes, 1, work.window_bytes}.objects();
+    work.waits = requests;
   }
   work.batched = method != Method::kDirect;
 }
 
-// Seconds of all ranks' operations, which the servers share. `waits`: how often a rank waits for what it has begun.
-double object_seconds(const Request& request, const Work& work, double waits) {
+// Seconds of all ranks' operations, which the servers share.
+double object_seconds(const Request& request, const Work& work) {
   const Profile& profile = request.profile ? *request.profile : default_profile();
   const ObjectStore::Costs& each = profile.objects.of(request.direction);
-  const double served =
-      work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
-      work.described_bytes * each.window +
-      (work.read_bytes + work.written_bytes) * (work.described_bytes > 0 ? each.described : each.byte);
-  return std::max(waits * each.alone, served * work.transfers_at_once);
+  const double byte = work.described_bytes > 0 ? each.described : each.byte;
+  const double served = work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
+                        work.described_bytes * each.window + (work.read_bytes + work.written_bytes) * byte;
+  // Ranks that lock the same objects wait for each other.
+  const double in_turn = work.locks > 0 ? work.overlap : 1;
+  const double locks = in_turn * work.locks * kLockOperations * profile.objects.write.alone;
+  return std::max(in_turn * work.waits * each.alone, served * work.transfers_at_once) + locks;
 }
 
 double requests_at(const Curve& each, double requests, double bytes, double jump) {
@@ -462,11 +506,7 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   const double write = write_seconds(profile.cache, work, turns);
   const double piece = reading ? profile.read_piece_seconds : profile.write_piece_seconds;
   if (request.capabilities.is_of_objects()) {
-    const bool by_windows = method == Method::kSieve || method == Method::kTwoPhase;
-    const double waits = by_windows     ? std::max({work.rounds, work.read_requests, work.write_requests})
-                         : work.batched ? 1
-                                        : work.operations;
-    price.transfer = object_seconds(request, work, waits) + work.locks * kLockOperations * profile.objects.write.alone;
+    price.transfer = object_seconds(request, work);
   } else {
     price.transfer = read + write + (work.locks * profile.lock_seconds + work.pieces * piece) * turns +
                      round_trips(work) * request.capabilities.round_trip_seconds;
@@ -509,7 +549,11 @@ CostEstimate estimate_cost(const Request& request, Method method, const Work& wo
   // A write that will be synced is taken to follow a sync.
   price.fixed += (is_late ? profile.late_operation_seconds : profile.operation_seconds) * turns;
   // A transfer from the page cache is work of the same core that exchanges; one from a device is waiting.
-  if (work.overlaps) price.hidden = std::min(uncached * read_device, price.copy + price.exchange);
+  if (work.overlaps && request.capabilities.is_of_objects()) {
+    price.hidden = std::min(price.transfer, price.copy + price.exchange) * (1 - 1 / std::max(work.rounds, 1.0));
+  } else if (work.overlaps) {
+    price.hidden = std::min(uncached * read_device, price.copy + price.exchange);
+  }
   const Scale scale = scale_of(std::max(work.share_span, work.memory_bytes));
   // Looking at runs of the file that are wanted whole is another way of copying what `direct` copies.
   const bool copies_whole = method == Method::kSieve && price.maps_cached && work.copied_bytes >= work.read_bytes;

@@ -16,12 +16,14 @@ struct Work {
   double read_bytes = 0;
   double write_requests = 0;
   double written_bytes = 0;
-  bool jumps = false;        // requests do not follow each other in the file
-  bool batched = false;      // the engine has many of them in flight together
-  bool maps_cached = false;  // what is in the page cache is not copied to a window, but picked from there ...
-  double mapped_bytes = 0;   // ... and so much of it is touched, in whole cache lines ...
-  double mapped_pages = 0;   // ... of so many pages
-  double partial_pages = 0;  // pages written in part: one that is not in the page cache is read first
+  bool jumps = false;             // requests do not follow each other in the file
+  Method inner = Method::kSieve;  // how two-phase moves windows with holes
+  double descriptions = 0;        // slices of its windows
+  bool batched = false;           // the engine has many of them in flight together
+  bool maps_cached = false;       // what is in the page cache is not copied to a window, but picked from there ...
+  double mapped_bytes = 0;        // ... and so much of it is touched, in whole cache lines ...
+  double mapped_pages = 0;        // ... of so many pages
+  double partial_pages = 0;       // pages written in part: one that is not in the page cache is read first
   double locks = 0;
   double span = 0;            // of the file, from the first byte to the last
   double share_span = 0;      // the same of the share of the rank with most, whatever the method
@@ -48,6 +50,7 @@ struct Work {
   double ranges = 0;             // ... in lists
   double regions = 0;            // ... in descriptions ...
   double described_bytes = 0;    // ... for which servers read so much, holes too
+  double waits = 0;              // so often waited for
   bool overlaps = false;         // transfer and exchange go on at the same time where the store is a device
 };
 

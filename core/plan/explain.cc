@@ -37,6 +37,12 @@ std::string table(const std::vector<Row>& rows) {
 
 std::string approximately(bool exact, int64_t value) { return (exact ? "" : "~") + with_commas(value); }
 
+// How two-phase moves windows with holes, where that does not depend on their runs.
+std::string inner_of(Method inner) {
+  if (inner == Method::kAuto) return "";
+  return inner == Method::kSieve ? ", windows as a whole" : ", windows by " + to_string(inner);
+}
+
 // "two-phase, windows of 128.0 KiB, 1 aggregator": what differs from the defaults.
 std::string sizes_of(const Option& option) {
   const Tuning defaults;
@@ -51,7 +57,8 @@ std::string sizes_of(const Option& option) {
   if (tuning.aggregators != defaults.aggregators) {
     text += ", " + std::to_string(tuning.aggregators) + (tuning.aggregators == 1 ? " aggregator" : " aggregators");
   }
-  if (tuning.runs_bytes_min != defaults.runs_bytes_min) {
+  text += inner_of(tuning.inner);
+  if (tuning.inner == Method::kAuto && tuning.runs_bytes_min != defaults.runs_bytes_min) {
     text += ", windows by runs of " + in_bytes(tuning.runs_bytes_min) + " or more";
   }
   return text;
@@ -111,7 +118,7 @@ std::string explain(const Plan& plan, const std::string& title, int ranks_shown)
           " a rank\n";
   text += "  runs          R_dist = " + approximately(plan.runs.exact, plan.runs.count) +
           " contiguous runs, S_dist = " + with_commas(plan.runs.bytes_max) + " bytes the longest\n";
-  text += "  method        " + to_string(plan.method) + ": " + plan.reason + "\n";
+  text += "  method        " + to_string(plan.method) + inner_of(plan.inner()) + ": " + plan.reason + "\n";
 
   text += "  priced from   " + price_basis(request.profile, request.cached) + "\n";
 

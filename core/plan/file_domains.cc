@@ -5,6 +5,21 @@
 #include "base/math.h"
 
 namespace swath {
+namespace {
+
+// Where stripes are known, no two aggregators write the same unit, nor the same object where domains are so long that
+// they are alike all the same.
+int64_t alignment_by_stripes(const StripeMap& stripes, int64_t alignment, int64_t domain_bytes) {
+  constexpr int64_t kAlikeFrom = 4;
+  const int64_t row = stripes.stripe_bytes * stripes.servers;
+  const int64_t set = stripes.object_bytes * stripes.servers;
+  int64_t unit = stripes.stripe_bytes;
+  if (domain_bytes >= kAlikeFrom * row) unit = row;
+  if (set > 0 && domain_bytes >= kAlikeFrom * set) unit = set;
+  return std::max(alignment / unit, int64_t{1}) * unit;
+}
+
+}  // namespace
 
 FileDomains::FileDomains(const Access& together, int ranks, const Tuning& tuning) : ranks_(ranks) {
   if (together.empty()) return;
@@ -12,15 +27,13 @@ FileDomains::FileDomains(const Access& together, int ranks, const Tuning& tuning
   const int64_t elements = together.bytes() / element_bytes_;
   const int64_t by_size = std::max<int64_t>(together.bytes() / tuning.domain_bytes_min, 1);
   const int64_t wanted = tuning.aggregators > 0 ? std::min(tuning.aggregators, ranks) : ranks;
-  count_ = std::min({wanted, by_size, elements});
   first_ = *together.next_start(0);
   last_ = *together.last_end(INT64_MAX);
+  count_ = std::min({wanted, by_size, elements});
+  if (tuning.stripes) count_ = std::min(count_, std::max<int64_t>((last_ - first_) / tuning.stripes->stripe_bytes, 1));
   // Windows end at multiples of their size; domains that are many windows long start there too.
   alignment_ = together.bytes() / count_ >= 4 * tuning.window_bytes ? tuning.window_bytes : 4096;
-  // Where stripes are known, no two aggregators write the same one.
-  if (tuning.stripe_bytes > 0 && together.bytes() / count_ >= tuning.stripe_bytes) {
-    alignment_ = std::max(alignment_ / tuning.stripe_bytes, int64_t{1}) * tuning.stripe_bytes;
-  }
+  if (tuning.stripes) alignment_ = alignment_by_stripes(*tuning.stripes, alignment_, (last_ - first_) / count_);
   const Regions* regions = together.only_regions();
   if (regions == nullptr) return;
   elements_ = elements / count_;
@@ -69,15 +82,19 @@ bool WindowRounds::next(std::vector<std::optional<Window>>& windows) {
   return any;
 }
 
-WindowTransfer window_transfer(const Access& together, const Window& window, const Tuning& tuning) {
-  if (together.fills(window)) return WindowTransfer::kWhole;
-  const int64_t bytes = together.bytes_in(window.begin, window.limit);
-  const int64_t runs = together.runs_in(window.begin, window.limit);
-  return bytes / runs >= tuning.runs_bytes_min ? WindowTransfer::kRuns : WindowTransfer::kSieve;
-}
-
-bool is_read_by_runs(const Access& together, const Window& window, const Tuning& tuning) {
-  return !together.may_overlap() && window_transfer(together, window, tuning) == WindowTransfer::kRuns;
+WindowTransfer window_transfer(const Access& together, const Window& window, Direction direction,
+                               const Tuning& tuning) {
+  const bool reading = direction == Direction::kRead;
+  if ((reading && together.may_overlap()) || together.fills(window)) return WindowTransfer::kWhole;
+  Method inner = tuning.inner;
+  if (inner == Method::kAuto) {
+    const int64_t bytes = together.bytes_in(window.begin, window.limit);
+    const int64_t runs = together.runs_in(window.begin, window.limit);
+    inner = bytes / runs >= tuning.runs_bytes_min ? Method::kList : Method::kSieve;
+  }
+  if (inner == Method::kDatatype) return WindowTransfer::kDescribed;
+  if (inner == Method::kList) return WindowTransfer::kRuns;
+  return reading ? WindowTransfer::kWhole : WindowTransfer::kSieve;
 }
 
 int64_t window_capacity(const Access& access, int64_t window_bytes) {

@@ -22,8 +22,9 @@ struct FileDomain {
 //
 // Theorem: domains are disjoint, ascending, and together cover every element of `together`. Each holds about the same
 // number of elements (or of bytes of the span, where no closed form counts the elements), and starts at a multiple of
-// the window size where it is large enough for that. Proof: domain i ends where domain i + 1 begins, at the place of
-// element elements / count * (i + 1) rounded down to the alignment, but not before the first element. None of these
+// the window size where it is large enough for that; of a striped file where a stripe unit does, a row of them, or a
+// whole set of objects, whichever it is large enough for. Proof: domain i ends where domain i + 1 begins, at the place
+// of element elements / count * (i + 1) rounded down to the alignment, but not before the first element. None of these
 // steps descends in i.
 class FileDomains {
  public:
@@ -66,13 +67,13 @@ class WindowRounds {
 
 // How a window is read or written.
 enum class WindowTransfer {
-  kWhole,  // the ranks leave no hole: one request
-  kRuns,   // few long runs: one request each; what lies between them is left alone
-  kSieve,  // read through; writing: read, filled in, written back, under a lock on the window
+  kWhole,      // the ranks leave no hole, or it is read through: one request
+  kRuns,       // its runs as a list; what lies between them is left alone
+  kDescribed,  // as a description of what the ranks have of it, which the store carries out
+  kSieve,      // written: read, filled in, written back, under a lock on the window
 };
-WindowTransfer window_transfer(const Access& together, const Window& window, const Tuning& tuning);
-// Whether a window is read run by run. Boxes that are read may overlap: their windows are read whole.
-bool is_read_by_runs(const Access& together, const Window& window, const Tuning& tuning);
+// Boxes that are read may overlap: their windows are read whole.
+WindowTransfer window_transfer(const Access& together, const Window& window, Direction direction, const Tuning& tuning);
 
 // The most bytes that a window can fill, in whole pages: an element that starts in it may end after it.
 int64_t window_capacity(const Access& access, int64_t window_bytes);

@@ -179,7 +179,7 @@ TEST(WindowCapacity, IsWholePagesAndNoMoreThanTheSpan) {
 WindowTransfer window_write_of(const Access& access, int64_t runs_bytes_min) {
   Tuning tuning;
   tuning.runs_bytes_min = runs_bytes_min;
-  return window_transfer(access, *access.next_window(0, INT64_MAX, 1 << 20), tuning);
+  return window_transfer(access, *access.next_window(0, INT64_MAX, 1 << 20), Direction::kWrite, tuning);
 }
 
 TEST(WindowTransfer, IsWholeWhereTheRanksLeaveNoHole) {
@@ -199,8 +199,27 @@ TEST(WindowTransfer, LooksAtItsOwnWindowOnly) {
   // Elements 0 ... 99 without a hole, then every second one.
   const Layout layout = row_of(300, 8);
   const Access access(layout, {box_part({0}, {100}, 8), selected_part({{100, 2, 100, false}}, 8)});
-  EXPECT_EQ(window_transfer(access, {0, 800, 800}, {}), WindowTransfer::kWhole);
-  EXPECT_EQ(window_transfer(access, {800, 1592, 1600}, {}), WindowTransfer::kSieve);
+  EXPECT_EQ(window_transfer(access, {0, 800, 800}, Direction::kWrite, {}), WindowTransfer::kWhole);
+  EXPECT_EQ(window_transfer(access, {800, 1592, 1600}, Direction::kWrite, {}), WindowTransfer::kSieve);
+}
+
+TEST(WindowTransfer, IsWhatTheInnerMethodSaysAndNothingIsFilledInToBeRead) {
+  const Layout layout = row_of(100, 64);
+  const Access separate = every(layout, 0, 2, 50);
+  const Window window = *separate.next_window(0, INT64_MAX, 1 << 20);
+  Tuning tuning;
+  for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+    tuning.inner = Method::kList;
+    EXPECT_EQ(window_transfer(separate, window, direction, tuning), WindowTransfer::kRuns);
+    tuning.inner = Method::kDatatype;
+    EXPECT_EQ(window_transfer(separate, window, direction, tuning), WindowTransfer::kDescribed);
+    EXPECT_EQ(window_transfer(all_of(layout), {0, 6400, 6400}, direction, tuning), WindowTransfer::kWhole);
+    tuning.inner = Method::kSieve;
+    EXPECT_EQ(window_transfer(separate, window, direction, tuning),
+              direction == Direction::kRead ? WindowTransfer::kWhole : WindowTransfer::kSieve);
+  }
+  const Access overlapping(layout, {box_part({0}, {10}, 64), box_part({5}, {60}, 64)});
+  EXPECT_EQ(window_transfer(overlapping, {0, 3840, 6400}, Direction::kRead, tuning), WindowTransfer::kWhole);
 }
 
 }  // namespace

@@ -102,31 +102,30 @@ int64_t window_requests(const Request& request, const Window& window) {
 }
 
 int64_t requests_by_runs(const Request& request, const Access& together, const Window& window) {
-  const std::vector<Transfer> runs = window_runs(together, window, nullptr);
+  const Capabilities& able = request.capabilities;
+  if (able.is_of_objects()) {
+    return count_listed_window(together, able, able.ranges_max(request.direction), window).operations;
+  }
   // Runs of neighbouring chunks or boxes may abut: the engine joins them.
-  if (!request.capabilities.is_of_objects()) return count_requests(runs, request.tuning.request_bytes_max);
-  ListCounter counter(stripes_of(*request.capabilities.stripes), request.capabilities.ranges_max(request.direction),
-                      kObjectOperationBytesMax);
-  for (const Transfer& run : runs) counter.add(run.offset, run.bytes);
-  counter.flush();
-  return counter.counted().operations;
+  return count_requests(window_runs(together, window, nullptr), request.tuning.request_bytes_max);
+}
+
+int64_t requests_described(const Request& request, const Access& together, const Window& window) {
+  const Capabilities& able = request.capabilities;
+  return count_described_window(together, able, able.ranges_max(request.direction), window).operations;
 }
 
 void add_window(IoCounts& cost, const Request& request, const Access& together, const Window& window) {
-  const auto add_runs = [&] {
-    add_requests(cost, request.direction, requests_by_runs(request, together, window),
-                 together.bytes_in(window.begin, window.limit));
-  };
-  if (request.direction == Direction::kRead) {
-    if (is_read_by_runs(together, window, request.tuning)) return add_runs();
-    return add_requests(cost, Direction::kRead, window_requests(request, window), window.bytes());
-  }
-  switch (window_transfer(together, window, request.tuning)) {
+  const auto useful = [&] { return together.bytes_in(window.begin, window.limit); };
+  switch (window_transfer(together, window, request.direction, request.tuning)) {
     case WindowTransfer::kWhole:
-      add_requests(cost, Direction::kWrite, window_requests(request, window), window.bytes());
+      add_requests(cost, request.direction, window_requests(request, window), window.bytes());
       break;
     case WindowTransfer::kRuns:
-      add_runs();
+      add_requests(cost, request.direction, requests_by_runs(request, together, window), useful());
+      break;
+    case WindowTransfer::kDescribed:
+      add_requests(cost, request.direction, requests_described(request, together, window), useful());
       break;
     case WindowTransfer::kSieve:
       add_requests(cost, Direction::kRead, window_requests(request, window), window.bytes());

@@ -15,6 +15,7 @@ void take_sizes(Tuning& tuning, const std::vector<Option>& options) {
       tuning.window_bytes = option.tuning.window_bytes;
       tuning.aggregators = option.tuning.aggregators;
       tuning.runs_bytes_min = option.tuning.runs_bytes_min;
+      tuning.inner = option.tuning.inner;
     }
   }
 }
@@ -34,6 +35,24 @@ std::string_view obvious(const Request& request, const Runs& runs) {
   const bool one_run_each = runs.count <= request.decomposition.ranks();
   const bool dense = request.memory_block_bytes == 0 || request.memory_block_bytes >= runs.bytes_max;
   if (one_run_each && dense) return "each rank's share is one contiguous run of the file";
+  return "";
+}
+
+// What cannot be done of what was asked for is replaced; returned is why, to be added to the plan's reason.
+std::string settle_inner(Request& request, const Access& together) {
+  Method& inner = request.tuning.inner;
+  if (!request.asked_tuning.inner) {
+    if (request.capabilities.is_of_objects()) inner = Method::kList;  // until others are priced
+    return "";
+  }
+  if (inner != Method::kSieve && request.direction == Direction::kRead && together.may_overlap()) {
+    inner = Method::kSieve;
+    return "; windows as a whole, since what is read by several may overlap";
+  }
+  if (inner == Method::kDatatype && !request.capabilities.structured_requests) {
+    inner = Method::kList;
+    return "; windows by list, since the store takes no descriptions of what is wanted";
+  }
   return "";
 }
 
@@ -67,7 +86,7 @@ Plan make_plan(Request request) {
   asked.tuning.list_pieces =
       std::min(asked.tuning.list_pieces, std::max<int64_t>(asked.capabilities.ranges_max(asked.direction), 1));
   if (asked.direction == Direction::kWrite) asked.decomposition.check_written_once();
-  if (asked.capabilities.is_of_objects()) asked.tuning.stripe_bytes = asked.capabilities.stripes->stripe_bytes;
+  if (asked.capabilities.is_of_objects()) asked.tuning.stripes = asked.capabilities.stripes;
   const Access together = access_together(asked);
   plan.runs = asked.decomposition.ranks() == 1 ? runs_of(together) : runs_of(*asked.layout, asked.decomposition);
   plan.staged = exchange_is_staged(*asked.layout, asked.decomposition, plan.runs, asked.tuning);
@@ -76,6 +95,8 @@ Plan make_plan(Request request) {
     asked.method = Method::kList;
     plan.reason = "datatype was asked for, but the store takes no descriptions of what is wanted: lists of it instead";
   }
+  const std::string instead = settle_inner(asked, together);
+  if (asked.method == Method::kTwoPhase) plan.reason += instead;
   if (asked.method == Method::kAuto && !plan.reason.empty()) {
     plan.method = Method::kDirect;
   } else {
@@ -84,7 +105,7 @@ Plan make_plan(Request request) {
     plan.method = cheapest(options).method;
     if (plan.reason.empty()) plan.reason = why_chosen(options);
   }
-  asked.asked_tuning = {true, true, true, true};  // the sizes are settled: what the plan is asked later varies none
+  asked.asked_tuning = AskedTuning::all();  // the sizes are settled: what the plan is asked later varies none
   plan.domains = FileDomains(together, asked.decomposition.ranks(), asked.tuning);
   return plan;
 }

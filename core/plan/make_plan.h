@@ -25,6 +25,9 @@ struct Plan {
   bool staged = false;              // two-phase: whether ranks of a node exchange packed elements (window_exchange.h)
   Runs runs;
 
+  // How two-phase moves windows with holes: kSieve, kList or kDatatype. kAuto: by the length of their runs, or another
+  // method was chosen.
+  Method inner() const { return method == Method::kTwoPhase ? request.tuning.inner : Method::kAuto; }
   // What `method` costs `rank`, computed when asked: a plan holds nothing that grows with ranks or regions.
   IoCounts cost(Method of_method, int rank) const;
   int64_t local_bytes(int rank) const;

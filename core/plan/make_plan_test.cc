@@ -280,9 +280,14 @@ TEST(Choice, MethodsHaveNamesAndOtherNamesAreRefused) {
     FAIL() << "not refused";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "method \"magic\" is not known; expected \"auto\", \"direct\", \"sieve\", \"list\", \"datatype\" or "
-                 "\"two-phase\"");
+                 "method \"magic\" is not known; expected \"auto\", \"direct\", \"sieve\", \"list\", \"datatype\", "
+                 "\"two-phase\", or \"two-phase/sieve\", \"two-phase/list\" or \"two-phase/datatype\"");
   }
+  for (const std::string name :
+       {"auto", "list", "two-phase", "two-phase/sieve", "two-phase/list", "two-phase/datatype"}) {
+    EXPECT_EQ(to_string(parse_choice(name)), name);
+  }
+  EXPECT_THROW(parse_choice("two-phase/direct"), Error);
 }
 
 // ---- What cannot be shared ------------------------------------------------------------------------------------------

@@ -29,6 +29,40 @@ int64_t runs_cut_by_stripes(const Access& access, const StripeLayout& stripes) {
   return runs + static_cast<int64_t>(filled * static_cast<double>(units));
 }
 
+enum class Pieces { kOfFile, kOfMemory };  // cut where the file has a hole; and where memory has one
+
+// The ranges of a slice, as store/structured.h cuts it.
+void add_pieces(ListCounter& counter, const Slice& slice, Pieces pieces) {
+  const Regions& regions = slice.regions;
+  for (int64_t position = slice.first; position < slice.last;) {
+    const Run run = regions.run_at(position, slice.last);
+    const int64_t end = position + run.bytes / regions.element_bytes();
+    while (position < end) {
+      const int64_t piece_end = pieces == Pieces::kOfMemory ? regions.memory_end(position, end) : end;
+      counter.add(run.offset + (position - run.position) * regions.element_bytes(),
+                  (piece_end - position) * regions.element_bytes());
+      position = piece_end;
+    }
+  }
+}
+
+// The requests for a slice; false where a list is sent, because its description would be too deep or too long.
+bool add_described(ObjectOperations& counted, const StripeLayout& stripes, const Slice& slice) {
+  ViewRegions regions;
+  try {
+    regions = as_view(slice.regions);
+  } catch (const Error&) {
+    return false;
+  }
+  if (!can_be_described(regions.file().nest)) return false;
+  const int64_t element_bytes = slice.regions.element_bytes();
+  const int64_t skipped = regions.file().first;
+  RequestCuts cuts(stripes, regions.file().nest);
+  cuts.visit(slice.first * element_bytes + skipped, slice.last * element_bytes + skipped,
+             [&](const RequestCut&) { ++counted.operations; });
+  return true;
+}
+
 }  // namespace
 
 StripeLayout stripes_of(const StripeMap& map) { return {map.stripe_bytes, map.servers, map.object_bytes}; }
@@ -88,18 +122,7 @@ ObjectOperations count_list_operations(const Access& access, const Capabilities&
     return {std::max({full + rest, ceil_div(ranges, ranges_max), by_bytes}), ranges, 0, false};
   }
   ListCounter counter(stripes, ranges_max, kObjectOperationBytesMax);
-  access.visit_all([&](const Slice& slice) {
-    const Regions& regions = slice.regions;
-    for (int64_t position = slice.first; position < slice.last;) {
-      const Run run = regions.run_at(position, slice.last);
-      const int64_t end = position + run.bytes / regions.element_bytes();
-      while (position < end) {  // as store/structured.h cuts it
-        const int64_t piece_end = regions.memory_end(position, end);
-        counter.add(regions.offset_of(position), (piece_end - position) * regions.element_bytes());
-        position = piece_end;
-      }
-    }
-  });
+  access.visit_all([&](const Slice& slice) { add_pieces(counter, slice, Pieces::kOfMemory); });
   counter.flush();
   return counter.counted();
 }
@@ -115,24 +138,31 @@ ObjectOperations count_described_operations(const Access& access, const Capabili
     return counted;
   }
   access.visit_all([&](const Slice& slice) {
-    ViewRegions regions;
-    bool fits = true;
-    try {
-      regions = as_view(slice.regions);
-      fits = can_be_described(regions.file().nest);
-    } catch (const Error&) {
-      fits = false;  // too deep
-    }
-    if (!fits) {
-      counted.exact = false;  // a list is sent
-      counted.operations += ceil_div(slice.regions.runs(slice.first, slice.last), able.read_ranges_max);
-      return;
-    }
-    const int64_t element_bytes = slice.regions.element_bytes();
-    const int64_t skipped = regions.file().first;
-    RequestCuts cuts(stripes, regions.file().nest);
-    cuts.visit(slice.first * element_bytes + skipped, slice.last * element_bytes + skipped,
-               [&](const RequestCut&) { ++counted.operations; });
+    if (add_described(counted, stripes, slice)) return;
+    counted.exact = false;  // a list is sent
+    counted.operations += ceil_div(slice.regions.runs(slice.first, slice.last), able.read_ranges_max);
+  });
+  return counted;
+}
+
+ObjectOperations count_listed_window(const Access& together, const Capabilities& able, int64_t ranges_max,
+                                     const Window& window) {
+  ListCounter counter(stripes_of(*able.stripes), ranges_max, kObjectOperationBytesMax);
+  together.visit(window.begin, window.limit, [&](const Slice& slice) { add_pieces(counter, slice, Pieces::kOfFile); });
+  counter.flush();
+  return counter.counted();
+}
+
+ObjectOperations count_described_window(const Access& together, const Capabilities& able, int64_t ranges_max,
+                                        const Window& window) {
+  const StripeLayout stripes = stripes_of(*able.stripes);
+  ObjectOperations counted;
+  together.visit(window.begin, window.limit, [&](const Slice& slice) {
+    if (add_described(counted, stripes, slice)) return;
+    ListCounter counter(stripes, ranges_max, kObjectOperationBytesMax);
+    add_pieces(counter, slice, Pieces::kOfFile);
+    counter.flush();
+    counted.operations += counter.counted().operations;
   });
   return counted;
 }

@@ -50,6 +50,11 @@ class ListCounter {
 ObjectOperations count_list_operations(const Access& access, const Capabilities& able, int64_t ranges_max,
                                        int64_t counted_max);
 ObjectOperations count_described_operations(const Access& access, const Capabilities& able, int64_t counted_max);
+// Of an aggregator's window.
+ObjectOperations count_listed_window(const Access& together, const Capabilities& able, int64_t ranges_max,
+                                     const Window& window);
+ObjectOperations count_described_window(const Access& together, const Capabilities& able, int64_t ranges_max,
+                                        const Window& window);
 // Of one contiguous range that is transferred by itself.
 int64_t operations_of_range(const StripeLayout& stripes, int64_t offset, int64_t bytes);
 

@@ -11,7 +11,7 @@ namespace swath {
 namespace {
 
 constexpr int64_t kMagic = 0x31504f4854415753;  // "SWATHOP1" in a hex dump
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 constexpr std::string_view kWhat = "operation";
 constexpr int64_t kExtentLimit = int64_t{1} << 62;
 
@@ -101,12 +101,25 @@ Operation::Operation(std::shared_ptr<const ArrayForm> array, Access access)
 void Operation::write_access(ByteWriter& writer, bool with_told) const {
   writer.put(static_cast<int64_t>(direction()));
   writer.put(static_cast<int64_t>(method()));
+  writer.put(static_cast<int64_t>(inner()));
   writer.put(std::ssize(tuning()));
   for (const auto& [name, value] : tuning()) {
     writer.put(name);
     writer.put(value);
   }
   decomposition().write(writer, with_told);
+}
+
+Request request_of(const Operation& operation) {
+  Request request;
+  request.direction = operation.direction();
+  request.layout = operation.array().layout();
+  request.decomposition = operation.decomposition();
+  request.method = operation.method();
+  apply(operation.tuning(), request.tuning, request.asked_tuning);
+  request.tuning.inner = operation.inner();
+  request.asked_tuning.inner = operation.inner() != Method::kAuto;
+  return request;
 }
 
 Operation Operation::with_told(const std::vector<std::vector<std::byte>>& told_by_rank) const {
@@ -151,6 +164,7 @@ Operation Operation::read(ByteReader& reader) {
   Access access;
   access.direction = static_cast<Direction>(reader.number_in(0, 2, "the direction"));
   access.method = static_cast<Method>(reader.number_in(0, 5, "the method"));
+  access.inner = static_cast<Method>(reader.number_in(0, 5, "the method of windows"));
   access.tuning.resize(static_cast<size_t>(reader.count(16)));
   for (auto& [name, value] : access.tuning) {
     name = reader.text();
@@ -166,7 +180,7 @@ std::string Operation::words() const {
                                : decomposition().is_views() ? "views"
                                                             : decomposition().to_string());
   if (!decomposition().is_told()) text += "\nselection=" + to_text(decomposition().selection());
-  text += "\nmethod='" + swath::to_string(method()) + "'";
+  text += "\nmethod='" + swath::to_string(MethodChoice{method(), inner()}) + "'";
   for (const auto& [name, value] : tuning()) text += "\ntuning[" + name + "]=" + std::to_string(value);
   return text;
 }

@@ -52,6 +52,7 @@ class Operation {
     Decomposition decomposition;
     Method method = Method::kAuto;
     TuningSettings tuning;
+    Method inner = Method::kAuto;  // of two-phase (plan/method.h)
   };
 
   // Throws Error{kArgument} where the two do not go together, or the tuning is not known.
@@ -61,6 +62,7 @@ class Operation {
   Direction direction() const { return access_.direction; }
   const Decomposition& decomposition() const { return access_.decomposition; }
   Method method() const { return access_.method; }
+  Method inner() const { return access_.inner; }
   const TuningSettings& tuning() const { return access_.tuning; }
 
   // What all ranks know before they meet, as bytes: all but the array, and the boxes or the view that each rank has.
@@ -93,5 +95,8 @@ class Operation {
 };
 
 std::string to_string(Direction direction);  // "read", "write"
+
+// What an operation asks for; what only the ranks, the file and the store can tell is to be added.
+Request request_of(const Operation& operation);
 
 }  // namespace swath

@@ -10,17 +10,13 @@
 
 #include "base/direction.h"
 #include "layout/layout.h"
+#include "plan/method.h"
 #include "plan/profile.h"
 #include "plan/tuning.h"
 #include "space/decomposition.h"
 #include "store/capabilities.h"
 
 namespace swath {
-
-enum class Method { kAuto, kDirect, kSieve, kList, kTwoPhase, kDatatype };
-std::string to_string(Method method);
-// Throws Error{kArgument} naming the methods there are.
-Method parse_method(const std::string& name);
 
 struct Request {
   Direction direction = Direction::kRead;

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "plan/method.h"
+#include "store/capabilities.h"
 
 namespace swath {
 
@@ -19,8 +23,10 @@ struct Tuning {
   int64_t runs_bytes_min = int64_t{64} << 10;    // windows whose runs are longer are written run by run, not sieved
   int64_t staged_run_bytes = 64;                 // mean runs shorter than this are staged: a cache line
   int64_t look_bytes_min = 256 << 10;            // windows in the page cache so long are looked at, not copied
-  int64_t stripe_bytes = 0;                      // file domains end at multiples of this where it is known
+  std::optional<StripeMap> stripes = {};         // file domains end where these do, where they are known
   int aggregators = 0;                           // 0: as many as ranks
+  // How an aggregator moves a window with holes: kSieve (as a whole), kList or kDatatype. kAuto: by runs_bytes_min.
+  Method inner = Method::kAuto;
 };
 
 // Which sizes were asked for; the rest is chosen by price.
@@ -29,6 +35,9 @@ struct AskedTuning {
   bool window_bytes = false;
   bool aggregators = false;
   bool runs_bytes_min = false;
+  bool inner = false;
+
+  static AskedTuning all() { return {true, true, true, true, true}; }
 };
 
 // Sizes that a caller asks for, by name; sorted by it, each name once.

@@ -32,7 +32,7 @@ View part_of(const Nest& nest, int64_t first, int64_t last) {
   } else if (node.kind == Nest::Node::Kind::kBlocks) {
     std::vector<int64_t> lengths;
     for (int64_t i = begin; i < end; ++i) lengths.push_back(node.child_bytes(i));
-    part = Nest::blocks(displacements, lengths);
+    part = Nest::blocks(std::move(displacements), std::move(lengths));
   } else {
     std::vector<Nest> children;
     for (int64_t i = begin; i < end; ++i) children.push_back(child(i));

@@ -46,7 +46,7 @@ class Nest {
   static Nest block(int64_t bytes);
   static Nest strided(int64_t count, int64_t stride, const Nest& child);
   static Nest indexed(std::span<const int64_t> displacements, const Nest& child);
-  static Nest blocks(std::span<const int64_t> displacements, std::span<const int64_t> lengths);
+  static Nest blocks(std::vector<int64_t> displacements, std::vector<int64_t> lengths);
   static Nest sequence(std::span<const int64_t> displacements, std::span<const Nest> children);
   // The same, `distance` bytes further on.
   Nest shifted(int64_t distance) const;
@@ -96,10 +96,6 @@ class Nest {
   const std::shared_ptr<const Node>& node() const { return node_; }
 
  private:
-  // Blocks, those that touch joined; length_of(i) of each.
-  template <typename LengthOf>
-  static Nest joined_blocks(std::span<const int64_t> displacements, const LengthOf& length_of);
-
   Nest(int64_t origin, std::shared_ptr<const Node> node) : origin_(origin), node_(std::move(node)) {}
 
   int64_t origin_ = 0;

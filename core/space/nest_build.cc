@@ -222,26 +222,25 @@ Nest Nest::strided(int64_t count, int64_t stride, const Nest& child) {
   return {child.origin_, strided_node(count, stride, child.node_)};
 }
 
-template <typename LengthOf>
-Nest Nest::joined_blocks(std::span<const int64_t> displacements, const LengthOf& length_of) {
-  std::vector<int64_t> places;
-  std::vector<int64_t> joined;
-  places.reserve(displacements.size());
-  joined.reserve(displacements.size());
+// Blocks that touch are joined where they stand: long lists are not copied.
+Nest Nest::blocks(std::vector<int64_t> displacements, std::vector<int64_t> lengths) {
+  size_t kept = 0;
   for (size_t i = 0; i < displacements.size(); ++i) {
-    const int64_t length = length_of(i);
-    if (length <= 0) continue;
-    if (!places.empty() && sum(places.back(), joined.back()) == displacements[i]) {
-      joined.back() = sum(joined.back(), length);
+    if (lengths[i] <= 0) continue;
+    if (kept > 0 && sum(displacements[kept - 1], lengths[kept - 1]) == displacements[i]) {
+      lengths[kept - 1] = sum(lengths[kept - 1], lengths[i]);
     } else {
-      places.push_back(displacements[i]);
-      joined.push_back(length);
+      displacements[kept] = displacements[i];
+      lengths[kept] = lengths[i];
+      ++kept;
     }
   }
-  if (places.empty()) return {};
-  places.shrink_to_fit();
-  const int64_t origin = take_origin(places);
-  return {origin, blocks_node(std::move(places), joined)};
+  if (kept == 0) return {};
+  displacements.resize(kept);
+  displacements.shrink_to_fit();
+  lengths.resize(kept);
+  const int64_t origin = take_origin(displacements);
+  return {origin, blocks_node(std::move(displacements), lengths)};
 }
 
 Nest Nest::indexed(std::span<const int64_t> displacements, const Nest& child) {
@@ -252,15 +251,13 @@ Nest Nest::indexed(std::span<const int64_t> displacements, const Nest& child) {
     return strided(std::ssize(displacements), spacing, child).shifted(displacements[0]);
   }
   if (child.node_->kind == Node::Kind::kBlock) {
-    return joined_blocks(displacements, [&](size_t) { return child.bytes(); }).shifted(child.origin_);
+    return blocks({displacements.begin(), displacements.end()},
+                  std::vector<int64_t>(displacements.size(), child.bytes()))
+        .shifted(child.origin_);
   }
   std::vector<int64_t> places(displacements.begin(), displacements.end());
   const int64_t origin = sum(take_origin(places), child.origin_);
   return {origin, indexed_node(std::move(places), child.node_)};
-}
-
-Nest Nest::blocks(std::span<const int64_t> displacements, std::span<const int64_t> lengths) {
-  return joined_blocks(displacements, [&](size_t i) { return lengths[i]; });
 }
 
 Nest Nest::sequence(std::span<const int64_t> displacements, std::span<const Nest> children) {
@@ -275,7 +272,7 @@ Nest Nest::sequence(std::span<const int64_t> displacements, std::span<const Nest
   if (std::all_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->kind == Node::Kind::kBlock; })) {
     std::vector<int64_t> lengths;
     for (const auto& node : nodes) lengths.push_back(node->all.bytes);
-    return blocks(places, lengths);
+    return blocks(std::move(places), std::move(lengths));
   }
   const Nest first(0, nodes[0]);
   if (std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) { return first.is_shifted({0, node}); })) {

@@ -100,10 +100,10 @@ Nest read_level(const std::vector<Nest>& levels, ByteReader& reader) {
       break;
     }
     case Node::Kind::kBlocks: {
-      const std::vector<int64_t> displacements = reader.numbers();
-      const std::vector<int64_t> lengths = reader.numbers();
+      std::vector<int64_t> displacements = reader.numbers();
+      std::vector<int64_t> lengths = reader.numbers();
       if (lengths.size() != displacements.size()) reader.fail("as many lengths as displacements were expected");
-      level = Nest::blocks(displacements, lengths);
+      level = Nest::blocks(std::move(displacements), std::move(lengths));
       break;
     }
     case Node::Kind::kSequence: {

@@ -8,8 +8,13 @@ void BackgroundBatch::start(const std::string& path, std::span<const Transfer> b
   if (background_.busy()) fail_already_started(path);
   check_batch(batch);
   batch_.assign(batch.begin(), batch.end());
+  start(path, [this, move](Counters& counters) { move(batch_, counters); });
+}
+
+void BackgroundBatch::start(const std::string& path, const Job& job) {
+  if (background_.busy()) fail_already_started(path);
   counters_ = {};
-  background_.start([this, move] { move(batch_, counters_); });
+  background_.start([this, job] { job(counters_); });
 }
 
 void BackgroundBatch::wait(Counters& counters) {

@@ -49,4 +49,21 @@ struct Capabilities {
   }
 };
 
+// Ranges of a compound operation of RADOS. A read is answered range by range; a write is quadratic in its ranges.
+//
+// The number of operations in one request is a 16-bit number: of 65,540 reads RADOS carries out 4, and says success.
+inline constexpr int64_t kPoolReadRangesMax = 1000;
+inline constexpr int64_t kPoolWriteRangesMax = 100;
+static_assert(kPoolReadRangesMax < 16'384 && kPoolWriteRangesMax < 16'384);
+
+// Of a file in a Ceph pool.
+inline Capabilities pool_capabilities(const StripeMap& stripes, bool takes_descriptions) {
+  return {.read_ranges_max = kPoolReadRangesMax,
+          .write_ranges_max = kPoolWriteRangesMax,
+          .structured_requests = takes_descriptions,
+          .reads_ahead = false,
+          .durable_when_answered = true,
+          .stripes = stripes};
+}
+
 }  // namespace swath

@@ -20,6 +20,7 @@
 #include "store/batch.h"
 #include "store/cached_view.h"
 #include "store/capabilities.h"
+#include "store/server_turns.h"
 #include "store/structured.h"
 
 namespace swath {
@@ -53,10 +54,21 @@ class Engine {
   // is.
   virtual void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters);
 
+  // Writes a range of which `fill_in` knows some bytes only: `image.data` is what is stored there (zero beyond the
+  // end), fill_in() puts in what it knows, and that is written back. No byte that somebody else writes meanwhile is
+  // lost, as far as they, too, use this, or hold lock_shared() where capabilities() says that a lock is needed.
+  // fill_in() may be called several times. Without holes nothing is read: whoever else updates the range must see what
+  // is written.
+  virtual void update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
+                      Counters& counters);
+
   // A batch in the background: at most one is under way. wait() returns when it is done and throws what it
   // threw. The batch's memory must stay valid until then; the span itself need not (it is copied).
   virtual void start(Direction direction, std::span<const Transfer> batch) = 0;
   virtual void wait(Counters& counters) = 0;
+  // A structured transfer in the background, until wait(): flattened, or sent on, like the one in the foreground. What
+  // it speaks of must stay valid; its bytes_done is not told.
+  virtual void start_structured(Direction direction, const StructuredTransfer& structured);
 
   // Waits until [begin, end) is ours alone among cooperating writers: an open-file-description lock. Null where
   // capabilities() says that none is needed.
@@ -105,6 +117,8 @@ struct EngineOptions {
   // The file is written by others meanwhile who do not take part in the same operations, each in bytes of its own:
   // every write takes lock_shared().
   bool other_writers = false;
+  // Of a store of several servers: whose operations each of them serves now; null: everybody's.
+  std::shared_ptr<ServerTurns> servers = nullptr;
 };
 
 // Makes one more engine of an open file. `reason` (may be null) receives why the engine is another than the one asked

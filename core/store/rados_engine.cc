@@ -34,12 +34,8 @@ RadosEngine::RadosEngine(std::shared_ptr<RadosFile> file, const EngineOptions& o
 
 Capabilities RadosEngine::capabilities() const {
   const StripeLayout& stripes = file_->stripes();
-  return {.read_ranges_max = kReadRangesMax,
-          .write_ranges_max = kWriteRangesMax,
-          .structured_requests = file_->class_refusal().empty(),
-          .reads_ahead = false,
-          .durable_when_answered = true,
-          .stripes = StripeMap{stripes.unit, static_cast<int32_t>(stripes.count), stripes.object_bytes}};
+  return pool_capabilities({stripes.unit, static_cast<int32_t>(stripes.count), stripes.object_bytes},
+                           file_->class_refusal().empty());
 }
 
 // Ends before anything is moved: what lies beyond the end cannot be read, and the size covers what will be written.
@@ -78,6 +74,10 @@ void RadosEngine::transfer_batch(Direction direction, std::span<const Transfer> 
 }
 
 void RadosEngine::transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) {
+  move_structured(direction, structured, counters);
+}
+
+void RadosEngine::move_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) const {
   check_interrupt();
   Flight flight(*file_, in_flight_max_, counters);
   if (structured.as_described && file_->class_refusal().empty()) {
@@ -104,15 +104,14 @@ void RadosEngine::move_slice(Direction direction, const StructuredTransfer& stru
                              Flight& flight) const {
   const Regions& regions = slice.regions;
   check_end(direction, {regions.offset_of(slice.last - 1), nullptr, regions.element_bytes()});
-  std::byte* const memory = structured.addresses[slice.part];
-  if (!begin_structured(*file_, direction, slice, memory, flight)) {
+  if (!begin_structured(*file_, direction, slice, memory_of(structured, slice), flight)) {
     ObjectLists lists(*file_, direction, operation_bytes_max_, flight);
     std::vector<Transfer> pieces;
     const auto flush = [&] {
       lists.add(pieces);
       pieces.clear();
     };
-    flatten(slice, memory, structured.pieces_max, pieces, flush);
+    flatten(structured, slice, pieces, flush);
     flush();
     lists.flush();
   }
@@ -123,6 +122,11 @@ void RadosEngine::start(Direction direction, std::span<const Transfer> batch) {
   background_.start(path(), batch, [this, direction](std::span<const Transfer> started, Counters& counters) {
     transfer_batch(direction, started, counters);
   });
+}
+
+void RadosEngine::start_structured(Direction direction, const StructuredTransfer& structured) {
+  background_.start(
+      path(), [this, direction, structured](Counters& counters) { move_structured(direction, structured, counters); });
 }
 
 }  // namespace swath

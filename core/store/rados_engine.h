@@ -25,6 +25,7 @@ class RadosEngine : public Engine {
   // In lists that are full as far as the objects allow, many under way at a time.
   void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;
+  void start_structured(Direction direction, const StructuredTransfer& structured) override;
   void wait(Counters& counters) override { background_.wait(counters); }
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override { return file_->lock(begin, end); }
   int64_t size() const override { return file_->size(); }
@@ -36,6 +37,7 @@ class RadosEngine : public Engine {
   void check_end(Direction direction, const Transfer& last) const;
   void move_slice(Direction direction, const StructuredTransfer& structured, const Slice& slice, Flight& flight) const;
   void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
+  void move_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) const;
 
   const std::shared_ptr<RadosFile> file_;
   const int64_t operation_bytes_max_;

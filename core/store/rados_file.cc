@@ -141,7 +141,11 @@ void remove_striped(const RadosPool& pool, const std::string& striped) {
 }
 
 RadosFile::RadosFile(const std::string& path, OpenMode mode, const EngineOptions& options)
-    : path_(path), mode_(mode), lock_timeout_seconds_(options.lock_timeout_seconds), pool_(RadosName::parse(path)) {
+    : path_(path),
+      mode_(mode),
+      lock_timeout_seconds_(options.lock_timeout_seconds),
+      turns_(options.servers),
+      pool_(RadosName::parse(path)) {
   mode == OpenMode::kCreateNew ? create() : find();
   class_refusal_ = pool_.name().use_class ? swath::class_refusal(*this) : "the name says class=no";
 }

@@ -38,6 +38,8 @@ class RadosFile {
   RadosFile(const std::string& path, OpenMode mode, const EngineOptions& options);
 
   const std::string& path() const { return path_; }
+  // Who may be served by an OSD now; null where nobody takes turns.
+  const std::shared_ptr<ServerTurns>& turns() const { return turns_; }
   bool may_write() const { return mode_ != OpenMode::kRead; }
   // Why objects are not asked by structure, in words; empty where they are. Asked of the cluster once.
   const std::string& class_refusal() const { return class_refusal_; }
@@ -66,6 +68,7 @@ class RadosFile {
   const std::string path_;
   const OpenMode mode_;
   const double lock_timeout_seconds_;
+  const std::shared_ptr<ServerTurns> turns_;
   const RadosPoolOfProcess pool_;
   std::string striped_;
   StripeLayout stripes_;

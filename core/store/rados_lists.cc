@@ -10,7 +10,7 @@ ObjectLists::ObjectLists(const RadosFile& file, Direction direction, int64_t byt
     : file_(file),
       direction_(direction),
       bytes_max_(bytes_max),
-      ranges_max_(direction == Direction::kRead ? kReadRangesMax : kWriteRangesMax),
+      ranges_max_(direction == Direction::kRead ? kPoolReadRangesMax : kPoolWriteRangesMax),
       flight_(flight) {}
 
 void ObjectLists::add(std::span<const Transfer> batch) {
@@ -44,7 +44,7 @@ void ObjectLists::add(int64_t offset, std::byte* data, int64_t bytes) {
 
 void ObjectLists::begin(int64_t object, List& list) {
   ranges_ -= std::ssize(list.ranges);
-  flight_.begin(make_list_operation(file_, direction_, object, std::move(list.ranges), flight_.arrival()));
+  flight_.begin(make_list_operation(file_, direction_, object, std::move(list.ranges), flight_));
 }
 
 void ObjectLists::flush() {

@@ -4,53 +4,44 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "base/error.h"
-#include "base/interrupt.h"
-#include "base/notice.h"
-#include "base/stopwatch.h"
 #include "store/open_file.h"
 
 namespace swath {
 
-RadosOperation::RadosOperation(const RadosFile& file, Direction direction, int64_t object, Arrival& arrival)
-    : file_(file),
+RadosOperation::RadosOperation(const RadosFile& file, Direction direction, int64_t object, Flight& flight)
+    : ServedOperation(flight.operations_.arrival()),
+      file_(file),
       pool_(file.pool()),
       direction_(direction),
       object_(object),
       name_(file.object(object)),
-      arrival_(arrival) {}
+      flight_(flight) {}
 
 RadosOperation::~RadosOperation() {
   if (completion_ != nullptr) rados_aio_release(completion_);
 }
 
-void RadosOperation::begin() {
-  const auto arrived = [](rados_completion_t, void* of) {
-    auto* operation = static_cast<RadosOperation*>(of);
-    Arrival& arrival = operation->arrival_;
-    const std::lock_guard guard(arrival.mutex);
-    operation->done_ = true;
-    arrival.changed.notify_all();
-  };
-  refused_ = rados_aio_create_completion2(this, arrived, &completion_);
-  if (refused_ == 0) refused_ = submit(completion_);
-  if (refused_ != 0) {
-    const std::lock_guard guard(arrival_.mutex);
-    done_ = true;
-  }
+int64_t RadosOperation::server() const {
+  const auto osd = pool_->placement().known_osd_of(name_);
+  return osd ? *osd : -1 - object_ % file_.stripes().count;
 }
 
-bool RadosOperation::is_done() const { return done_; }
+void RadosOperation::submit() {
+  const auto arrived = [](rados_completion_t, void* of) { static_cast<RadosOperation*>(of)->is_answered(); };
+  refused_ = rados_aio_create_completion2(this, arrived, &completion_);
+  if (refused_ == 0) refused_ = submit(completion_);
+  if (refused_ != 0) is_answered();
+}
 
 void RadosOperation::cancel() {
   if (completion_ != nullptr) rados_aio_cancel(pool_->io(), completion_);
 }
 
-bool RadosOperation::settle(Counters& counters) {
+void RadosOperation::settle(Counters& counters) {
   int result = refused_;
   if (result == 0) {
     // The callback runs before the completion counts as complete: what it has read is there when this returns.
@@ -65,7 +56,7 @@ bool RadosOperation::settle(Counters& counters) {
     counters.written_bytes += moved_;
   }
   if (result < 0) fail(result);
-  return has_holes_;
+  flight_.met_holes_ = flight_.met_holes_ || has_holes_;
 }
 
 std::string RadosOperation::text() const {
@@ -85,8 +76,8 @@ namespace {
 
 class ListRead final : public RadosOperation {
  public:
-  ListRead(const RadosFile& file, int64_t object, std::vector<ObjectRange> ranges, Arrival& arrival)
-      : RadosOperation(file, Direction::kRead, object, arrival),
+  ListRead(const RadosFile& file, int64_t object, std::vector<ObjectRange> ranges, Flight& flight)
+      : RadosOperation(file, Direction::kRead, object, flight),
         ranges_(std::move(ranges)),
         got_(ranges_.size()),
         results_(ranges_.size()),
@@ -143,8 +134,8 @@ class ListRead final : public RadosOperation {
 
 class ListWrite final : public RadosOperation {
  public:
-  ListWrite(const RadosFile& file, int64_t object, const std::vector<ObjectRange>& ranges, Arrival& arrival)
-      : RadosOperation(file, Direction::kWrite, object, arrival), op_(rados_create_write_op()) {
+  ListWrite(const RadosFile& file, int64_t object, const std::vector<ObjectRange>& ranges, Flight& flight)
+      : RadosOperation(file, Direction::kWrite, object, flight), op_(rados_create_write_op()) {
     offset_ = ranges.front().offset;
     std::vector<char> copy;
     for (const ObjectRange& range : ranges) {
@@ -178,65 +169,17 @@ class ListWrite final : public RadosOperation {
 }  // namespace
 
 std::unique_ptr<RadosOperation> make_list_operation(const RadosFile& file, Direction direction, int64_t object,
-                                                    std::vector<ObjectRange> ranges, Arrival& arrival) {
-  const int64_t most = direction == Direction::kRead ? kReadRangesMax : kWriteRangesMax;
+                                                    std::vector<ObjectRange> ranges, Flight& flight) {
+  const int64_t most = direction == Direction::kRead ? kPoolReadRangesMax : kPoolWriteRangesMax;
   if (ranges.empty() || std::ssize(ranges) > most) {
     throw Error(ErrorKind::kInternal, "an operation of " + std::to_string(ranges.size()) + " ranges on " + file.path());
   }
-  if (direction == Direction::kRead) return std::make_unique<ListRead>(file, object, std::move(ranges), arrival);
-  return std::make_unique<ListWrite>(file, object, ranges, arrival);
-}
-
-Flight::Flight(const RadosFile& file, int64_t in_flight_max, Counters& counters)
-    : file_(file),
-      in_flight_max_(static_cast<size_t>(std::max<int64_t>(in_flight_max, 1))),
-      counters_(counters),
-      lanes_(static_cast<size_t>(file.stripes().count)) {}
-
-Flight::~Flight() {
-  for (Lane& lane : lanes_) {
-    for (const auto& operation : lane) operation->cancel();
-  }
-  std::unique_lock guard(arrival_.mutex);
-  for (Lane& lane : lanes_) {
-    for (const auto& operation : lane) arrival_.changed.wait(guard, [&] { return operation->is_done(); });
-  }
-}
-
-void Flight::begin(std::unique_ptr<RadosOperation> operation) {
-  Lane& lane = lanes_[static_cast<size_t>(operation->object()) % lanes_.size()];
-  while (lane.size() >= in_flight_max_) wait_for_first(lane);
-  lane.push_back(std::move(operation));
-  lane.back()->begin();
-}
-
-void Flight::wait_for_first(Lane& lane) {
-  constexpr double kToldAfterSeconds = 3;
-  const Stopwatch watch;
-  bool has_told = false;
-  {
-    std::unique_lock guard(arrival_.mutex);
-    while (!lane.front()->is_done()) {
-      arrival_.changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
-      if (lane.front()->is_done()) break;
-      guard.unlock();
-      check_interrupt();
-      if (!has_told && watch.seconds() >= kToldAfterSeconds) {
-        has_told = true;
-        notify(lane.front()->text() + ": no answer for 3 s; waiting");
-      }
-      guard.lock();
-    }
-  }
-  const std::unique_ptr<RadosOperation> first = std::move(lane.front());
-  lane.pop_front();
-  met_holes_ = first->settle(counters_) || met_holes_;
+  if (direction == Direction::kRead) return std::make_unique<ListRead>(file, object, std::move(ranges), flight);
+  return std::make_unique<ListWrite>(file, object, ranges, flight);
 }
 
 void Flight::finish() {
-  for (Lane& lane : lanes_) {
-    while (!lane.empty()) wait_for_first(lane);
-  }
+  operations_.finish();
   // What is not there may be a hole, or have been removed with the file.
   if (met_holes_) file_.check_there();
 }

@@ -5,18 +5,17 @@
 
 #include <rados/librados.h>
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counters.h"
 #include "base/direction.h"
 #include "store/batch.h"
+#include "store/in_flight.h"
 #include "store/rados_file.h"
 
 namespace swath {
@@ -29,30 +28,40 @@ struct ObjectRange {
   std::vector<Transfer> pieces;  // their offsets count from the begin of the range
 };
 
-// Whoever waits for operations: woken when one of them ends.
-struct Arrival {
-  std::mutex mutex;
-  std::condition_variable changed;
+// The operations of one transfer.
+class Flight {
+ public:
+  // So many under way at each OSD.
+  Flight(const RadosFile& file, int64_t of_server_max, Counters& counters)
+      : file_(file), operations_(of_server_max, file.turns(), counters) {}
+
+  void begin(std::unique_ptr<ServedOperation> operation) { operations_.begin(std::move(operation)); }
+  // Until all is done. Throws the first error; of a file that was removed meanwhile, too.
+  void finish();
+
+ private:
+  friend class RadosOperation;
+  const RadosFile& file_;
+  bool met_holes_ = false;
+  InFlight operations_;
 };
 
-class RadosOperation {
+class RadosOperation : public ServedOperation {
  public:
-  virtual ~RadosOperation();
-  RadosOperation(const RadosOperation&) = delete;
-  RadosOperation& operator=(const RadosOperation&) = delete;
+  ~RadosOperation() override;
 
-  // Begins it; it must not be let go of before it is done.
-  void begin();
-  bool is_done() const;
-  void cancel();
-  // After it is done. Throws Error{kStore}; else its bytes are where they belong. Whether some of them are holes.
-  bool settle(Counters& counters);
+  void cancel() override;
+  void settle(Counters& counters) override;
 
-  int64_t object() const { return object_; }
-  std::string text() const;  // for messages: "write PATH at OFFSET: object NAME on osd.2"
+  // The OSD of its object; while that is not known its place in a stripe, for objects at one place are mostly on one.
+  int64_t server() const override;
+  std::string target() const override { return pool_->target_of(name_); }
+  Direction direction() const override { return direction_; }
+  int64_t bytes() const override { return bytes_; }
+  std::string text() const override;  // "write PATH at OFFSET: object NAME on osd.2"
 
  protected:
-  RadosOperation(const RadosFile& file, Direction direction, int64_t object, Arrival& arrival);
+  RadosOperation(const RadosFile& file, Direction direction, int64_t object, Flight& flight);
 
   virtual int submit(rados_completion_t completion) = 0;
   // What came of it; sets moved_. Returns 0 or a negative errno value.
@@ -69,50 +78,17 @@ class RadosOperation {
   bool has_holes_ = false;
 
  private:
+  void submit() override;
   [[noreturn]] void fail(int result) const;
 
-  Arrival& arrival_;
+  Flight& flight_;
   rados_completion_t completion_ = nullptr;
   int refused_ = 0;
-  bool done_ = false;  // under arrival_.mutex
 };
 
-// Compound operations of so many ranges. A read is answered range by range; a write is quadratic in its ranges.
-//
-// The number of operations in one request is a 16-bit number: of 65,540 reads RADOS carries out 4, and says success.
-inline constexpr int64_t kReadRangesMax = 1000;
-inline constexpr int64_t kWriteRangesMax = 100;
-static_assert(kReadRangesMax < 16'384 && kWriteRangesMax < 16'384);
-
+// A compound operation of so many ranges, at most kPoolReadRangesMax or kPoolWriteRangesMax.
 std::unique_ptr<RadosOperation> make_list_operation(const RadosFile& file, Direction direction, int64_t object,
-                                                    std::vector<ObjectRange> ranges, Arrival& arrival);
-
-// The operations of one transfer: at most so many under way for the objects at one place of a stripe, which lie on one
-// server unless another one has two of them.
-class Flight {
- public:
-  Flight(const RadosFile& file, int64_t in_flight_max, Counters& counters);
-  // Waits for what is under way, whose memory is the caller's.
-  ~Flight();
-  Flight(const Flight&) = delete;
-  Flight& operator=(const Flight&) = delete;
-
-  Arrival& arrival() { return arrival_; }
-  void begin(std::unique_ptr<RadosOperation> operation);
-  // Until all is done. Throws the first error; of a file that was removed meanwhile, too.
-  void finish();
-
- private:
-  using Lane = std::deque<std::unique_ptr<RadosOperation>>;
-  void wait_for_first(Lane& lane);
-
-  const RadosFile& file_;
-  const size_t in_flight_max_;
-  Counters& counters_;
-  Arrival arrival_;
-  std::vector<Lane> lanes_;
-  bool met_holes_ = false;
-};
+                                                    std::vector<ObjectRange> ranges, Flight& flight);
 
 }  // namespace swath
 

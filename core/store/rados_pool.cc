@@ -57,11 +57,21 @@ class RadosPool::Cluster {
       throw;
     }
   }
-  ~Cluster() { rados_shutdown(handle_); }
+  ~Cluster() {
+    placements_.clear();
+    rados_shutdown(handle_);
+  }
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
   rados_t handle() const { return handle_; }
+  const std::string& id() const { return id_; }
+  std::shared_ptr<RadosPlacement> placement_of(const std::string& pool) {
+    const std::lock_guard guard(mutex_);
+    auto& placement = placements_[pool];
+    if (placement == nullptr) placement = std::make_shared<RadosPlacement>(handle_, pool);
+    return placement;
+  }
 
  private:
   void connect(const RadosName& name, const std::string& what) {
@@ -78,7 +88,11 @@ class RadosPool::Cluster {
     set("rados_mon_op_timeout", std::min(name.timeout_seconds, kMonitorSeconds));
     set("client_mount_timeout", std::min(name.timeout_seconds, kMonitorSeconds));
     result = rados_connect(handle_);
-    if (result == 0) return;
+    if (result == 0) {
+      std::array<char, 64> id{};
+      if (rados_cluster_fsid(handle_, id.data(), id.size()) > 0) id_ = id.data();
+      return;
+    }
     std::string advice = "; its configuration is in " + where;
     if (result == -EPERM || result == -EACCES) advice += "; the key of the user is not the cluster's: look at keyring=";
     if (result == -ETIMEDOUT) advice += "; no monitor answered: look whether mon_host names one that runs";
@@ -89,6 +103,9 @@ class RadosPool::Cluster {
   void set(const char* option, double seconds) { rados_conf_set(handle_, option, seconds_text(seconds).c_str()); }
 
   rados_t handle_ = nullptr;
+  std::string id_ = "cluster";
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<RadosPlacement>> placements_;  // of each pool
 };
 
 namespace {
@@ -123,6 +140,7 @@ RadosPool::RadosPool(std::shared_ptr<Cluster> cluster, std::string name)
                 "open pool " + name_ + ": there is no pool of that name in the cluster; see ceph osd pool ls", ENOENT);
   }
   if (result < 0) fail_rados("open pool " + name_, result);
+  placement_ = cluster_->placement_of(name_);
   rados_set_pool_full_try(io_);  // who writes into a full pool is told so, and does not wait until there is room
 }
 
@@ -149,38 +167,14 @@ std::optional<Attributes> RadosPool::attributes(const std::string& object) const
 }
 
 std::string RadosPool::osd_of(const std::string& object) const {
-  {
-    const std::lock_guard guard(mutex_);
-    const auto known = osds_.find(object);
-    if (known != osds_.end()) return known->second;
-  }
-  std::string quoted;
-  for (const char c : object) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  const std::string command =
-      R"({"prefix": "osd map", "format": "json", "pool": ")" + name_ + R"(", "object": ")" + quoted + R"("})";
-  const char* commands[] = {command.c_str()};
-  char* answer = nullptr;
-  size_t answer_bytes = 0;
-  char* status = nullptr;
-  size_t status_bytes = 0;
-  const int result = rados_mon_command(cluster(), static_cast<const char**>(commands), 1, "", 0, &answer, &answer_bytes,
-                                       &status, &status_bytes);
-  std::string osd = "an OSD that is not known";
-  if (result == 0 && answer != nullptr) {
-    const std::string text(answer, answer_bytes);
-    constexpr char kField[] = "\"acting_primary\":";
-    const size_t at = text.find(static_cast<const char*>(kField));
-    if (at != std::string::npos)
-      osd = "osd." + std::to_string(std::strtol(&text[at + sizeof(kField) - 1], nullptr, 10));
-    const std::lock_guard guard(mutex_);
-    osds_[object] = osd;
-  }
-  rados_buffer_free(answer);
-  rados_buffer_free(status);
-  return osd;
+  auto osd = placement_->ask(object);
+  if (!osd) osd = placement_->known_osd_of(object);
+  return osd ? "osd." + std::to_string(*osd) : "an OSD that is not known";
+}
+
+std::string RadosPool::target_of(const std::string& object) const {
+  const auto osd = placement_->osd_of(object);
+  return "rados:" + cluster_->id() + (osd ? "/osd." + std::to_string(*osd) : "");
 }
 
 std::shared_ptr<RadosPool> RadosPoolOfProcess::get() const {

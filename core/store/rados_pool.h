@@ -16,6 +16,7 @@
 
 #include "base/per_process.h"
 #include "store/rados_name.h"
+#include "store/rados_placement.h"
 
 namespace swath {
 
@@ -39,6 +40,10 @@ class RadosPool {
   std::optional<Attributes> attributes(const std::string& object) const;
   // "osd.2", as far as the cluster tells, else "an OSD that is not known". May wait for the monitor.
   std::string osd_of(const std::string& object) const;
+  // "rados:FSID/osd.2", what operations on an object compete for; where the OSD cannot be known the whole cluster. May
+  // wait for the monitor.
+  std::string target_of(const std::string& object) const;
+  RadosPlacement& placement() const { return *placement_; }
 
  private:
   class Cluster;
@@ -47,8 +52,7 @@ class RadosPool {
   std::shared_ptr<Cluster> cluster_;
   std::string name_;
   rados_ioctx_t io_ = nullptr;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, std::string> osds_;
+  std::shared_ptr<RadosPlacement> placement_;  // of all that use the pool
 };
 
 // The pool of a name in this process: a forked child connects anew, for the threads of a connection are its parent's.

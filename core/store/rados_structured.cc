@@ -43,9 +43,8 @@ void copy_from_message(const Gathered& gathered, const std::byte* message) {
 
 class StructuredRead final : public RadosOperation {
  public:
-  StructuredRead(const RadosFile& file, const ObjectRequest& request, Gathered gathered, int64_t bytes,
-                 Arrival& arrival)
-      : RadosOperation(file, Direction::kRead, request.object, arrival),
+  StructuredRead(const RadosFile& file, const ObjectRequest& request, Gathered gathered, int64_t bytes, Flight& flight)
+      : RadosOperation(file, Direction::kRead, request.object, flight),
         message_(request.to_bytes()),
         gathered_(std::move(gathered)),
         answer_(std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes))),
@@ -87,8 +86,8 @@ class StructuredRead final : public RadosOperation {
 class StructuredWrite final : public RadosOperation {
  public:
   StructuredWrite(const RadosFile& file, const ObjectRequest& request, const Gathered& gathered, int64_t bytes,
-                  Arrival& arrival)
-      : RadosOperation(file, Direction::kWrite, request.object, arrival), op_(rados_create_write_op()) {
+                  Flight& flight)
+      : RadosOperation(file, Direction::kWrite, request.object, flight), op_(rados_create_write_op()) {
     bytes_ = bytes;
     offset_ = request.view.begin();
     std::vector<std::byte> message = request.to_bytes();
@@ -130,7 +129,13 @@ std::string class_refusal(const RadosFile& file) {
          std::to_string(ObjectRequest::kVersion) + instead;
 }
 
-bool begin_structured(const RadosFile& file, Direction direction, const Slice& slice, std::byte* memory,
+SliceMemory memory_of(const StructuredTransfer& structured, const Slice& slice) {
+  const FileImage& image = structured.image;
+  if (image.bytes != nullptr) return {image.bytes, image.offset};
+  return {structured.addresses[slice.part], std::nullopt};
+}
+
+bool begin_structured(const RadosFile& file, Direction direction, const Slice& slice, const SliceMemory& memory,
                       Flight& flight) {
   ViewRegions regions;
   try {
@@ -142,7 +147,9 @@ bool begin_structured(const RadosFile& file, Direction direction, const Slice& s
   if (!can_be_described(nest)) return false;
   // Positions of the view count from its first byte, those of its nest from the nest's.
   const int64_t skipped = regions.file().first;
-  const ViewRegions all({nest, 0, nest.bytes()}, regions.memory(), regions.memory_first() - skipped);
+  const ViewRegions all = memory.image_offset
+                              ? ViewRegions(View::all(nest), nest.shifted(-*memory.image_offset), 0)
+                              : ViewRegions(View::all(nest), regions.memory(), regions.memory_first() - skipped);
   const auto packed = std::make_shared<const Regions>(all.packed_in_file());
   const int64_t element_bytes = slice.regions.element_bytes();
   RequestCuts cuts(file.stripes(), nest);
@@ -152,12 +159,11 @@ bool begin_structured(const RadosFile& file, Direction direction, const Slice& s
                                 .begin = cut.begin,
                                 .end = cut.end,
                                 .view = part_of(nest, cut.parts.front().first, cut.parts.back().second)};
-    const Gathered gathered{packed, memory, cut.parts};
-    Arrival& arrival = flight.arrival();
+    const Gathered gathered{packed, memory.address, cut.parts};
     if (direction == Direction::kRead) {
-      flight.begin(std::make_unique<StructuredRead>(file, request, gathered, cut.bytes, arrival));
+      flight.begin(std::make_unique<StructuredRead>(file, request, gathered, cut.bytes, flight));
     } else {
-      flight.begin(std::make_unique<StructuredWrite>(file, request, gathered, cut.bytes, arrival));
+      flight.begin(std::make_unique<StructuredWrite>(file, request, gathered, cut.bytes, flight));
     }
   });
   return true;

@@ -1,5 +1,6 @@
-// What the engine of files in Ceph pools promises, as engine_contract_test.cc says it of files, and what creation does.
-// Needs a cluster: SWATH_TEST_CEPH_CONF names its configuration, and it has a pool "swath" (make rados-test).
+// What the engine of files in Ceph pools promises besides what all engines do (engine_contract_test.cc), and what
+// creation does. Needs a cluster: SWATH_TEST_CEPH_CONF names its configuration, and it has a pool "swath" (make
+// rados-test).
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include "base/process.h"
 #include "layout/access.h"
 #include "store/atomic_file.h"
-#include "store/engine_test_file.h"
+#include "store/rados_test_file.h"
 
 namespace swath {
 namespace {
@@ -22,37 +23,15 @@ namespace {
 class Rados : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const char* conf = std::getenv("SWATH_TEST_CEPH_CONF");
-    if (conf == nullptr) GTEST_SKIP() << "no Ceph cluster: SWATH_TEST_CEPH_CONF is not set (make rados-test)";
-    static std::atomic<int> files = 0;
-    settings_ = std::string("?conf=") + conf + "&timeout=20&stripe=" + GetParam();
-    name_ = "rados:swath/test/" + std::to_string(getpid()) + "." + std::to_string(files++) + "." +
-            std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
-  }
-  void TearDown() override {
-    if (!name_.empty()) remove();
+    if (!has_cluster()) GTEST_SKIP() << kNoCluster;
   }
 
-  std::string path() const { return name_ + settings_; }
+  std::string path() const { return file_.path(); }
   std::unique_ptr<Engine> open(OpenMode mode, const EngineOptions& options = {}) const {
-    return open_engine(path(), mode, options);
+    return file_.open(mode, options);
   }
-  void write(const Bytes& bytes) const {
-    Bytes copy = bytes;
-    auto engine = open(OpenMode::kCreateNew);
-    const Transfer whole[] = {transfer_of(0, copy)};
-    Counters ignored;
-    engine->transfer(Direction::kWrite, whole, ignored);
-  }
-  Bytes contents() const {
-    auto engine = open(OpenMode::kRead);
-    Bytes bytes(static_cast<size_t>(engine->size()));
-    const Transfer whole[] = {transfer_of(0, bytes)};
-    Counters ignored;
-    engine->transfer(Direction::kRead, whole, ignored);
-    return bytes;
-  }
-  void remove() const { AtomicFile(path(), {.overwrite = true, .atomic = false}).remove(); }
+  void write(const Bytes& bytes) const { file_.write(bytes); }
+  Bytes contents() const { return file_.contents(); }
   bool exists(const std::string& of_path) const {
     try {
       open_engine(of_path, OpenMode::kRead, {});
@@ -63,8 +42,7 @@ class Rados : public testing::TestWithParam<std::string> {
     }
   }
 
-  std::string settings_;
-  std::string name_;
+  const RadosTestFile file_{GetParam()};
   Counters counters;
 };
 
@@ -74,61 +52,6 @@ INSTANTIATE_TEST_SUITE_P(Stripes, Rados, testing::Values("65536,4,4194304", "13,
                            std::replace(name.begin(), name.end(), ',', '_');
                            return name;
                          });
-
-TEST_P(Rados, ScatteredTransfersInAnyOrderReachTheirPlacesAndNothingElse) {
-  Bytes expected = counting_bytes(20'000);
-  write(expected);
-  std::vector<Bytes> pieces;
-  std::vector<int64_t> offsets;
-  for (int64_t offset = 0; offset + 40 < 20'000; offset += 97) {
-    offsets.push_back(offset);
-    pieces.push_back(counting_bytes(static_cast<size_t>(1 + offset % 40), static_cast<int>(offset % 200)));
-    std::copy(pieces.back().begin(), pieces.back().end(), expected.begin() + offset);
-  }
-  std::vector<Transfer> batch;
-  for (size_t i = 0; i < pieces.size(); ++i) batch.push_back(transfer_of(offsets[i], pieces[i]));
-  std::shuffle(batch.begin(), batch.end(), std::mt19937(7));
-  auto engine = open(OpenMode::kReadWrite);
-  engine->transfer(Direction::kWrite, batch, counters);
-  EXPECT_EQ(contents(), expected);
-  const std::vector<Bytes> written = pieces;
-  for (Bytes& piece : pieces) std::fill(piece.begin(), piece.end(), std::byte{0});
-  engine->transfer(Direction::kRead, batch, counters);
-  EXPECT_EQ(pieces, written);
-  EXPECT_EQ(counters.read_bytes, counters.written_bytes);
-  engine->sync();
-}
-
-TEST_P(Rados, StructuredTransfersMoveWhatTheRegionsSay) {
-  const std::vector<int64_t> displacements{0, 10};
-  const Nest blocks = Nest::blocks(displacements, std::vector<int64_t>{3, 5});
-  const View view = View::all(Nest::strided(60, 20, blocks).shifted(7));
-  const MemoryNest memory{Nest::strided(120, -4, Nest::block(4)).shifted(480), 0};
-  const Layout layout = Layout::ordered({2000}, 1, 0, {0});
-  const Access access(layout, view, memory);
-  Bytes expected = counting_bytes(2000);
-  write(expected);
-  Bytes data = counting_bytes(500, 99);
-  std::vector<int64_t> moved;  // data bytes of the view
-  for (int64_t p = 0; p < view.bytes(); ++p) {
-    if (view.offset_of(p) >= 200 && view.offset_of(p) < 900) moved.push_back(p);
-  }
-  for (const int64_t p : moved) {
-    expected[static_cast<size_t>(view.offset_of(p))] = data[static_cast<size_t>(memory.nest.offset_of(p))];
-  }
-  auto engine = open(OpenMode::kReadWrite);
-  std::byte* const address = data.data();
-  std::atomic<int64_t> bytes_done{0};
-  const StructuredTransfer part{access, {&address, 1}, 16, 200, 900, &bytes_done};
-  engine->transfer_structured(Direction::kWrite, part, counters);
-  EXPECT_EQ(contents(), expected);
-  EXPECT_EQ(counters.written_bytes, std::ssize(moved));
-  EXPECT_EQ(bytes_done, std::ssize(moved));
-  const Bytes written = data;
-  for (const int64_t p : moved) data[static_cast<size_t>(memory.nest.offset_of(p))] = std::byte{0};
-  engine->transfer_structured(Direction::kRead, part, counters);
-  EXPECT_EQ(data, written);
-}
 
 // Each form that regions have: a product with elements that stripes split, a view of blocks, a long list.
 TEST_P(Rados, DescriptionsAreCarriedOutOnTheServersAsListsAre) {
@@ -194,24 +117,6 @@ TEST_P(Rados, RangesBeyondWhatARequestCanCountAreAllCarriedOut) {
   EXPECT_GE(counters.read_requests, kRanges / 1000);
 }
 
-TEST_P(Rados, FilesAreSparseAndOffsetsBeyondFourGibibytesOrdinary) {
-  if (GetParam() != "65536,4,4194304") GTEST_SKIP() << "so many small objects would have to be looked at";
-  auto engine = open(OpenMode::kCreateNew);
-  const int64_t far = (int64_t{5} << 30) + 3;
-  engine->resize(far + 100);
-  EXPECT_EQ(engine->size(), far + 100);
-  Bytes bytes = counting_bytes(32);
-  const Transfer batch[] = {transfer_of(far, bytes)};
-  engine->transfer(Direction::kWrite, batch, counters);
-  Bytes seen(34, std::byte{9});
-  const Transfer around[] = {transfer_of(far - 1, seen)};
-  engine->transfer(Direction::kRead, around, counters);
-  EXPECT_EQ(seen.front(), std::byte{0});
-  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), seen.begin() + 1));
-  EXPECT_EQ(seen.back(), std::byte{0});
-  engine->sync();
-}
-
 TEST_P(Rados, ResizeShrinksAndGrowsWithZeros) {
   write(counting_bytes(300));
   auto engine = open(OpenMode::kReadWrite);
@@ -229,15 +134,12 @@ TEST_P(Rados, ResizeShrinksAndGrowsWithZeros) {
   EXPECT_EQ(error_of([&] { engine->resize(-1); }).kind(), ErrorKind::kArgument);
 }
 
-TEST_P(Rados, ReadingBeyondTheEndSaysHowLongItIs) {
+TEST_P(Rados, WhatAnotherEngineHasAppendedIsRead) {
   write(counting_bytes(10));
   auto engine = open(OpenMode::kRead);
   Bytes bytes(20);
   const Transfer batch[] = {transfer_of(0, bytes)};
-  const Error error = error_of([&] { engine->transfer(Direction::kRead, batch, counters); });
-  EXPECT_EQ(error.kind(), ErrorKind::kStore);
-  EXPECT_NE(std::string(error.what()).find("end of file (file is 10 bytes"), std::string::npos) << error.what();
-  // Another one has written more since.
+  EXPECT_EQ(error_of([&] { engine->transfer(Direction::kRead, batch, counters); }).kind(), ErrorKind::kStore);
   auto other = open(OpenMode::kReadWrite);
   Bytes more = counting_bytes(10, 11);
   const Transfer append[] = {transfer_of(10, more)};
@@ -246,46 +148,11 @@ TEST_P(Rados, ReadingBeyondTheEndSaysHowLongItIs) {
   EXPECT_EQ(bytes, counting_bytes(20));
 }
 
-TEST_P(Rados, ErrorsSayWhatWasExpected) {
-  EXPECT_EQ(error_of([&] { open(OpenMode::kRead); }).os_error(), ENOENT);
+TEST_P(Rados, PoolsAndEnginesThatThereAreNotAreNamed) {
   write(counting_bytes(10));
-  EXPECT_EQ(error_of([&] { open(OpenMode::kCreateNew); }).os_error(), EEXIST);
-  auto reading = open(OpenMode::kRead);
-  Bytes bytes = counting_bytes(4, 100);
-  const Transfer batch[] = {transfer_of(0, bytes)};
-  EXPECT_EQ(error_of([&] { reading->transfer(Direction::kWrite, batch, counters); }).os_error(), EBADF);
-  EXPECT_EQ(error_of([&] { reading->lock(0, 4); }).os_error(), EBADF);
-  auto engine = open(OpenMode::kReadWrite);
-  for (const Transfer& bad :
-       {Transfer{-1, bytes.data(), 4}, Transfer{0, bytes.data(), -4}, Transfer{INT64_MAX - 1, bytes.data(), 4}}) {
-    const Transfer pair[] = {transfer_of(0, bytes), bad};
-    EXPECT_EQ(error_of([&] { engine->transfer(Direction::kWrite, pair, counters); }).kind(), ErrorKind::kArgument);
-    EXPECT_EQ(error_of([&] { engine->start(Direction::kWrite, pair); }).kind(), ErrorKind::kArgument);
-  }
-  EXPECT_EQ(contents(), counting_bytes(10));
   EXPECT_EQ(error_of([&] { open(OpenMode::kRead, {.engine = "posix"}); }).kind(), ErrorKind::kArgument);
-  const Error pool = error_of([&] { open_engine("rados:no-such-pool/a" + settings_, OpenMode::kRead, {}); });
+  const Error pool = error_of([&] { open_engine("rados:no-such-pool/a" + file_.settings(), OpenMode::kRead, {}); });
   EXPECT_NE(std::string(pool.what()).find("no pool of that name"), std::string::npos) << pool.what();
-}
-
-TEST_P(Rados, BatchesGoOnInTheBackground) {
-  write(counting_bytes(10'000));
-  auto engine = open(OpenMode::kReadWrite);
-  std::vector<Bytes> written;
-  std::vector<Transfer> writes;
-  for (int i = 0; i < 100; ++i) written.push_back(counting_bytes(16, i));
-  for (int64_t i = 0; i < 100; ++i) writes.push_back(transfer_of(5000 + i * 20, written[static_cast<size_t>(i)]));
-  engine->start(Direction::kWrite, writes);
-  EXPECT_EQ(error_of([&] { engine->start(Direction::kWrite, writes); }).kind(), ErrorKind::kInternal);
-  Bytes head(5000);
-  const Transfer read[] = {transfer_of(0, head)};
-  engine->transfer(Direction::kRead, read, counters);
-  EXPECT_EQ(head, counting_bytes(5000));
-  EXPECT_EQ(counters.write_requests, 0);
-  engine->wait(counters);
-  EXPECT_EQ(counters.written_bytes, 1600);
-  const Bytes all = contents();
-  EXPECT_TRUE(std::equal(written[99].begin(), written[99].end(), all.begin() + 6980));
 }
 
 TEST_P(Rados, AHeldRangeMakesAnotherEngineWait) {

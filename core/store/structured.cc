@@ -12,4 +12,12 @@ void Engine::transfer_structured(Direction direction, const StructuredTransfer& 
   });
 }
 
+void Engine::start_structured(Direction direction, const StructuredTransfer& structured) {
+  StructuredTransfer all = structured;
+  all.pieces_max = INT64_MAX;
+  std::vector<Transfer> pieces;
+  all.access.visit(all.begin, all.end, [&](const Slice& slice) { flatten(all, slice, pieces, [] {}); });
+  start(direction, pieces);
+}
+
 }  // namespace swath

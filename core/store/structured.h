@@ -1,5 +1,5 @@
-// A structured transfer: what one rank has of a range of the file, and its places in memory, as they were described and
-// not as a list. Told without an engine, since planners count them, too.
+// A structured transfer: what one rank has of a range of the file, or what all have of an aggregator's window, and its
+// places in memory, as they were described and not as a list. Told without an engine, since planners count them, too.
 #pragma once
 
 #include <atomic>
@@ -13,15 +13,22 @@
 
 namespace swath {
 
+// Memory that holds a range of the file as it lies there: the byte at `offset` of the file is the first one.
+struct FileImage {
+  std::byte* bytes = nullptr;
+  int64_t offset = 0;
+};
+
 struct StructuredTransfer {
   const Access& access;
-  std::span<std::byte* const> addresses;  // of each part; none where only the requests count
+  std::span<std::byte* const> addresses;  // of each part; none where only the requests count, or it is an image
   int64_t pieces_max;                     // of a batch of whoever must flatten it
   int64_t begin = 0;                      // elements that start in [begin, end) of the file
   int64_t end = INT64_MAX;
   std::atomic<int64_t>* bytes_done = nullptr;  // for whoever watches
   // Sent to the servers as it is described, where the engine can (capabilities().structured_requests).
   bool as_described = false;
+  FileImage image = {};  // a window of the file, instead of the access's own memory
 };
 
 // The pieces of a slice, each contiguous in file and memory, appended to `pieces`; flush() is called where these are as
@@ -46,6 +53,27 @@ void flatten(const Slice& slice, std::byte* memory, int64_t pieces_max, std::vec
   }
 }
 
+// The same of an image: a piece is what is contiguous in the file.
+template <typename Flush>
+void flatten(const Slice& slice, const FileImage& image, int64_t pieces_max, std::vector<Transfer>& pieces,
+             const Flush& flush) {
+  for (int64_t position = slice.first; position < slice.last;) {
+    const Run run = slice.regions.run_at(position, slice.last);
+    pieces.push_back({run.offset, image.bytes + (run.offset - image.offset), run.bytes});
+    if (std::ssize(pieces) == pieces_max) flush();
+    position += run.bytes / slice.regions.element_bytes();
+  }
+}
+
+// A slice of a structured transfer, whatever its memory is.
+template <typename Flush>
+void flatten(const StructuredTransfer& transfer, const Slice& slice, std::vector<Transfer>& pieces,
+             const Flush& flush) {
+  if (transfer.image.bytes != nullptr) return flatten(slice, transfer.image, transfer.pieces_max, pieces, flush);
+  std::byte* const memory = transfer.addresses.empty() ? nullptr : transfer.addresses[slice.part];
+  flatten(slice, memory, transfer.pieces_max, pieces, flush);
+}
+
 // Calls batch(transfers) for batches of pieces of bounded number: the only place where a list of what is regular is
 // made, and never a longer one.
 template <typename Visit>
@@ -56,10 +84,8 @@ void for_each_flat_batch(const StructuredTransfer& transfer, const Visit& batch)
     if (!pieces.empty()) batch(std::span<const Transfer>(pieces));
     pieces.clear();
   };
-  transfer.access.visit(transfer.begin, transfer.end, [&](const Slice& slice) {
-    flatten(slice, transfer.addresses.empty() ? nullptr : transfer.addresses[slice.part], transfer.pieces_max, pieces,
-            flush);
-  });
+  transfer.access.visit(transfer.begin, transfer.end,
+                        [&](const Slice& slice) { flatten(transfer, slice, pieces, flush); });
   flush();
 }
 

@@ -35,7 +35,7 @@ struct RequestCase {
     made.decomposition = decomposition;
     made.method = method;
     made.tuning = tuning;
-    made.asked_tuning = {true, true, true, true};
+    made.asked_tuning = AskedTuning::all();
     return made;
   }
   // A file that holds every element of the array, and a few bytes more.

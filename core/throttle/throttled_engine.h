@@ -109,6 +109,7 @@ class ThrottledEngine final : public Engine {
     }
   }
   void start(Direction direction, std::span<const Transfer> batch) override;
+  void start_structured(Direction direction, const StructuredTransfer& structured) override;
   void wait(Counters& counters) override;
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;
   std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end) override;

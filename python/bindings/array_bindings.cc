@@ -360,8 +360,9 @@ void bind_operation(nb::module_& m) {
           "__init__",
           [](Operation* self, std::shared_ptr<ArrayForm> array, const std::string& direction,
              const swath::Decomposition& decomposition, const std::string& method, swath::TuningSettings tuning) {
-            new (self) Operation(std::move(array), {direction_named(direction), decomposition,
-                                                    swath::parse_method(method), std::move(tuning)});
+            const swath::MethodChoice choice = swath::parse_choice(method);
+            new (self) Operation(std::move(array), {direction_named(direction), decomposition, choice.method,
+                                                    std::move(tuning), choice.inner});
           },
           "array"_a, "direction"_a, "decomposition"_a, "method"_a = "auto", "tuning"_a = swath::TuningSettings())
       .def_static(
@@ -427,13 +428,14 @@ void bind_file(nb::module_& m) {
       .def(
           "__init__",
           [](swath::FileOptions* self, const std::string& engine, std::shared_ptr<swath::Tokens> tokens,
-             const swath::ThrottleOptions& throttle, std::optional<double> lock_timeout) {
-            new (self) swath::FileOptions{{.engine = engine}, std::move(tokens), throttle};
+             const swath::ThrottleOptions& throttle, std::optional<double> lock_timeout, std::string server_scope) {
+            new (self) swath::FileOptions{{.engine = engine}, std::move(tokens), throttle, std::move(server_scope)};
             if (lock_timeout) self->engine.lock_timeout_seconds = *lock_timeout;
           },
           "engine"_a = "auto", "tokens"_a.none() = nb::none(), "throttle"_a = swath::ThrottleOptions(),
-          "lock_timeout"_a.none() = nb::none(),
-          "With tokens it is served in turns. `lock_timeout`: seconds that a lock is waited for, None for ever.");
+          "lock_timeout"_a.none() = nb::none(), "server_scope"_a = "",
+          "With tokens it is served in turns; with a scope each server of a pool serves its operations in turns. "
+          "`lock_timeout`: seconds that a lock is waited for, None for ever.");
   m.def(
       "open_file",
       [](const std::string& path, const std::string& mode, const swath::FileOptions& options) {

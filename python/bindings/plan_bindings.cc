@@ -4,14 +4,21 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/counters.h"
+#include "base/error.h"
 #include "bindings.h"
 #include "chunks/chunks.h"
+#include "layout/stripes.h"
 #include "plan/chunk_plan.h"
 #include "plan/explain.h"
 #include "plan/make_plan.h"
@@ -53,6 +60,11 @@ nb::dict tuning_dict(const swath::Tuning& tuning) {
   dict["runs_bytes_min"] = tuning.runs_bytes_min;
   dict["aggregators"] = tuning.aggregators;
   return dict;
+}
+
+// None where windows go by the length of their runs, or there are none.
+std::optional<std::string> name_of_inner(swath::Method inner) {
+  return inner == swath::Method::kAuto ? std::nullopt : std::optional(swath::to_string(inner));
 }
 
 nb::dict chunk_counts_dict(const swath::ChunkPlan& plan, const swath::ChunkCounts& counts) {
@@ -150,6 +162,7 @@ void bind_plan(nb::module_& m) {
   bind_new_chunks(m);
   nb::class_<swath::Plan>(m, "Plan")
       .def_prop_ro("method", [](const swath::Plan& plan) { return swath::to_string(plan.method); })
+      .def_prop_ro("inner", [](const swath::Plan& plan) { return name_of_inner(plan.inner()); })
       .def_prop_ro("reason", [](const swath::Plan& plan) { return plan.reason; })
       .def_prop_ro(
           "direction",
@@ -192,6 +205,9 @@ void bind_plan(nb::module_& m) {
                cost["buffer_bytes_max"] = candidate.cost.buffer_bytes_max;
                cost["price"] = cost_estimate_dict(candidate.option.price);
                cost["tuning"] = tuning_dict(candidate.option.tuning);
+               if (candidate.option.method == swath::Method::kTwoPhase) {
+                 cost["inner"] = name_of_inner(candidate.option.tuning.inner);
+               }
                dict[swath::to_string(candidate.option.method).c_str()] = cost;
              }
              return dict;
@@ -205,15 +221,22 @@ void bind_plan(nb::module_& m) {
 
   m.def(
       "make_plan",
-      [](const swath::Operation& operation) {
-        swath::Request request;
-        request.direction = operation.direction();
-        request.layout = operation.array().layout();
-        request.decomposition = operation.decomposition();
-        request.method = operation.method();
-        swath::apply(operation.tuning(), request.tuning, request.asked_tuning);
+      [](const swath::Operation& operation, std::shared_ptr<swath::Profile> profile,
+         std::optional<std::tuple<int64_t, int64_t, int64_t>> stripe) {
+        swath::Request request = swath::request_of(operation);
+        request.profile = std::move(profile);
         request.cached = 1;
+        if (stripe) {
+          const auto [unit, count, object_bytes] = *stripe;
+          const swath::StripeLayout stripes{unit, count, object_bytes};
+          const std::string_view refusal = stripes.refusal();
+          if (!refusal.empty()) swath::fail_argument("stripe: " + std::string(refusal));
+          request.capabilities = swath::pool_capabilities({unit, static_cast<int32_t>(count), object_bytes}, true);
+          request.cached = std::nullopt;
+        }
         return swath::make_plan(std::move(request));
       },
-      "operation"_a, "By the stated defaults, of what is in the page cache.");
+      "operation"_a, "profile"_a.none() = nb::none(), "stripe"_a.none() = nb::none(),
+      "By the stated defaults unless a profile is given, of what is in the page cache; or of a file in a Ceph pool, of "
+      "that stripe unit, count and object size, whose servers take descriptions.");
 }

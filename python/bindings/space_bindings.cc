@@ -87,7 +87,9 @@ void bind_nest(nb::module_& m) {
           "blocks",
           [](const Numbers& displacements, const Numbers& lengths) {
             check_as_many(displacements.shape(0), lengths.shape(0));
-            return Nest::blocks(span_of(displacements), span_of(lengths));
+            const auto places = span_of(displacements);
+            const auto bytes = span_of(lengths);
+            return Nest::blocks({places.begin(), places.end()}, {bytes.begin(), bytes.end()});
           },
           "displacements"_a, "lengths"_a)
       .def_static(

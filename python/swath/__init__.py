@@ -47,12 +47,12 @@ from swath.errors import (
     FormatError,
     InternalError,
     LayoutWarning,
-    LockWarning,
     NotFoundError,
     OutOfMemoryError,
     SelectionError,
     StoreError,
     UnsupportedError,
+    WaitWarning,
 )
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
 from swath.throttle.throttle import stream
@@ -94,7 +94,6 @@ __all__ = [
     "JointAdvice",
     "LayoutAdvice",
     "LayoutWarning",
-    "LockWarning",
     "NotFoundError",
     "OutOfMemoryError",
     "Places",
@@ -104,6 +103,7 @@ __all__ = [
     "StoreError",
     "Transformed",
     "UnsupportedError",
+    "WaitWarning",
     "Whole",
     "advise_layout",
     "balanced_grid",

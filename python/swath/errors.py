@@ -97,8 +97,8 @@ class LayoutWarning(UserWarning):
     """An operation took many times longer than its bytes need, for the layout of the file defeats its distribution."""
 
 
-class LockWarning(UserWarning):
-    """An operation waits for a lock that another program holds; it goes on waiting."""
+class WaitWarning(UserWarning):
+    """An operation waits for a lock that another program holds, or for a server that does not answer; it goes on."""
 
 
 _BY_KIND: dict[str, type[Error]] = {
@@ -205,5 +205,5 @@ def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def warn_of_wait(text: str) -> None:
-    """Issue a LockWarning; the compiled core calls this itself, from any thread."""
-    warnings.warn(text, LockWarning, stacklevel=2)
+    """Issue a WaitWarning; the compiled core calls this itself, from any thread."""
+    warnings.warn(text, WaitWarning, stacklevel=2)

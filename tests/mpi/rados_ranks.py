@@ -5,6 +5,7 @@ SWATH_TEST_CEPH_CONF=… mpiexec -n 4 python tests/mpi/rados_ranks.py SEED CASES
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import shutil
 from pathlib import Path
@@ -14,11 +15,13 @@ from mpi4py import MPI
 from seeded import run_cases
 
 import ceph
-from cases import check_reads, check_writes, make_case, make_file
+from cases import METHODS, check_reads, check_writes, make_case, make_file
 from swath.formats import pools, pools_new
 
 STRIPES = ("65536,4,4194304", "13,3,39", "1,2,8", "1000,2,4000", "7,1,7000")
 """Most of them split elements."""
+
+INNER = ("two-phase/list", "two-phase/datatype", "two-phase/sieve")
 
 comm = MPI.COMM_WORLD
 
@@ -34,6 +37,7 @@ def check(case: Any, seed: int, folder: Path) -> None:
         pools_new.made(path, lambda aside: shutil.copy(local["path"], aside))
         opened = {**local, "path": path}
     opened = comm.bcast(opened)
+    case = dataclasses.replace(case, methods=(*METHODS, *INNER))
     check_reads(case, opened, comm, comm.rank)
     check_writes(case, opened, comm, comm.rank, comm.Barrier, comm.rank == 0)
     if comm.rank == 0:

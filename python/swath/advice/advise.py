@@ -11,15 +11,17 @@ from swath.advice import accesses as made
 from swath.advice import candidates, compression, coupling, from_recorded
 from swath.advice.accesses import Operations
 from swath.advice.joint import JointAdvice
-from swath.advice.pricing import Conditions
-from swath.advice.question import Form, Question, checked_formats, profile_of
+from swath.advice.pricing import Conditions, Stripe
+from swath.advice.question import STRIPES, Form, Question, checked_formats, profile_of, stripe_of
 from swath.advice.result import LayoutAdvice, Payback, ranked
+from swath.advice.search import Search
 from swath.advice.together import Computation, advise_together, payback_together
 from swath.array.open_array import Array
 from swath.array.recording import Recorded
 from swath.copying import explain_copy
 from swath.copying.request import memory_bytes
 from swath.errors import ArgumentError
+from swath.formats import pools
 from swath.formats.description import checked_dtype, checked_shape
 from swath.ranks.compared import effective_engine
 
@@ -70,7 +72,7 @@ def advise_layout(  # type: ignore[misc]  # options are checked here, not by the
         shape: in elements; of several arrays a mapping of their names to shapes. What was recorded has its own.
         dtype: of an element; of several arrays one, or a mapping too.
         store: where the file is to be: a path there, whose profile (`swath calibrate`) prices; by default stated
-            defaults.
+            defaults. In a pool ("rados:POOL/NAME") stripe units are priced, too.
         ranks: that divide the array in texts with block or cyclic.
         cached: the part of what is read that is in the page cache, 0 to 1.
         formats: one or several of "raw", "npy", "netcdf-classic", "hdf5" and "zarr": layouts that none of them can
@@ -94,7 +96,12 @@ def advise_layout(  # type: ignore[misc]  # options are checked here, not by the
     if not isinstance(cached, (int, float)) or not 0 <= cached <= 1:
         raise ArgumentError(f"advise_layout: cached {cached!r}: expected a part, 0 to 1")
     kinds, moving = checked_formats(formats), effective_engine(engine)
-    conditions = Conditions(profile_of(store, moving), float(cached), moving)
+    stripe = stripe_of(store)
+    if stripe is not None:
+        kinds = tuple(kind for kind in kinds if kind in pools.FORMATS)
+        if not kinds:
+            raise ArgumentError(f"advise_layout: a pool holds {', '.join(pools.FORMATS)}, not {formats!r}")
+    conditions = Conditions(profile_of(store, moving), float(cached), moving, stripe)
     question = Question(conditions, kinds, chunk_bytes, compression.ratios(codecs, sample))
     computation = _computation(accesses, shape, dtype, ranks)
     if isinstance(computation, Computation):
@@ -179,6 +186,7 @@ def _form(shape: Any, dtype: Any) -> Form:
 
 def _advise(question: Question, form: Form, asked: Sequence[Operations]) -> LayoutAdvice:
     search = question.search(question.pricer(form, asked))
+    stripes = _stripes(question, search, form, asked)
     return LayoutAdvice(
         form.shape,
         form.dtype,
@@ -187,7 +195,25 @@ def _advise(question: Question, form: Form, asked: Sequence[Operations]) -> Layo
         question.conditions.cached,
         question.conditions.profile.source,
         search.priced,
+        min(stripes, key=lambda one: one[1])[0] if stripes else None,
+        stripes,
     )
+
+
+def _stripes(
+    question: Question, search: Search, form: Form, asked: Sequence[Operations]
+) -> tuple[tuple[Stripe, float], ...]:
+    """Return how a file in a pool may be striped, with the seconds of all accesses by the best layout."""
+    if question.conditions.stripe is None:
+        return ()
+    pricer, best = question.pricer(form, asked), search.best[0].candidate
+    priced = []
+    for stripe in STRIPES:
+        striped = pricer.with_stripe(stripe)
+        seconds = striped.seconds(best)
+        assert seconds is not None
+        priced.append((stripe, striped.total(seconds)))
+    return tuple(priced)
 
 
 def payback(advice: LayoutAdvice, accesses: Any, array: Array, target: Any, *, ranks: int = 1) -> Payback:

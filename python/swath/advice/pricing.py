@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from swath.array.open_array import Array
 from swath.errors import ArgumentError
 from swath.formats.description import strides_of
 
+Stripe = tuple[int, int, int]
 Price = Callable[[str, _core.Decomposition], float]
 """Seconds of a read or write, and of what the sync after it waits for."""
 
@@ -26,11 +28,13 @@ class Conditions:
         profile: of the store.
         cached: part of what is read that is in the page cache, 0 to 1.
         engine: what moves the bytes.
+        stripe: of a file in a pool: stripe unit, stripe count and object size; None: of a file system.
     """
 
     profile: _core.Profile
     cached: float = 0.0
     engine: str = "auto"
+    stripe: Stripe | None = None
 
 
 class Pricer:
@@ -65,6 +69,12 @@ class Pricer:
         other = Pricer.__new__(Pricer)
         other.__dict__.update(self.__dict__)
         other.accesses = tuple(accesses)
+        return other
+
+    def with_stripe(self, stripe: Stripe) -> Pricer:
+        """Return one of the same accesses of a file in a pool that is striped otherwise."""
+        other = self.of_accesses(self.accesses)
+        other.conditions = dataclasses.replace(self.conditions, stripe=stripe)
         return other
 
     def seconds(self, candidate: Candidate, most: float = math.inf) -> tuple[float, ...] | None:
@@ -125,11 +135,21 @@ class Pricer:
 
     def _price_by_layout(self, layout: _core.Layout) -> Price:
         form = _core.ArrayForm("advice", self.shape, self.itemsize, layout)
+        if self.conditions.stripe is not None:
+            return self._price_in_pool(form, self.conditions.stripe)
         given = {"name": "advice", "learning": self._learning, "is_new": True}
         array = _core.Array(_core.solo_comm(), self._file, form, b"", given)
 
         def price(direction: str, decomposition: _core.Decomposition) -> float:
             found = array.explain(_core.Operation(form, direction, decomposition), self.cached).price
+            return float(found["seconds"] + found["sync"])
+
+        return price
+
+    def _price_in_pool(self, form: _core.ArrayForm, stripe: Stripe) -> Price:
+        def price(direction: str, decomposition: _core.Decomposition) -> float:
+            operation = _core.Operation(form, direction, decomposition)
+            found = _core.make_plan(operation, self.conditions.profile, stripe).price
             return float(found["seconds"] + found["sync"])
 
         return price

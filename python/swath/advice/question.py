@@ -14,13 +14,17 @@ from swath import _core
 from swath.advice import candidates
 from swath.advice.accesses import Operations
 from swath.advice.candidates import PLAIN, Codecs
-from swath.advice.pricing import Conditions, Pricer
+from swath.advice.pricing import Conditions, Pricer, Stripe
 from swath.advice.search import Search
 from swath.copying.request import memory_bytes
 from swath.errors import ArgumentError
+from swath.formats import pools
 from swath.store import profile
 
 Extents = tuple[int, ...]
+STRIPES: tuple[Stripe, ...] = tuple((unit << 10, 4, 4 << 20) for unit in (64, 256, 1024, 4096))
+"""How a file in a pool may be striped, the usual way first: small units share short accesses out over the servers, and
+large ones cut fewer of them."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,11 @@ def checked_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
             f"advise_layout: formats {formats!r}: expected some of {', '.join(map(repr, candidates.FORMATS))}"
         )
     return kinds
+
+
+def stripe_of(store: Any) -> Stripe | None:
+    """Return how new files in a pool are striped unless something else is asked for; None where it is none."""
+    return STRIPES[0] if isinstance(store, (str, os.PathLike)) and pools.is_in_pool(os.fspath(store)) else None
 
 
 def profile_of(store: Any, engine: str) -> _core.Profile:

@@ -90,6 +90,9 @@ class LayoutAdvice:
         cached: the part of what is read that was taken to be in the page cache.
         source: where the prices come from.
         priced: how many layouts were looked at.
+        stripe: of a file in a pool: the bytes of a stripe unit, the objects that these go to in turns, the bytes of an
+            object; None: it is for a file system.
+        stripes: those that were priced for the best layout, with the seconds of all accesses.
     """
 
     shape: tuple[int, ...]
@@ -99,6 +102,8 @@ class LayoutAdvice:
     cached: float
     source: str
     priced: int
+    stripe: tuple[int, int, int] | None = None
+    stripes: tuple[tuple[tuple[int, int, int], float], ...] = ()
 
     @property
     def best(self) -> RankedLayout:
@@ -150,6 +155,8 @@ class LayoutAdvice:
                 }
                 for one in self.ranked
             ],
+            "stripe": None if self.stripe is None else list(self.stripe),
+            "stripes": [{"stripe": list(stripe), "total": total} for stripe, total in self.stripes],
         }
 
     def __repr__(self) -> str:
@@ -157,13 +164,8 @@ class LayoutAdvice:
 
     def __str__(self) -> str:
         by = " × ".join(map(str, self.shape))
-        lines = [
-            (
-                f"layouts of {by} {self.dtype}, {self.priced} priced by: {self.source}; "
-                f"{self.cached:.0%} taken to be in the page cache"
-            ),
-            "",
-        ]
+        cached = f"; {self.cached:.0%} taken to be in the page cache" if self.stripe is None else ", in a pool"
+        lines = [f"layouts of {by} {self.dtype}, {self.priced} priced by: {self.source}{cached}", ""]
         lines += [f"  {chr(ord('a') + n)}  {times:g} × {text}" for n, (text, times) in enumerate(self.accesses)]
         heads = ("layout", *(chr(ord("a") + n) for n in range(len(self.accesses))), "all", "", "formats")
         rows = [heads]
@@ -176,7 +178,19 @@ class LayoutAdvice:
         for row in rows:
             middle = [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
             lines.append("  ".join([row[0].ljust(widths[0]), *middle, row[-1]]).rstrip())
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *self._stripe_lines()]) + "\n"
+
+    def _stripe_lines(self) -> list[str]:
+        if self.stripe is None:
+            return []
+        unit, count, object_bytes = self.stripe
+        priced = ", ".join(f"{one[0] >> 10} KiB {in_seconds(seconds)}" for one, seconds in self.stripes)
+        taken = f"  stripe units of {unit >> 10} KiB, to {count} objects of {object_bytes >> 10} KiB in turns"
+        return [
+            "",
+            f"{taken} (stripe=({unit}, {count}, {object_bytes}))",
+            f"  {self.best.name} by stripe unit: {priced}",
+        ]
 
     def _shown(self) -> list[RankedLayout]:
         """Return the best, and wherever they stand C order, and the best of each other way to store chunks."""

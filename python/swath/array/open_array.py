@@ -167,7 +167,8 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
             distribution: a `Distribution` of the (selected) array, or this rank's `Boxes` or `Places` of the whole
                 array; without a communicator it may be left out: the whole selection.
             selection: NumPy basic slicing, as in `np.s_[10:90, ::2]`; integers drop their dimension.
-            method: "auto", "direct", "sieve", "list" or "two-phase".
+            method: "auto", "direct", "sieve", "list", "datatype", "two-phase", or with what windows are moved by
+                "two-phase/datatype", "two-phase/list" or "two-phase/sieve"; see docs/methods.md.
             out: where to put it: an ndarray of the share's shape and the array's dtype (in either byte order), strided
                 as it likes; for boxes a list of them. Without it, new C-ordered arrays.
             rank: without a communicator, whose share.

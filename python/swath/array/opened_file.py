@@ -141,7 +141,11 @@ class OpenedFile:
     def _open_core(self) -> _core.File:
         engine = compared.effective_engine(self.options.engine)
         lock_timeout = lock_seconds(self.options.lock_timeout)
-        if self.throttle is None:
+        servers = throttle.of_servers(self.path, self.options.streams)
+        if servers is not None:
+            scope, limits = servers
+            given = _core.FileOptions(engine, throttle=limits, lock_timeout=lock_timeout, server_scope=scope)
+        elif self.throttle is None:
             given = _core.FileOptions(engine, lock_timeout=lock_timeout)
         else:
             given = _core.FileOptions(engine, self.throttle.tokens, self.throttle.limits, lock_timeout)

@@ -266,6 +266,7 @@ def create(
     shards: int | Sequence[int] | None = None,
     codecs: Any = None,
     layout: LayoutAdvice | None = None,
+    stripe: tuple[int, int, int] | None = None,
     format: str | None = None,  # noqa: A002
     overwrite: bool = False,
     atomic: bool = True,
@@ -301,7 +302,9 @@ def create(
             (or "gzip", "deflate"), "shuffle", "fletcher32", and where hdf5plugin is "zstd", "blosc", "lz4"; by default
             none.
         layout: what `swath.advise_layout` has found for this shape, in place of order, chunks, shards, and codecs where
-            it says which.
+            it says which; of a pool also in place of `stripe`.
+        stripe: of a file in a Ceph pool: the bytes of a stripe unit, the objects that units go to in turns, and the
+            bytes of an object; by default (65536, 4, 4194304).
         format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or "zarr:v2".
         overwrite: whether an existing file may be replaced.
         atomic: False writes under the final name at once.
@@ -327,6 +330,8 @@ def create(
     }
     words = compared.words("create", path, locals(), own=("path", "comm", "given"))
     ranks = ranks_of(comm)
+    ranks.agree(words)  # before anything is removed
+    path = pools.with_stripe(path, _stripe(path, stripe, layout))
     new, options = NewFile(path, format, overwrite, atomic), OpenOptions("r+", engine, streams, lock_timeout)
     advised = functools.partial(_with_layout, given, layout, shape, dtype)
 
@@ -338,13 +343,19 @@ def create(
     def opened(description: Description, options: OpenOptions) -> Array:
         return Array.with_own_file(description, ranks, options)
 
-    ranks.agree(words)  # before anything is removed
     kind = ranks.on_first(f"create {compared.path_text(path)}: look", lambda: new.format_to_add_to(variable))
     if kind is None:
         return _created(words, new, ranks, options, (make, opened))
     return _added(
         words, new, ranks, options, lambda: formats.new_array(path, kind, shape=shape, dtype=dtype, **advised(kind))
     )
+
+
+def _stripe(path: Any, stripe: tuple[int, int, int] | None, layout: LayoutAdvice | None) -> tuple[int, int, int] | None:
+    """Return how a new file is striped: as is asked for, or advised; None: as its name says, or as is usual."""
+    if stripe is not None or layout is None or "stripe=" in str(path):
+        return stripe
+    return getattr(layout, "stripe", None) if pools.is_in_pool(str(path)) else None
 
 
 def _with_layout(

@@ -49,8 +49,16 @@ class Plan:
 
     @property
     def method(self) -> str:
-        """Return the method that will be used: "direct", "sieve", "list" or "two-phase"."""
+        """Return the method that will be used: "direct", "sieve", "list", "datatype" or "two-phase"."""
         return str(self._core.method)
+
+    @property
+    def inner(self) -> str | None:
+        """Return how two-phase moves windows with holes: "sieve" (as a whole), "list" or "datatype".
+
+        None where that depends on the length of their runs (files), and of other methods.
+        """
+        return None if self._core.inner is None else str(self._core.inner)
 
     @property
     def reason(self) -> str:
@@ -105,6 +113,7 @@ class Plan:
             "runs": core.runs,
             "run_bytes_max": core.run_bytes_max,
             "method": self.method,
+            "inner": self.inner,
             "reason": self.reason,
             "price": core.price,
             "tuning": core.tuning,

@@ -68,7 +68,9 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     parser.add_argument("--ranks", metavar="N", help="how many; by default the processes of --grid")
     parser.add_argument("--grid", metavar="P,Q,...", help="processes along each dimension")
     parser.add_argument("--select", metavar="SLICES", help='divide only this part of the array: "10:20,::4,7"')
-    parser.add_argument("--method", default="auto", help="auto (default), direct, sieve, list, two-phase")
+    parser.add_argument(
+        "--method", default="auto", help="auto (default), direct, sieve, list, datatype, two-phase, two-phase/datatype"
+    )
     parser.add_argument("--write", action="store_true", help="explain a write instead of a read")
     parser.add_argument(
         "--analyze",

@@ -8,10 +8,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from typing import BinaryIO
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from swath import _core
-from swath.errors import NotFoundError, UnsupportedError
+from swath.errors import ArgumentError, NotFoundError, UnsupportedError
 
 SCHEME = "rados:"
 """How names begin."""
@@ -37,6 +40,35 @@ def suffixed(path: str, suffix: str) -> str:
     """Return the path of another file: `suffix` behind its name."""
     name = plain(path)
     return f"{name}{suffix}{path.removeprefix(name)}"
+
+
+def with_stripe(path: Any, stripe: Sequence[int] | None) -> Any:
+    """Return the path of a new file with the stripe unit, stripe count and object size that it is to have, in bytes.
+
+    Raises ArgumentError where no file has them, or the name says others.
+
+    >>> with_stripe("rados:climate/sst.npy?id=ann", (65536, 4, 4194304))
+    'rados:climate/sst.npy?id=ann&stripe=65536,4,4194304'
+    """
+    if stripe is None:
+        return path
+    name = os.fspath(path)
+    if not isinstance(name, str) or not is_in_pool(name):
+        raise ArgumentError(
+            f"create {name!r}: stripe= is of files in Ceph pools (rados:POOL/NAME), not of file systems"
+        )
+    numbers = tuple(stripe) if isinstance(stripe, Sequence) and not isinstance(stripe, str) else ()
+    if len(numbers) != 3 or not all(isinstance(n, (int, np.integer)) and n > 0 for n in numbers):
+        raise ArgumentError(
+            f"create {plain(name)}: stripe={stripe!r}; expected (unit, count, object_bytes), in bytes and objects: "
+            "(65536, 4, 4194304)"
+        )
+    said = ",".join(str(int(n)) for n in numbers)
+    settings = [item for item in name.partition("?")[2].split("&") if item]
+    others = [item for item in settings if not item.startswith("stripe=")]
+    if len(others) < len(settings) and f"stripe={said}" not in settings:
+        raise ArgumentError(f"create {name}: stripe={stripe!r}, but the name says another: leave out one of them")
+    return f"{plain(name)}?{'&'.join([*others, f'stripe={said}'])}"
 
 
 def pool_of(path: str) -> str:

@@ -43,6 +43,7 @@ class Settings:
         scope: "job", or "user" to share tokens with this user's other programs on this node.
         target: the target's name, where it is not to be found out.
         burst_bytes: what a stream moves in one turn, at least.
+        direct_writes: as `writes`, of those that no kernel buffers: a word that is for reads is for these, too.
     """
 
     reads: Limit = AUTO
@@ -50,6 +51,7 @@ class Settings:
     scope: str = "job"
     target: str | None = None
     burst_bytes: int = BURST_BYTES
+    direct_writes: Limit = dataclasses.field(default=None, compare=False)
 
     @property
     def off(self) -> bool:
@@ -62,8 +64,7 @@ def settings_for(streams: Streams = "default") -> Settings:
     settings = _common_settings(*(os.environ.get(variable, "") for variable in VARIABLES.values()), _configured())
     if isinstance(streams, str) and streams == "default":
         return settings
-    reads, writes = _limits("streams", streams)
-    return dataclasses.replace(settings, reads=reads, writes=writes)
+    return dataclasses.replace(settings, **_limits("streams", streams))
 
 
 VARIABLES = {
@@ -85,8 +86,7 @@ def _common_settings(
             chosen[key], source[key] = value, VARIABLES[key]
     settings = Settings()
     if "streams" in chosen:
-        reads, writes = _limits(source["streams"], chosen["streams"])
-        settings = dataclasses.replace(settings, reads=reads, writes=writes)
+        settings = dataclasses.replace(settings, **_limits(source["streams"], chosen["streams"]))
     if "scope" in chosen:
         if chosen["scope"] not in ("job", "user"):
             raise ArgumentError(f'{source["scope"]}: scope {chosen["scope"]!r}; expected "job" or "user"')
@@ -126,21 +126,21 @@ def _configuration(file: str, changed: int) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(section.items()))
 
 
-def _limits(source: str, streams: Any) -> tuple[Limit, Limit]:
+def _limits(source: str, streams: Any) -> dict[str, Limit]:
     """Limits of reads and writes. One word is for reads; writes that the kernel buffers are not throttled unasked."""
     if isinstance(streams, str) and "=" in streams:
         streams = dict(part.partition("=")[::2] for part in streams.split(","))
     if not isinstance(streams, Mapping):
-        return _limit(source, streams), None
+        both = _limit(source, streams)
+        return {"reads": both, "writes": None, "direct_writes": both}
     unknown = [key for key in streams if str(key).strip() not in ("read", "write")]
     if unknown:
         raise ArgumentError(f'{source}: {unknown[0]!r} is not known; expected "read" or "write"')
     given = {str(key).strip(): value for key, value in streams.items()}
     defaults = Settings()
-    return (
-        _limit(source, given["read"]) if "read" in given else defaults.reads,
-        _limit(source, given["write"]) if "write" in given else defaults.writes,
-    )
+    reads = _limit(source, given["read"]) if "read" in given else defaults.reads
+    writes = _limit(source, given["write"]) if "write" in given else defaults.writes
+    return {"reads": reads, "writes": writes, "direct_writes": writes}
 
 
 def _limit(source: str, value: Any) -> Limit:

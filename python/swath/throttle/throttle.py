@@ -272,9 +272,21 @@ def throttle_for(
     `coordinator` is where another node of the job serves them.
     """
     settings = settings_for(streams)
-    if settings.off or pools.is_in_pool(path):  # of a pool each engine bounds what is under way at a server
+    if settings.off or pools.is_in_pool(path):  # of a pool each server is a target: `of_servers`
         return None
     return Throttle(path, settings, settings.target or target_of(path, engine), coordinator)
+
+
+def of_servers(path: str, streams: Streams = "default") -> tuple[str, _core.ThrottleOptions] | None:
+    """Return who shares the tokens of a pool's servers, and how many operations each serves; None where all are served.
+
+    Numbers only bound anything: "auto", the default, is for disks. Raises ArgumentError for wrong settings.
+    """
+    settings = settings_for(streams)
+    limits = (settings.reads, settings.direct_writes)
+    if not pools.is_in_pool(path) or not any(limits):
+        return None
+    return _scope_name(settings.scope), _core.ThrottleOptions(*limits, settings.burst_bytes)
 
 
 def coordinator_for(path: str, engine: str | None, streams: Streams) -> Coordinator | None:

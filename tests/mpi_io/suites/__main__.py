@@ -13,7 +13,7 @@ from pathlib import Path
 
 import drop_in
 import table
-from comparing import Compared, compare_files, run_with, run_without
+from comparing import Compared, compare_files, run_with, run_without, run_without_again
 from mpis import Mpi, all_mpis, find_mpi
 from reasons import REASONS
 from running import Outcome
@@ -53,15 +53,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"{', '.join(SUITES)}; all of them by default")
     parser.add_argument("--mpi", action="append", choices=all_mpis(), help="only on this MPI (may be repeated)")
     parser.add_argument("--case", action="append", help="only programs with this word in their name (may be repeated)")
+    parser.add_argument("--ranks", type=int, action="append", help="only with so many ranks (may be repeated)")
     parser.add_argument("--library", help="the drop-in; by default what `swath mpi-io --library` prints")
     parser.add_argument("--without", action="store_true", help="only the runs without the drop-in")
     parser.add_argument("--again", action="store_true", help="run without again, where there are results already")
     parser.add_argument("--missing", action="store_true", help="run with only what has no result with it yet")
-    parser.add_argument(
-        "--with-first",
-        action="store_true",
-        help="run without, once, only what fails with",
-    )
     parser.add_argument("--seconds", type=float, default=math.inf, help="end every program after so many")
     parser.add_argument("--build", action="store_true", help="only fetch and build")
     parser.add_argument("--jobs", type=int, default=2, help="of make (2)")
@@ -87,7 +83,7 @@ def _run_suite(
     variables = drop_in.variables(library, mpi, workshop) if library else None
     bad = 0
     for defined in suite.cases(mpi, workshop):
-        if options.case and not any(word in defined.name for word in options.case):
+        if not _is_asked_for(defined, options):
             continue
         case = dataclasses.replace(defined, seconds=min(defined.seconds, options.seconds))
         key = f"{case.group}/{case.name}/{case.ranks}"
@@ -97,12 +93,20 @@ def _run_suite(
             compared.without = Outcome({})
         if variables is not None and (options.again or not (options.missing and compared.served)):
             run_with(case, mpi, folder, variables, compared)
-        if not compared.ran_without() and not (options.with_first and compared.served and compared.served.passed()):
-            run_without(case, mpi, folder, compared, options.with_first)
+        if not compared.ran_without():
+            run_without(case, mpi, folder, compared)
         compare_files(compared, folder, workshop)
+        if compared.worse() and compared.again == compared.without:  # they are one run
+            run_without_again(case, mpi, folder, compared)
+            compare_files(compared, folder, workshop)
         bad += _tell(case, known[key])
         _save(path, version, mpi, known)
     return bad
+
+
+def _is_asked_for(case: Case, options: argparse.Namespace) -> bool:
+    is_named = not options.case or any(word in case.name for word in options.case)
+    return is_named and (not options.ranks or case.ranks in options.ranks)
 
 
 def _tell(case: Case, compared: Compared) -> bool:
@@ -116,7 +120,7 @@ def _tell(case: Case, compared: Compared) -> bool:
     print(f"  {word:12} {case.group}/{case.name} ×{case.ranks}: {'; '.join(told)}", flush=True)
     for test in filter(None, lost):
         print(f"      lost: {test}", flush=True)
-    return bool(lost or differ)
+    return compared.worse()
 
 
 def _summary(outcome: Outcome) -> str:

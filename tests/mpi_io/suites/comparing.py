@@ -20,7 +20,7 @@ KEPT_BYTES_MAX = 1 << 28
 
 @dataclasses.dataclass
 class Compared:
-    """A case, without (twice, for what its files are like by themselves) and with."""
+    """A case, without and with; without once more (else the same) where something differs."""
 
     case: str
     group: str
@@ -56,19 +56,25 @@ class Compared:
             if status == PASSED == self.again.statuses.get(test) and with_.get(test, FAILED) != PASSED
         ]
 
+    def worse(self) -> bool:
+        """With the drop-in: tests lost, or other files."""
+        return bool(self.lost()) or "DIFFER" in self.files
+
     def gained(self) -> list[str]:
         if self.served is None or not self.ran_without():
             return []
         return [t for t, s in self.served.statuses.items() if s == PASSED != self.without.statuses.get(t, FAILED)]
 
 
-def run_without(case: Case, mpi: Mpi, folder: Path, compared: Compared, once: bool) -> None:
-    """Twice, so that it is known which tests and files vary by themselves; or once, where time is short."""
+def run_without(case: Case, mpi: Mpi, folder: Path, compared: Compared) -> None:
     compared.without = compared.again = run_case(case, mpi, folder / "without")
-    if not once and compared.is_built():
-        compared.again = run_case(case, mpi, folder / "again")
-        shutil.rmtree(folder / "again", ignore_errors=True)
     _forget_large(folder / "without")
+
+
+def run_without_again(case: Case, mpi: Mpi, folder: Path, compared: Compared) -> None:
+    """A second run, by which it is known which tests and files vary by themselves."""
+    compared.again = run_case(case, mpi, folder / "again")
+    shutil.rmtree(folder / "again", ignore_errors=True)
 
 
 def run_with(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str], compared: Compared) -> None:
@@ -85,8 +91,7 @@ def compare_files(compared: Compared, folder: Path, workshop: Workshop) -> None:
 
 
 def _compare_files(compared: Compared, folder: Path, workshop: Workshop) -> str:
-    without, again = compared.without.files, compared.again.files
-    served = compared.served.files if compared.served else {}
+    without, again, served = _seen(compared)
     if not without and not served:
         return "none"
     if sorted(served.values()) == sorted(without.values()) or sorted(served.values()) == sorted(again.values()):
@@ -108,6 +113,13 @@ def _compare_files(compared: Compared, folder: Path, workshop: Workshop) -> str:
     told += [f"vary without, too: {', '.join(vary)}"] if vary else []
     told += [f"DIFFER: {', '.join(differ)}"] if differ else []
     return "; ".join(told)
+
+
+def _seen(compared: Compared) -> list[dict[str, str]]:
+    """Files of the runs; of those that the program deletes only what was seen in all of them."""
+    runs = [run or Outcome({}) for run in (compared.without, compared.again, compared.served)]
+    missed = {name for run in runs for name in run.deleted if any(name not in other.files for other in runs)}
+    return [{name: value for name, value in run.files.items() if name not in missed} for run in runs]
 
 
 def _equal_by(without: Path, with_: Path, workshop: Workshop) -> str | None:

@@ -82,6 +82,12 @@ def files_of(kept: Path, work: Path, inputs: set[str]) -> dict[str, str]:
     }
 
 
+def deleted_of(kept: Path, work: Path) -> list[str]:
+    """Files that the program has deleted by now."""
+    left = {path.stat().st_ino for path in work.iterdir()}
+    return sorted(path.name for path in kept.iterdir() if path.stat().st_ino not in left)
+
+
 def digest(path: Path) -> str:
     """Of its bytes; holes, which are the same as zeros, are not read: a sparse file of terabytes is quick."""
     state = hashlib.blake2b(digest_size=16)

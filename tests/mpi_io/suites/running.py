@@ -32,6 +32,7 @@ class Outcome:
         statuses: of its tests: name to "passed", "failed", "timed out", "not built".
         seconds: it took.
         files: it made, name to digest.
+        deleted: names of those that it deleted: some are gone before they are seen.
         report: lines of the drop-in.
         talk: the end of what was printed, where something failed.
     """
@@ -41,6 +42,7 @@ class Outcome:
     files: dict[str, str] = dataclasses.field(default_factory=dict)
     report: list[str] = dataclasses.field(default_factory=list)
     talk: str = ""
+    deleted: list[str] = dataclasses.field(default_factory=list)
 
     def passed(self) -> bool:
         return all(status == PASSED for status in self.statuses.values())
@@ -84,6 +86,7 @@ def run_case(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str] | None 
     report = REPORT_LINE.findall(finished.stderr + "\n" + finished.stdout)
     outcome = Outcome(statuses, round(seconds, 2), files, report)
     outcome.talk = "" if outcome.passed() else talk
+    outcome.deleted = keeping.deleted_of(folder / "kept", work)
     return outcome
 
 

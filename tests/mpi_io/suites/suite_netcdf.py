@@ -34,8 +34,7 @@ def _prepare(mpi: Mpi, workshop: Workshop) -> str:
         apt_install(workshop, "make", "m4")
         folder = workshop.folder(name)
         folder.mkdir(exist_ok=True)
-        hdf5 = workshop.folder(suite_hdf5.build_name(mpi)) / "src"
-        hdf5_source = workshop.debian_source("hdf5") / "src"
+        hdf5, hdf5_source = workshop.folder(suite_hdf5.build_name(mpi)), workshop.debian_source("hdf5")
         options = [
             "--disable-shared",
             "--enable-parallel-tests",
@@ -47,12 +46,11 @@ def _prepare(mpi: Mpi, workshop: Workshop) -> str:
             "--enable-hdf5",
             f"CC={mpi.compilers['c']}",
             "CFLAGS=-O1 -w",
-            f"CPPFLAGS=-I{hdf5} -I{hdf5_source}",
-            f"LDFLAGS=-L{hdf5}/.libs",
+            f"CPPFLAGS=-I{hdf5}/src -I{hdf5_source}/src -I{hdf5_source}/hl/src",
+            f"LDFLAGS=-L{hdf5}/src/.libs -L{hdf5}/hl/src/.libs",
         ]
-        workshop.run(
-            name, [str(source / "configure"), "--disable-hdf5-hl", *options], folder, LIBS="-lhdf5 -lz -ldl -lm"
-        )
+        libraries = "-lhdf5_hl -lhdf5 -lz -ldl -lm"
+        workshop.run(name, [str(source / "configure"), *options], folder, LIBS=libraries)
         make = ["make", f"-j{workshop.jobs}"]
         for library in ("include", "libdispatch", "libsrc", "libsrc4", "libhdf5", "liblib"):
             workshop.tried(name, [*make, "-C", library], folder)

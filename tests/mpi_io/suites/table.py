@@ -11,9 +11,9 @@ from suite import NOT_BUILT, PASSED
 
 HEAD = """# Suites of other projects, without and with the drop-in
 
-Made by `make mpi-io-suites`, which fetches and builds the suites, and runs each test twice without the
-[drop-in](mpi-io.md) and once with it. A test that has passed has done so on every rank. Files are those that the tests
-make, also those that they delete: they are compared byte for byte.
+Made by `make mpi-io-suites`, which fetches and builds the suites, and runs each test without and with the
+[drop-in](mpi-io.md), and once more without it where something differs. A test that has passed has done so on every
+rank. Files are those that the tests make, also those that they delete: they are compared byte for byte.
 
 """
 COLUMNS = (

@@ -1,15 +1,33 @@
 """Runs the unit tests of a module on each rank, and writes what came of each: FOLDER MODULE.
 
 Each rank has a file .results.RANK of lines ["test", "begun"] and ["test", "passed"]: so a test that hangs has a name.
+Temporary files are numbered, so that those of two runs can be held beside each other, and linked into a folder, where
+they outlive the tests.
 """
 # ruff: noqa: N802 (unittest's names)
 
+import itertools
 import json
+import os
 import sys
+import tempfile
 import unittest
 
 folder, module = sys.argv[1:3]
 sys.path.insert(0, folder)
+tempfile.tempdir = os.environ["TMPDIR"]
+tempfile._name_sequence = map(str, itertools.count())  # type: ignore[attr-defined]
+make_temporary = tempfile.mkstemp
+
+
+def make_and_link(*args: str, **named: str) -> tuple[int, str]:
+    file, path = make_temporary(*args, **named)
+    os.makedirs("linked", exist_ok=True)
+    os.link(path, os.path.join("linked", os.path.basename(path)))
+    return file, path
+
+
+tempfile.mkstemp = make_and_link  # type: ignore[assignment]
 
 from mpi4py import MPI  # noqa: E402 (the tests' folder has modules that it wants)
 
@@ -41,4 +59,4 @@ with open(f".results.{MPI.COMM_WORLD.rank}", "w") as out:
             out.flush()
 
     tests = unittest.defaultTestLoader.loadTestsFromName(module)
-    unittest.TextTestRunner(resultclass=Written, verbosity=1).run(tests)
+    unittest.TextTestRunner(resultclass=Written, verbosity=0).run(tests)
