@@ -95,7 +95,7 @@ def _debian_openmpi(workshop: Workshop) -> Mpi:
     apt_install(workshop, "openmpi-bin", "libopenmpi-dev", "gfortran")
     return Mpi(
         "openmpi",
-        _version(["/usr/bin/mpiexec.openmpi", "--version"], r"\(Open MPI\) (\S+)"),
+        _version(["/usr/bin/mpiexec.openmpi", "--version"], r"\(Open(?:RTE| MPI)\) (\S+)"),
         "openmpi",
         "/usr/bin/mpiexec.openmpi",
         _debian_compilers("openmpi"),

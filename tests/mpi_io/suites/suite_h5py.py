@@ -13,14 +13,15 @@ RANKS = (1, 2, 4)
 PROGRAM = """
 import os, sys, pytest
 from mpi4py import MPI
-sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-m", "mpi", f"--junitxml=.results.{MPI.COMM_WORLD.rank}",
+without_config = ["-c", os.devnull, "--confcutdir=/", "-p", "no:cacheprovider"]
+sys.exit(pytest.main([*without_config, "-q", "--with-mpi", "-m", "mpi", f"--junitxml=.results.{MPI.COMM_WORLD.rank}",
                       "--pyargs", "h5py._debian_h5py_mpi.tests"]))
 """
 
 
 def _prepare(mpi: Mpi, workshop: Workshop) -> str:
     del mpi
-    apt_install(workshop, "python3-h5py-mpi", "python3-mpi4py", "python3-pytest")
+    apt_install(workshop, "python3-h5py-mpi", "python3-mpi4py", "python3-pytest-mpi")
     name = "h5py"
     folder = workshop.folder(name)
     if not workshop.built(name):
