@@ -283,12 +283,22 @@ struct ObjectRuns {
   double descriptions() const { return std::max(objects(), by_bytes()); }
   // Whether the object class moves runs and holes together, in windows.
   bool is_in_windows() const {
-    const double distance = span / std::max(runs, 1.0);
+    if (runs <= 1) return true;
+    const double run = bytes / runs;
+    const double distance = (span - run) / (runs - 1);
     const bool is_far = distance > as_double(stripes.unit);  // the next run is in another object
     const double in_object = is_far ? distance / as_double(stripes.count) : distance;
-    return in_object - bytes / std::max(runs, 1.0) <= as_double(ObjectRequest::kHoleBytesMax);
+    return in_object - run <= as_double(ObjectRequest::kHoleBytesMax);
   }
 };
+
+// What servers do for so many descriptions of such runs: what lies far apart they read, and write, one by one, as they
+// do lists.
+void add_described(Work& work, const ObjectRuns& runs, double times) {
+  const bool in_windows = runs.is_in_windows();
+  (in_windows ? work.regions : work.ranges) = times * runs.cut_runs();
+  work.described_bytes = in_windows ? times * runs.span : 0;
+}
 
 // Operations, ranges and regions of one rank, and how often it waits for them. Windows are transferred one after the
 // other, each by its objects.
@@ -301,11 +311,6 @@ void add_object_work(Work& work, const Request& request, Method method, const Sh
   // Of a window of two-phase that is not moved as a whole.
   const ObjectRuns window{stripes, ranges_max, work.window_bytes, requests / windows,
                           (work.read_bytes + work.written_bytes) / windows};
-  // What lies far apart a server reads, and writes, one by one, as it does a list.
-  const auto describe = [&](const ObjectRuns& runs, double times) {
-    (runs.is_in_windows() ? work.regions : work.ranges) = times * runs.cut_runs();
-    work.described_bytes = runs.is_in_windows() ? times * runs.span : 0;
-  };
   work.waits = 1;
   if (method == Method::kDirect) {
     const ObjectRuns run{stripes, ranges_max, share.run_bytes, 1, share.run_bytes};
@@ -315,14 +320,14 @@ void add_object_work(Work& work, const Request& request, Method method, const Sh
     work.ranges = all.cut_runs();
     work.operations = all.lists();
   } else if (method == Method::kDatatype) {
-    describe(all, 1);
+    add_described(work, all, 1);
     work.operations = all.descriptions();
   } else if (method == Method::kTwoPhase && work.inner == Method::kList) {
     work.ranges = windows * window.cut_runs();
     work.operations = windows * window.lists();
     work.waits = windows;
   } else if (method == Method::kTwoPhase && work.inner == Method::kDatatype) {
-    describe(window, windows);
+    add_described(work, window, windows);
     work.operations = std::max(windows * window.descriptions(), work.descriptions);
     work.waits = windows;
   } else {
@@ -336,11 +341,13 @@ void add_object_work(Work& work, const Request& request, Method method, const Sh
 double object_seconds(const Request& request, const Work& work) {
   const Profile& profile = request.profile ? *request.profile : default_profile();
   const ObjectStore::Costs& each = profile.objects.of(request.direction);
-  const double served =
-      work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
-      work.described_bytes * each.window +
-      (work.read_bytes + work.written_bytes) * (work.described_bytes > 0 ? each.described : each.byte);
-  return std::max(work.waits * each.alone, served * work.transfers_at_once);
+  const double byte = work.described_bytes > 0 ? each.described : each.byte;
+  const double served = work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
+                        work.described_bytes * each.window + (work.read_bytes + work.written_bytes) * byte;
+  // Ranks that lock the same objects wait for each other.
+  const double in_turn = work.locks > 0 ? work.overlap : 1;
+  const double locks = in_turn * work.locks * kLockOperations * profile.objects.write.alone;
+  return std::max(in_turn * work.waits * each.alone, served * work.transfers_at_once) + locks;
 }
 
 double requests_at(const Curve& each, double requests, double bytes, double jump) {

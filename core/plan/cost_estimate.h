@@ -49,8 +49,8 @@ struct Work {
   double operations = 0;         // of a store of objects, of which nothing above but bytes is priced ...
   double ranges = 0;             // ... in lists
   double regions = 0;            // ... in descriptions ...
-  double described_bytes = 0;    // ... for which servers read so much, holes too ...
-  double waits = 0;              // ... so often waited for
+  double described_bytes = 0;    // ... for which servers read so much, holes too
+  double waits = 0;              // so often waited for
   bool overlaps = false;         // transfer and exchange go on at the same time where the store is a device
 };
 
