@@ -344,10 +344,10 @@ double object_seconds(const Request& request, const Work& work) {
   const double byte = work.described_bytes > 0 ? each.described : each.byte;
   const double served = work.operations * each.operation + work.ranges * each.range + work.regions * each.region +
                         work.described_bytes * each.window + (work.read_bytes + work.written_bytes) * byte;
-  // Ranks that lock the same objects wait for each other.
-  const double in_turn = work.locks > 0 ? work.overlap : 1;
-  const double locks = in_turn * work.locks * kLockOperations * profile.objects.write.alone;
-  return std::max(in_turn * work.waits * each.alone, served * work.transfers_at_once) + locks;
+  // Of ranks that fill in windows of the same objects one is let through at a time, the others read again.
+  const bool fills_in = work.read_requests > 0 && work.write_requests > 0;
+  const double in_turn = fills_in ? work.overlap : 1;
+  return std::max(in_turn * work.waits * each.alone, served * work.transfers_at_once);
 }
 
 double requests_at(const Curve& each, double requests, double bytes, double jump) {
