@@ -86,7 +86,8 @@ std::optional<int> RadosPlacement::known_osd_of(const std::string& object) {
     return std::nullopt;
   }
   const auto found = known_.find(*group);
-  if (found == known_.end() || SteadyClock::now() - found->second.asked_at > kKnownFor) ask_in_background(object, *group);
+  if (found == known_.end() || SteadyClock::now() - found->second.asked_at > kKnownFor)
+    ask_in_background(object, *group);
   return found == known_.end() ? std::nullopt : std::optional(found->second.osd);
 }
 
