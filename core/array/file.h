@@ -20,7 +20,7 @@ struct FileOptions {
   std::shared_ptr<Tokens> tokens;  // of the target that the file lies on; null: nothing takes turns
   ThrottleOptions throttle;        // how many streams it serves at a time
   // Of a store of several servers: who shares the tokens of each of them; empty: nothing takes turns there.
-  std::string server_scope = {};
+  std::string server_scope;
 };
 
 class File {

@@ -29,8 +29,8 @@ std::vector<Tuning> sieve_sizes(const Request& request) {
 // Of a store of objects: windows that have as much of each object, and hold whole objects where they are large enough,
 // or the memory of a node's windows allows it.
 std::vector<int64_t> windows_by_stripes(const Request& request) {
-  constexpr int64_t kRowMost = 16 * 1024 * kKiB;
-  constexpr int64_t kWindowsOfNodeMost = 256 * 1024 * kKiB;
+  constexpr int64_t kRowMost = int64_t{16} << 20;
+  constexpr int64_t kWindowsOfNodeMost = int64_t{256} << 20;
   constexpr int64_t kWindowsOfRank = 4;
   const StripeMap& stripes = *request.capabilities.stripes;
   const int64_t row = stripes.stripe_bytes * stripes.servers;

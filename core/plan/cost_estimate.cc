@@ -198,11 +198,13 @@ Work sieve_work(const Request& request, const Access& access, const Share& share
 
 // How most windows of two-phase that have holes are moved: kSieve, kList or kDatatype.
 Method inner_of(const Request& request, const Access& together, const WindowSample& sample) {
-  if (request.direction == Direction::kRead && together.may_overlap()) return Method::kSieve;
-  if (request.tuning.inner != Method::kAuto) return request.tuning.inner;
-  const bool by_runs =
-      sample.runs > sample.windows && sample.useful >= sample.runs * as_double(request.tuning.runs_bytes_min);
-  return by_runs ? Method::kList : Method::kSieve;
+  if (request.tuning.inner == Method::kAuto) {
+    const bool by_runs =
+        sample.runs > sample.windows && sample.useful >= sample.runs * as_double(request.tuning.runs_bytes_min);
+    return by_runs ? Method::kList : Method::kSieve;
+  }
+  const bool are_read_whole = request.direction == Direction::kRead && together.may_overlap();
+  return sample.with_holes > 0 && !are_read_whole ? request.tuning.inner : Method::kSieve;
 }
 
 // The aggregator with the first domain, which is as large as any.
@@ -214,7 +216,7 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
   const double aggregators = as_double(std::ssize(domains));
   const WindowSample sample = sample_windows(together, first.begin, first.end, request.tuning.window_bytes);
   const double windows = std::max(sample.windows, 1.0);
-  work.inner = sample.with_holes > 0 ? inner_of(request, together, sample) : Method::kSieve;
+  work.inner = inner_of(request, together, sample);
   const bool by_runs = work.inner != Method::kSieve;
   work.descriptions = sample.slices;
   if (work.inner == Method::kDatatype) {  // between the window and what is sent

@@ -1,6 +1,7 @@
 #include "plan/make_plan.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -39,7 +40,7 @@ std::string_view obvious(const Request& request, const Runs& runs) {
 }
 
 // What cannot be done of what was asked for is replaced; returned is why, to be added to the plan's reason.
-std::string settle_inner(Request& request, const Access& together) {
+std::string_view settle_inner(Request& request, const Access& together) {
   Method& inner = request.tuning.inner;
   if (!request.asked_tuning.inner) {
     if (request.capabilities.is_of_objects()) inner = Method::kList;  // until others are priced
@@ -95,7 +96,7 @@ Plan make_plan(Request request) {
     asked.method = Method::kList;
     plan.reason = "datatype was asked for, but the store takes no descriptions of what is wanted: lists of it instead";
   }
-  const std::string instead = settle_inner(asked, together);
+  const std::string_view instead = settle_inner(asked, together);
   if (asked.method == Method::kTwoPhase) plan.reason += instead;
   if (asked.method == Method::kAuto && !plan.reason.empty()) {
     plan.method = Method::kDirect;

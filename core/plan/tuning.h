@@ -23,7 +23,7 @@ struct Tuning {
   int64_t runs_bytes_min = int64_t{64} << 10;    // windows whose runs are longer are written run by run, not sieved
   int64_t staged_run_bytes = 64;                 // mean runs shorter than this are staged: a cache line
   int64_t look_bytes_min = 256 << 10;            // windows in the page cache so long are looked at, not copied
-  std::optional<StripeMap> stripes = {};         // file domains end where these do, where they are known
+  std::optional<StripeMap> stripes;              // file domains end where these do, where they are known
   int aggregators = 0;                           // 0: as many as ranks
   // How an aggregator moves a window with holes: kSieve (as a whole), kList or kDatatype. kAuto: by runs_bytes_min.
   Method inner = Method::kAuto;

@@ -21,6 +21,8 @@ void mix(State& state) {
   stir(state, 3, 10, 15);
 }
 
+uint32_t value(char byte) { return static_cast<uint8_t>(byte); }
+
 }  // namespace
 
 uint32_t jenkins_hash(std::string_view bytes) {
@@ -29,13 +31,13 @@ uint32_t jenkins_hash(std::string_view bytes) {
   State state{kGolden, kGolden, 0};
   const auto length = static_cast<uint32_t>(bytes.size());
   for (; bytes.size() >= kBlock; bytes.remove_prefix(kBlock)) {
-    for (size_t i = 0; i < kBlock; ++i) state[i / 4] += static_cast<uint32_t>(uint8_t(bytes[i])) << (i % 4 * 8);
+    for (size_t i = 0; i < kBlock; ++i) state[i / 4] += value(bytes[i]) << (i % 4 * 8);
     mix(state);
   }
   state[2] += length;  // in the byte that the rest leaves free: of the last word it fills the upper three
   for (size_t i = 0; i < bytes.size(); ++i) {
     const size_t byte = i < 8 ? i % 4 : i % 4 + 1;
-    state[i / 4] += static_cast<uint32_t>(uint8_t(bytes[i])) << (byte * 8);
+    state[i / 4] += value(bytes[i]) << (byte * 8);
   }
   mix(state);
   return state[2];

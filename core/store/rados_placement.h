@@ -46,7 +46,7 @@ class RadosPlacement {
 
   mutable std::mutex mutex_;  // of what follows
   std::optional<uint32_t> groups_;
-  Time groups_asked_at_{};
+  Time groups_asked_at_;
   bool is_hashed_otherwise_ = false;
   std::map<uint32_t, Place> known_;
   std::map<uint32_t, std::string> wanted_;  // groups, and an object of each

@@ -76,7 +76,7 @@ class FakeOperation final : public ServedOperation {
  public:
   struct Options {
     std::string target = "server";
-    std::string error = {};  // that it ends with
+    std::string error;  // that it ends with
     std::vector<std::string>* settled = nullptr;
   };
   FakeOperation(Arrival& arrival, FakeServer& at, int64_t number, Options options)
