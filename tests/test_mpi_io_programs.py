@@ -259,3 +259,13 @@ def test_mpi4py_does_without_large_counts_where_the_mpi_has_none(backend_of: Bac
         ended = ran(openmpi, [sys.executable, script, tmp_path / "a"], backend_of(openmpi), **its, **more)
         assert ended.returncode == 0, ended.stderr
         levels(ended.stdout)
+
+
+@pytest.mark.slow  # a backend may have to be built
+@pytest.mark.timeout(400)
+def test_a_nonblocking_call_outlives_its_view(mpi: Mpi, backend_of: BackendOf, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    subprocess.run([mpi.mpicc, HERE / "replaced_view.c", "-o", program], check=True)
+    done = ran(mpi, [program, tmp_path / "data"], backend_of(mpi), SWATH_MPI_IO_REPORT=1)
+    assert done.stdout == "right\n", done.stderr
+    assert f"data: served, {RANKS} ranks" in done.stderr

@@ -7,6 +7,7 @@
 
 #include "mpi_io/errors.h"
 #include "mpi_io/files.h"
+#include "mpi_io/nonblocking.h"
 #include "mpi_io/offsets.h"
 #include "mpi_io/real.h"
 #include "mpi_io/report.h"
@@ -43,6 +44,7 @@ int close(MPI_File* file) {
   if (served == nullptr) return real().File_close(file);
   remove_served(*file);
   const int code = guarded(*file, [&] { served->close(); });
+  let_go_of_finished();
   const int of_mpi = real().File_close(file);
   return code != MPI_SUCCESS ? code : of_mpi;
 }

@@ -77,6 +77,35 @@ class Started {
 
 // What MPI keeps: the job has a share of its own, and may still be leaving when MPI lets go of the request.
 using State = std::shared_ptr<Started>;
+
+// Shares of operations that are over. What they hold, datatypes of MPI and perhaps a file, goes in a call of the
+// program that is not inside MPI: the thread that has done the work calls nothing of MPI, and MPI may be locked while
+// it frees a request (MPICH 4.0 ends the program if it is then called).
+class Finished {
+ public:
+  void add(State share) {
+    const std::lock_guard guard(mutex_);
+    shares_.push_back(std::move(share));
+  }
+  void let_go() {
+    std::vector<State> shares;
+    {
+      const std::lock_guard guard(mutex_);
+      shares.swap(shares_);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<State> shares_;
+};
+
+// Outlives whatever ends late.
+Finished& finished() {
+  static auto* const shares = new Finished;
+  return *shares;
+}
+
 Started& started_of(void* state) { return **static_cast<State*>(state); }
 
 void complete(Started& started) {
@@ -92,7 +121,8 @@ int swath_mpi_io_query(void* state, MPI_Status* status) {
 }
 
 int swath_mpi_io_free(void* state) {
-  delete static_cast<State*>(state);
+  const std::unique_ptr<State> freed(static_cast<State*>(state));
+  finished().add(std::move(*freed));
   return MPI_SUCCESS;
 }
 
@@ -134,7 +164,8 @@ StartAsking start_asking(const ServedFile& file) {
 }  // namespace
 
 MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collective, std::function<int64_t()> move) {
-  const auto started = std::make_shared<Started>(file, std::move(move));
+  let_go_of_finished();
+  auto started = std::make_shared<Started>(file, std::move(move));
   auto* const state = new State(started);
   const StartAsking asking = start_asking(*file);
   const int code = asking != nullptr ? asking(&swath_mpi_io_query, &swath_mpi_io_free, &swath_mpi_io_cancel,
@@ -146,16 +177,21 @@ MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collectiv
     throw MpiError(code, "MPI_Grequest_start failed");
   }
   if (asking != nullptr) {
-    file->queue(collective).add([started] { started->carry_out(); });
-    return started->request;
+    const MPI_Request request = started->request;
+    file->queue(collective).add([started = std::move(started)]() mutable {
+      started->carry_out();
+      finished().add(std::move(started));
+    });
+    return request;
   }
   const MPI_Request request = started->request;  // the program's once it is complete
-  const auto job = [started] {
+  auto job = [started = std::move(started)]() mutable {
     started->carry_out();
     complete(*started);
+    finished().add(std::move(started));
   };
   if (thread_level() == MPI_THREAD_MULTIPLE) {
-    file->queue(collective).add(job);
+    file->queue(collective).add(std::move(job));
   } else {
     file->report().note("nonblocking calls were done at their start: MPI serves one thread only");
     job();
@@ -165,6 +201,11 @@ MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collectiv
 
 bool any_is_started() { return started_count > 0; }
 
-std::vector<FailedRequest> take_failed_requests() { return std::exchange(failed_of_this_thread(), {}); }
+void let_go_of_finished() { finished().let_go(); }
+
+std::vector<FailedRequest> take_failed_requests() {
+  let_go_of_finished();
+  return std::exchange(failed_of_this_thread(), {});
+}
 
 }  // namespace swath::mpi_io

@@ -21,6 +21,10 @@ MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collectiv
 // Whether any of these requests is not freed yet.
 bool any_is_started();
 
+// Frees what operations that are over have held, datatypes of MPI among it: not from inside MPI. The calls that start
+// and complete requests do so.
+void let_go_of_finished();
+
 // A request that was completed, and whose operation had failed.
 struct FailedRequest {
   MPI_Request request;

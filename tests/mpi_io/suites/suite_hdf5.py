@@ -57,10 +57,15 @@ def _restart_folder(mpi: Mpi, workshop: Workshop) -> Path:
     return workshop.folder(build_name(mpi)) / "restart"
 
 
+def _inputs(program: Path) -> tuple[str, ...]:
+    """This one runs itself, as ./t_cache_image."""
+    return (str(program),) if program.name == "t_cache_image" else ()
+
+
 def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
     programs = workshop.folder(build_name(mpi)) / "testpar"
     cases = [
-        Case(name, "testpar", (str(programs / name),), ranks, ends_well, seconds, ENVIRONMENT)
+        Case(name, "testpar", (str(programs / name),), ranks, ends_well, seconds, ENVIRONMENT, _inputs(programs / name))
         for name, (ranks, seconds) in PROGRAMS.items()
     ]
     # The first ends as if it had crashed, and the second reads what it has left.

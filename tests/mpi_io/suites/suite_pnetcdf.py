@@ -110,7 +110,7 @@ def _case(program: Path, group: str, validator: str) -> Case:
         arguments = (".",)
     elif group == "test/testcases" and "all_kinds" not in name and name != "redef1":
         after = (validator, "-q", out)
-    ranks = 1 if name in ("tst_io", "nc_test", "nf_test", "nf90_test") else RANKS
+    ranks = 1 if group == "test/nc_test" or name in ("tst_io", "nf_test", "nf90_test") else RANKS
     environment = (("PNETCDF_SAFE_MODE", "0"),)
     return Case(name, group, (str(program), *arguments), ranks, _judge, 180, environment, (), after)
 
