@@ -182,8 +182,8 @@ def test_a_pool_has_all_methods_no_cache_and_a_grid_of_its_own() -> None:
     assert {c.cache for c in cells} == {"uncached"}
     assert len(cells) < len(cells_of(Options(caches=("warm",)), 2)) / 1.5
     assert ncio.needs(default)["disk"] == 0
-    given = asked("--quick", "--counts", "4", "--methods", "list,datatype", "--pause", "1")
-    assert (given.counts, given.methods, given.pause) == ((4,), ("list", "datatype"), 1)
+    given = asked("--quick", "--counts", "4", "--methods", "datatype,two-phase/sieve", "--pause", "1")
+    assert (given.counts, given.methods, given.pause) == ((4,), ("datatype", "two-phase/sieve"), 1)
     assert given.sizes == options.quick_options().sizes
     assert Options(**json.loads(json.dumps(dataclasses.asdict(given)))) == given
 

@@ -257,7 +257,10 @@ def _add_ncio_arguments(group: Any) -> None:
     )
     group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
     group.add_argument(
-        "--methods", type=names, metavar="LIST", help="direct,sieve,list,two-phase,auto; of a pool also datatype"
+        "--methods",
+        type=names,
+        metavar="LIST",
+        help="direct,sieve,list,two-phase,auto; of a pool also datatype; two-phase/sieve and so on",
     )
     group.add_argument(
         "--store",

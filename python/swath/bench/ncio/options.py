@@ -21,6 +21,8 @@ CACHES = ("warm", "cold")
 UNCACHED = "uncached"
 """What stands for the page cache's state where there is none between a program and its file: of a pool."""
 POOL_METHODS = ("direct", "sieve", "list", "datatype", "two-phase", "auto")
+POOL_INNER = ("two-phase/sieve", "two-phase/list", "two-phase/datatype")
+"""Of a pool, too, where they are asked for: two-phase whose windows with holes are moved so."""
 POOL_STRIPES = "65536,4,4194304"
 """The stripe unit of the paper's file system, 64 KiB."""
 MPI_PEER = "mpi"
@@ -85,7 +87,7 @@ class Options:
         for field in dataclasses.fields(self):
             if isinstance(getattr(self, field.name), list):  # from JSON
                 object.__setattr__(self, field.name, tuple(getattr(self, field.name)))
-        methods, caches = (POOL_METHODS, (UNCACHED,)) if self.store else (METHODS, CACHES)
+        methods, caches = ((*POOL_METHODS, *POOL_INNER), (UNCACHED,)) if self.store else (METHODS, CACHES)
         known = {"sweeps": SWEEPS, "cases": CASES, "directions": DIRECTIONS, "caches": caches, "methods": methods}
         for name, expected in known.items():
             for value in getattr(self, name):
