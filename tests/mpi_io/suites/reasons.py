@@ -5,10 +5,10 @@ REASONS: dict[str, str] = {
     "and the drop-in nothing: they are zeros",
     "netcdf@mpich/tst_parallel3": "tst_parallel3 never writes one variable, between metadata that HDF5 writes at once: "
     "MPICH fills the gap with what its buffer happens to have (0xff), and the drop-in leaves zeros",
-    "programs@mpich/hdf5 pattern=checker rows=512 columns=512": "every other cell is unwritten: MPICH writes 0xff there, "
-    "of its buffer, and the drop-in leaves zeros, as Open MPI does",
-    "programs@mpich/netcdf4 records=16 columns=4096": "a gap between metadata that HDF5 writes at once: 0xff of MPICH's "
-    "buffer, and zeros with the drop-in",
+    "programs@mpich/hdf5 pattern=checker rows=512 columns=512": "every other cell is unwritten: MPICH writes "
+    "its buffer's 0xff there, and the drop-in leaves zeros, as Open MPI does",
+    "programs@mpich/netcdf4 records=16 columns=4096": "a gap between metadata that HDF5 writes at once: "
+    "0xff of MPICH's buffer, and zeros with the drop-in",
     "mpi4py/test_io": "what test_io writes last are long doubles, whose padding nobody sets: its files always vary",
     "pnetcdf@openmpi/add_var": "add_var reads beyond the end: Open MPI tells of a collective read there that it has "
     "read all, and PnetCDF writes that much elsewhere; the drop-in tells of 0 bytes, as MPICH does",
