@@ -44,7 +44,7 @@ def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
 
 
 def _chosen(mpi: Mpi, workshop: Workshop) -> tuple[tuple[str, str], ...]:
-    """Variables by which mpi4py takes this MPI; MPICH's library it knows as libmpi.so.12 alone, whatever Debian says."""
+    """Variables by which mpi4py takes this MPI; MPICH's library it knows as libmpi.so.12 alone."""
     if not mpi.libmpi:
         return ()
     if mpi.family == "openmpi":
