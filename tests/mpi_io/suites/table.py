@@ -96,6 +96,9 @@ def _differences(suite: str, mpi: str, results: list[Compared], reasons: dict[st
         ("files differ", [result.case for result in results if "DIFFER" in result.files]),
     ):
         told += [f"{what}: {', '.join(dict.fromkeys(tests))}"] if tests else []
+    not_run = [result.case for result in results if result.is_built() and not result.ran_without()]
+    if len(not_run) < len(results):
+        told += [f"not run: {', '.join(dict.fromkeys(not_run))}"] if not_run else []
     not_built = [result.case for result in results if not result.is_built()]
     told += [f"not built: {', '.join(not_built)}"] if not_built else []
     failing = [_name(r, t) for r in results for t, s in r.without.statuses.items() if s not in (PASSED, NOT_BUILT)]
