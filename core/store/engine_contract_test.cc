@@ -42,7 +42,7 @@ class ContractFile {
   std::optional<EngineTestFile> local_;
   std::optional<RadosTestFile> in_pool_;
 };
-
+constexpr char kNoLocks[] = "nobody is kept away in this store";
 class EngineContract : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -392,12 +392,33 @@ TEST_P(EngineContract, OffsetsBeyondFourGibibytesAreOrdinary) {
   engine->sync();
 }
 
+TEST_P(EngineContract, AnUpdateKeepsWhatItDoesNotKnow) {
+  file.write(counting_bytes(100));
+  auto engine = open(OpenMode::kReadWrite);
+  Bytes image(60);
+  const auto every_seventh = [](std::byte* bytes) {
+    for (size_t i = 0; i < 60; i += 7) bytes[i] = std::byte{0xee};
+  };
+  engine->update(transfer_of(80, image), true, every_seventh, counters);
+  Bytes expected = counting_bytes(100);
+  expected.resize(140);
+  every_seventh(&expected[80]);
+  EXPECT_EQ(file.contents(), expected);
+  counters = {};
+  engine->update(
+      transfer_of(10, image), false, [](std::byte* bytes) { std::fill_n(bytes, 60, std::byte{1}); }, counters);
+  std::fill_n(&expected[10], 60, std::byte{1});
+  EXPECT_EQ(file.contents(), expected);
+  EXPECT_EQ(counters.read_requests, 0);
+}
+
 TEST_P(EngineContract, AHeldRangeMakesAnotherEngineWaitAndOthersNot) {
   file.write(counting_bytes(10));
+  if (!open(OpenMode::kReadWrite)->capabilities().lock_for_holes) GTEST_SKIP() << kNoLocks;
   auto holder = open(OpenMode::kReadWrite);
   auto other = open(OpenMode::kReadWrite);
   auto held = holder->lock(0, 100);
-  if (!in_pool) other->lock(100, 200);  // there objects are locked
+  other->lock(100, 200);
 
   std::atomic<bool> got = false;
   std::thread waiter([&] {
@@ -413,8 +434,8 @@ TEST_P(EngineContract, AHeldRangeMakesAnotherEngineWaitAndOthersNot) {
 }
 
 TEST_P(EngineContract, WhoSharesARangeKeepsThoseAwayWhoWantItAlone) {
-  if (in_pool) GTEST_SKIP() << "in a pool each operation is one of its own, and nobody shares a range";
   file.write(counting_bytes(10));
+  if (!open(OpenMode::kReadWrite)->capabilities().lock_for_holes) GTEST_SKIP() << kNoLocks;
   EXPECT_EQ(open(OpenMode::kReadWrite)->lock_shared(0, 100), nullptr) << "where no other writers are expected";
   auto first = open(OpenMode::kReadWrite, {.other_writers = true});
   auto second = open(OpenMode::kReadWrite, {.other_writers = true});
@@ -436,6 +457,7 @@ TEST_P(EngineContract, WhoSharesARangeKeepsThoseAwayWhoWantItAlone) {
 
 TEST_P(EngineContract, ASignalDoesNotEndTheWaitForALock) {
   file.write(counting_bytes(10));
+  if (!open(OpenMode::kReadWrite)->capabilities().lock_for_holes) GTEST_SKIP() << kNoLocks;
   auto holder = open(OpenMode::kReadWrite);
   auto other = open(OpenMode::kReadWrite);
   auto held = holder->lock(0, 100);
@@ -460,8 +482,8 @@ TEST_P(EngineContract, ASignalDoesNotEndTheWaitForALock) {
 }
 
 TEST_P(EngineContract, ALockSurvivesWhenAnotherDescriptorOfTheFileIsClosed) {
-  if (in_pool) GTEST_SKIP() << "a file in a pool has no descriptor";
   file.write(counting_bytes(10));
+  if (!open(OpenMode::kReadWrite)->capabilities().lock_for_holes) GTEST_SKIP() << kNoLocks;
   auto holder = open(OpenMode::kReadWrite);
   auto held = holder->lock(0, 100);
   open(OpenMode::kReadWrite).reset();  // a classic fcntl lock would be gone now
@@ -487,6 +509,7 @@ TEST_P(EngineContract, ALockMayOutliveItsEngine) {
 
 TEST_P(EngineContract, ALockOnAFileOpenForReadingSaysSo) {
   file.write(counting_bytes(10));
+  if (!open(OpenMode::kReadWrite)->capabilities().lock_for_holes) GTEST_SKIP() << kNoLocks;
   auto engine = open(OpenMode::kRead);
   const Error error = error_of([&] { engine->lock(0, 10); });
   EXPECT_EQ(error.kind(), ErrorKind::kStore);
@@ -541,7 +564,9 @@ TEST_P(EngineContract, ImpossibleTransfersAreRefusedBeforeAnythingIsTouched) {
     EXPECT_EQ(error_of([&] { engine->transfer(Direction::kWrite, batch, counters); }).kind(), ErrorKind::kArgument);
     EXPECT_EQ(error_of([&] { engine->start(Direction::kWrite, batch); }).kind(), ErrorKind::kArgument);
   }
-  EXPECT_EQ(error_of([&] { engine->lock(5, 5); }).kind(), ErrorKind::kArgument);
+  if (engine->capabilities().lock_for_holes) {
+    EXPECT_EQ(error_of([&] { engine->lock(5, 5); }).kind(), ErrorKind::kArgument);
+  }
   EXPECT_EQ(error_of([&] { engine->resize(-1); }).kind(), ErrorKind::kArgument);
   engine->wait(counters);
   EXPECT_EQ(counters.write_requests, 0);
