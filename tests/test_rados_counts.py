@@ -157,6 +157,10 @@ def test_methods_of_windows_ask_for_windows_alone(ranks: int) -> None:
     """An object that another rank has written since it was read is asked for again: that is counted, not planned."""
     asked = Asked("65536,4,4194304", 5000, 4096, 8, ranks)
     for found in asked.measured("sieve", "two-phase"):
-        counted = found["counted"]
-        reads, writes, locks = (of_all_ranks(found, key) for key in ("read_requests", "write_requests", "locks"))
-        assert (counted["op"], locks) == (reads + writes, 0), found
+        made = [rank["read_requests"] + rank["write_requests"] for rank in found["made"]]
+        planned = [rank["read_requests"] + rank["write_requests"] for rank in found["planned"]]
+        if ranks > 1 and (found["method"], found["direction"]) == ("sieve", "write"):
+            assert sum(planned) <= found["counted"]["op"] <= sum(made), found  # OSDs do not count what they refuse
+        else:
+            assert found["counted"]["op"] == sum(made) == sum(planned), found
+        assert not any(rank["locks"] for rank in found["made"])
