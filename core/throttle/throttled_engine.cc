@@ -218,13 +218,6 @@ void ThrottledEngine::start(Direction direction, std::span<const Transfer> batch
   });
 }
 
-void ThrottledEngine::start_structured(Direction direction, const StructuredTransfer& structured) {
-  if (!engine_->capabilities().is_of_objects()) return Engine::start_structured(direction, structured);
-  if (started_ != Started::kNothing) fail_already_started(path());
-  engine_->start_structured(direction, structured);
-  started_ = Started::kInner;
-}
-
 void ThrottledEngine::wait(Counters& counters) {
   switch (std::exchange(started_, Started::kNothing)) {
     case Started::kNothing:

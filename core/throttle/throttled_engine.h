@@ -100,16 +100,7 @@ class ThrottledEngine final : public Engine {
   const std::string& path() const override { return engine_->path(); }
   Capabilities capabilities() const override { return engine_->capabilities(); }
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
-  // A store of objects bounds itself what is under way at each of its servers: it is asked as it is.
-  void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) override {
-    if (engine_->capabilities().is_of_objects()) {
-      engine_->transfer_structured(direction, structured, counters);
-    } else {
-      Engine::transfer_structured(direction, structured, counters);
-    }
-  }
   void start(Direction direction, std::span<const Transfer> batch) override;
-  void start_structured(Direction direction, const StructuredTransfer& structured) override;
   void wait(Counters& counters) override;
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;
   std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end) override;
