@@ -103,7 +103,7 @@ TEST_P(Inner, CountsWhatThePlanSaidOnEveryEngine) {
               EXPECT_LE(outcome.counters[rank].buffer_bytes, cost.buffer_bytes) << "rank " << rank;
               moved += cost.requests();
               // Nothing is read and written back where a list or a description does.
-              if (GetParam() != Method::kSieve) EXPECT_EQ(cost.locks, 0);
+              EXPECT_EQ(cost.locks, 0);
             }
           });
     }

@@ -70,7 +70,7 @@ enum class WindowTransfer {
   kWhole,      // the ranks leave no hole, or it is read through: one request
   kRuns,       // its runs as a list; what lies between them is left alone
   kDescribed,  // as a description of what the ranks have of it, which the store carries out
-  kSieve,      // written: read, filled in, written back, under a lock on the window
+  kSieve,      // written: read, filled in, written back (Engine::update)
 };
 // Boxes that are read may overlap: their windows are read whole.
 WindowTransfer window_transfer(const Access& together, const Window& window, Direction direction, const Tuning& tuning);

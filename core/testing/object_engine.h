@@ -2,6 +2,7 @@
 // as they are for objects; what each request names is moved by another engine.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,6 +32,7 @@ class ObjectEngine final : public Engine {
     return {.read_ranges_max = 40,
             .write_ranges_max = 7,
             .structured_requests = takes_descriptions,
+            .lock_for_holes = false,
             .reads_ahead = false,
             .durable_when_answered = true,
             .stripes = stripes};
@@ -85,10 +87,13 @@ class ObjectEngine final : public Engine {
   }
   void wait(Counters& counters) override { background_.wait(counters); }
 
-  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override {
-    auto lock = engine_->lock(begin, end);
-    return lock == nullptr ? std::make_unique<RangeLock>() : std::move(lock);  // one that is counted
+  // Nothing that somebody else writes meanwhile is lost: here by a lock of the file, which is not counted.
+  void update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
+              Counters& counters) override {
+    const auto held = engine_->lock(image.offset, image.offset + image.bytes);
+    Engine::update(image, has_holes, fill_in, counters);
   }
+  std::unique_ptr<RangeLock> lock(int64_t /*begin*/, int64_t /*end*/) override { return nullptr; }
   int64_t size() const override { return engine_->size(); }
   void resize(int64_t bytes) override { engine_->resize(bytes); }
   void sync() override { engine_->sync(); }
