@@ -16,6 +16,7 @@ import numpy as np
 
 import swath
 from cases import random_distribution, random_selection
+from swath.formats.pools import is_in_pool
 from swath.space import normalise_selection
 
 SHAPE = (8, 6)
@@ -59,9 +60,9 @@ Call = Callable[[Path, Any, Arguments], object]
 
 
 def named(folder: Path, arguments: Arguments) -> Arguments:
-    """With paths where there are names."""
-    paths = {key: folder / arguments[key] for key in ("path", "source", "target", "a", "b") if key in arguments}
-    return {**arguments, **paths}
+    """With paths where there are names, but of pools."""
+    names = {key: arguments[key] for key in ("path", "source", "target", "a", "b") if key in arguments}
+    return {**arguments, **{key: name if is_in_pool(name) else folder / name for key, name in names.items()}}
 
 
 def call_open(folder: Path, comm: Any, arguments: Arguments) -> None:
@@ -139,6 +140,11 @@ TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
         {"fill": (-0.0, 1e-9, float("nan"), None), "dtype": ("f4", ">f8"), "order": ("F",), "atomic": (False,)},
     ),
     (call_create, {"path": "new.h5", "shape": SHAPE, "dtype": "<i4"}, {"layout": tuple(ADVICE)}),
+    (
+        call_create,
+        {"path": "rados:climate/new.npy", "shape": SHAPE, "dtype": "<i4", "stripe": (65536, 4, 1 << 22)},
+        {"stripe": ((65536, 8, 1 << 22), None), "path": ("rados:climate/other.npy", "rados:weather/new.npy")},
+    ),
     (
         call_copy,
         COPY,

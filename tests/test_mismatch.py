@@ -108,6 +108,7 @@ SAME: list[tuple[str, Any, Any]] = [
     ("shape", 5, (np.int64(5),)),
     ("shape", (5, 6), [5, 6]),
     ("chunks", np.array([5, 6]), (5, 6)),
+    ("stripe", [65536, np.int64(4), 1 << 22], (65536, 4, 1 << 22)),
     ("order", (0, 1), "C"),
     ("order", [2, 1, 0], "F"),
     ("fill", 0, 0.0),

@@ -311,6 +311,7 @@ MEANINGS: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     "shape": _lengths,
     "chunks": _lengths,
     "shards": _lengths,
+    "stripe": _lengths,
     "axes": _lengths,
     "order": _order,
     "fill": _fill,

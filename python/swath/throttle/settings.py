@@ -43,7 +43,8 @@ class Settings:
         scope: "job", or "user" to share tokens with this user's other programs on this node.
         target: the target's name, where it is not to be found out.
         burst_bytes: what a stream moves in one turn, at least.
-        direct_writes: as `writes`, of those that no kernel buffers: a word that is for reads is for these, too.
+        direct_writes: writes that a pool's server serves at a time, which no kernel buffers: a number that is for reads
+            is for these, too; None: not throttled.
     """
 
     reads: Limit = AUTO
@@ -51,7 +52,7 @@ class Settings:
     scope: str = "job"
     target: str | None = None
     burst_bytes: int = BURST_BYTES
-    direct_writes: Limit = dataclasses.field(default=None, compare=False)
+    direct_writes: int | None = dataclasses.field(default=None, compare=False)
 
     @property
     def off(self) -> bool:
@@ -131,13 +132,13 @@ def _with_limits(settings: Settings, source: str, streams: Any) -> Settings:
     return dataclasses.replace(settings, reads=reads, writes=writes, direct_writes=direct_writes)
 
 
-def _limits(source: str, streams: Any) -> tuple[Limit, Limit, Limit]:
-    """Limits of reads and writes. One word is for reads; writes that the kernel buffers are not throttled unasked."""
+def _limits(source: str, streams: Any) -> tuple[Limit, Limit, int | None]:
+    """Limits of reads, writes and direct writes. One word is for reads; writes that the kernel buffers are not throttled unasked."""
     if isinstance(streams, str) and "=" in streams:
         streams = dict(part.partition("=")[::2] for part in streams.split(","))
     if not isinstance(streams, Mapping):
         both = _limit(source, streams)
-        return both, None, both
+        return both, None, both or None
     unknown = [key for key in streams if str(key).strip() not in ("read", "write")]
     if unknown:
         raise ArgumentError(f'{source}: {unknown[0]!r} is not known; expected "read" or "write"')
@@ -145,7 +146,7 @@ def _limits(source: str, streams: Any) -> tuple[Limit, Limit, Limit]:
     defaults = Settings()
     reads = _limit(source, given["read"]) if "read" in given else defaults.reads
     writes = _limit(source, given["write"]) if "write" in given else defaults.writes
-    return reads, writes, writes
+    return reads, writes, writes or None
 
 
 def _limit(source: str, value: Any) -> Limit:
