@@ -22,7 +22,7 @@ OPENMPI_ON_ONE_MACHINE = {
 }
 """As root, and with more ranks than cores."""
 MPICH_ON_ONE_MACHINE = {"HYDRA_LAUNCHER": "fork", "MPIR_CVAR_POLLS_BEFORE_YIELD": "1"}
-"""Without ssh, and with more ranks than cores: a rank that waits lets others work."""
+"""Without ssh, and with more ranks than cores: a rank that waits lets others work (`yielding_ucx.c` where it is UCX)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Mpi:
         compilers: "c", "fortran" and "c++" to their wrappers; a wheel has none of Fortran.
         libmpi: the library, for mpi4py, which chooses it at run time; none where it finds it by itself.
         environment: of mpiexec.
+        preload: a library that its programs are started with; none where it needs none.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Mpi:
     compilers: dict[str, str]
     libmpi: str | None
     environment: dict[str, str]
+    preload: str | None = None
 
     def c_flags(self) -> list[str]:
         """Those with which old programs, of MPI-1, are compiled."""
@@ -92,6 +94,7 @@ def _debian_mpich(workshop: Workshop) -> Mpi:
         _debian_compilers("mpich"),
         _shared_library("libmpich.so.12"),
         MPICH_ON_ONE_MACHINE,
+        _yielding_ucx(workshop),
     )
 
 
@@ -130,6 +133,14 @@ def _debian_compilers(family: str) -> dict[str, str]:
         language: f"/usr/bin/{wrapper}.{family}"
         for language, wrapper in (("c", "mpicc"), ("c++", "mpicxx"), ("fortran", "mpifort"))
     }
+
+
+def _yielding_ucx(workshop: Workshop) -> str:
+    """Over UCX, as Debian builds it, this MPICH has no setting by which a rank that waits lets others work."""
+    library = workshop.folder("yielding_ucx.so")
+    source = Path(__file__).with_name("yielding_ucx.c")
+    workshop.run("yielding_ucx", ["gcc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"])
+    return str(library)
 
 
 def _shared_library(name: str) -> str:

@@ -3,6 +3,9 @@
 REASONS: dict[str, str] = {
     "romio@mpich/atomicity": "atomicity leaves gaps in a new file, where MPICH writes what its buffer happens to have, "
     "and the drop-in nothing: they are zeros",
+    "mpich@mpich/atomicity": "atomicityf leaves gaps in a new file, as ROMIO's atomicity does",
+    "netcdf@mpich/tst_simplerw": "files without fill values: where nothing is written, MPICH leaves its buffer's 0xff, "
+    "and the drop-in zeros",
     "netcdf@mpich/tst_parallel3": "tst_parallel3 never writes one variable, between metadata that HDF5 writes at once: "
     "MPICH fills the gap with what its buffer happens to have (0xff), and the drop-in leaves zeros",
     "programs@mpich/hdf5 pattern=checker rows=512 columns=512": "every other cell is unwritten: MPICH writes "

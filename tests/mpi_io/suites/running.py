@@ -94,6 +94,8 @@ def _run_ranks(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str]) -> F
     work = folder / "work"
     mark = uuid.uuid4().hex
     variables = {"TMPDIR": str(work), MARK: mark, **dict(case.environment), **drop_in}
+    if mpi.preload:
+        variables["LD_PRELOAD"] = ":".join(filter(None, (drop_in.get("LD_PRELOAD"), mpi.preload)))
     ranks = [*mpi.launch(case.ranks), "env", *(f"{name}={value}" for name, value in variables.items()), *case.command]
     stdout, stderr = folder / "stdout", folder / "stderr"
     with stdout.open("wb") as out, stderr.open("wb") as err:
