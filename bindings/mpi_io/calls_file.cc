@@ -148,8 +148,9 @@ int set_size(MPI_File file, MPI_Offset size) {
 }
 
 int preallocate(MPI_File file, MPI_Offset size) {
-  if (const auto served = served_file(file)) served->queue(true).finish();
-  return real().File_preallocate(file, size);
+  const auto served = served_file(file);
+  if (served == nullptr) return real().File_preallocate(file, size);
+  return guarded(file, [&] { served->preallocate(size); });
 }
 
 int set_info(MPI_File file, MPI_Info info) {

@@ -216,6 +216,18 @@ void ServedFile::sync() {
   collective_->sync();
 }
 
+void ServedFile::preallocate(int64_t bytes) {
+  collective_jobs_.finish();
+  const std::string call = "preallocate " + path_;
+  agree_same(*comm_, call + "\nsize=" + std::to_string(bytes), failure_in([&] {
+    if (is_read_only()) throw refused(MPI_ERR_READ_ONLY, call + ": the file was opened with MPI_MODE_RDONLY");
+    if (bytes < 0) throw refused(MPI_ERR_ARG, call + ": " + std::to_string(bytes) + " bytes: expected 0 or more");
+  }));
+  agree(*comm_, failure_in([&] {
+    if (comm_->rank() == 0) own_file_->engine().lease()->allocate(bytes);
+  }));
+}
+
 void ServedFile::set_hints(MPI_Info info) {
   collective_jobs_.finish();
   own_jobs_.finish();

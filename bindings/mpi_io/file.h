@@ -97,6 +97,8 @@ class ServedFile {
 
   // Collective. On the medium.
   void sync();
+  // Collective. Storage for the first `bytes` bytes; none that is there changes. An error of any is an error of all.
+  void preallocate(int64_t bytes);
   // Collective. Nothing is under way any more; tells the report. An error of it is told after the file is closed.
   void close();
 

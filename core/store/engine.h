@@ -103,7 +103,12 @@ class Engine {
 
   virtual int64_t size() const = 0;
   virtual void resize(int64_t bytes) = 0;  // new bytes read as zero
-  virtual void sync() = 0;                 // fsync: on the medium when it returns
+  // Reserves storage for the first `bytes` bytes, where the store can, so that writing there does not run out of it.
+  // The file grows to hold them, and no byte that is there changes.
+  virtual void allocate(int64_t bytes) {
+    if (bytes < 0 || size() < bytes) resize(bytes);
+  }
+  virtual void sync() = 0;  // fsync: on the medium when it returns
 };
 
 struct EngineOptions {

@@ -542,6 +542,19 @@ TEST_P(EngineContract, ResizeShrinksAndGrowsWithZeros) {
   EXPECT_EQ(file.contents(), expected);
 }
 
+TEST_P(EngineContract, AllocatingGrowsAndNeitherShrinksNorChangesWhatIsThere) {
+  file.write(counting_bytes(10));
+  auto engine = open(OpenMode::kReadWrite);
+  for (const int64_t bytes : {0, 4, 10}) {
+    engine->allocate(bytes);
+    EXPECT_EQ(file.contents(), counting_bytes(10));
+  }
+  engine->allocate(100'000);
+  Bytes expected = counting_bytes(10);
+  expected.resize(100'000);
+  EXPECT_EQ(file.contents(), expected);
+}
+
 TEST_P(EngineContract, WritingToAFileOpenForReadingIsAnError) {
   file.write(counting_bytes(10));
   auto engine = open(OpenMode::kRead);
@@ -568,6 +581,7 @@ TEST_P(EngineContract, ImpossibleTransfersAreRefusedBeforeAnythingIsTouched) {
     EXPECT_EQ(error_of([&] { engine->lock(5, 5); }).kind(), ErrorKind::kArgument);
   }
   EXPECT_EQ(error_of([&] { engine->resize(-1); }).kind(), ErrorKind::kArgument);
+  EXPECT_EQ(error_of([&] { engine->allocate(-1); }).kind(), ErrorKind::kArgument);
   engine->wait(counters);
   EXPECT_EQ(counters.write_requests, 0);
   EXPECT_EQ(file.contents(), counting_bytes(10));

@@ -311,6 +311,17 @@ void OpenFile::resize(int64_t bytes) {
   if (error != 0) fail_store(what, error);
 }
 
+void OpenFile::allocate(int64_t bytes) {
+  const std::string what = "allocate the first " + std::to_string(bytes) + " bytes of " + path_;
+  if (bytes < 0) fail_argument(what + ": expected a size >= 0");
+  if (bytes == 0) return;  // which posix_fallocate refuses
+  const int error = error_of(faults_.get(), Step::kResize, [&] {
+    errno = posix_fallocate(descriptor(), 0, bytes);
+    return errno == 0 ? 0 : -1;
+  });
+  if (error != 0) fail_store(what, error);
+}
+
 void OpenFile::sync() {
   const int error = error_of(faults_.get(), Step::kSync, [&] { return ::fsync(descriptor()); });
   if (error != 0) {

@@ -67,6 +67,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   // Has the kernel begin to write [offset, offset + bytes) to the device; waits for nothing but room in its queue.
   void begin_write_back(int64_t offset, int64_t bytes) const;
   void resize(int64_t bytes);
+  void allocate(int64_t bytes);
   void sync();
   // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
   // same engine: those share one open file description.
@@ -123,6 +124,7 @@ class FileEngine : public Engine {
   void set_write_behind(bool wanted) override { file_->set_write_behind(wanted); }
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
+  void allocate(int64_t bytes) override { file_->allocate(bytes); }
   void sync() override { file_->sync(); }
 
  protected:

@@ -120,6 +120,7 @@ class ThrottledEngine final : public Engine {
   void set_write_behind(bool wanted) override { engine_->set_write_behind(wanted); }
   int64_t size() const override { return engine_->size(); }
   void resize(int64_t bytes) override { engine_->resize(bytes); }
+  void allocate(int64_t bytes) override { engine_->allocate(bytes); }
   void sync() override { engine_->sync(); }
 
  private:

@@ -76,14 +76,19 @@ def sizes(path: Path) -> None:
     assert file.Get_size() == 4
     file.Preallocate(2)
     assert file.Get_size() == 4
+    file.Set_view(3, MPI.SHORT, MPI.SHORT.Create_vector(2, 1, 2).Commit())  # sizes are bytes, whatever the view
     file.Preallocate(20)
     assert file.Get_size() == 20
+    file.Set_view()
     buffer = bytearray(30)
     status = MPI.Status()
     file.Read_at_all(0, buffer, status)
     assert status.Get_count(MPI.BYTE) == 20
-    assert bytes(buffer[:4]) == b"0123"
+    assert bytes(buffer[:20]) == b"0123" + bytes(16)
     COMM.Barrier()
+    file.Preallocate(1 << 20)
+    assert path.stat().st_blocks * 512 >= 1 << 20
+    assert error_class(file.Preallocate, 30 + RANK) == (MPI.SUCCESS if SIZE == 1 else MPI.ERR_NOT_SAME)
     file.Set_size(1000)
     file.Write_at_all(2000 + RANK, b"z")
     file.Sync()
