@@ -3,8 +3,13 @@
 REASONS: dict[str, str] = {
     "romio@mpich/atomicity": "atomicity leaves gaps in a new file, where MPICH writes what its buffer happens to have, "
     "and the drop-in nothing: they are zeros",
-    "mpich@mpich/atomicity": "atomicityf leaves gaps in a new file, as ROMIO's atomicity does",
-    "netcdf@mpich/tst_simplerw": "files without fill values: where nothing is written, MPICH leaves its buffer's 0xff, "
+    "mpich@mpich/atomicityf": "atomicityf leaves gaps in a new file, as ROMIO's atomicity does",
+    "mpich@mpich/atomicityf90": "atomicityf90 leaves gaps in a new file, as ROMIO's atomicity does",
+    "mpich@openmpi/miscfilef": "of a file that was cut, Open MPI's preallocate writes what its buffer happens to have "
+    "beyond the end; the drop-in leaves zeros",
+    "mpich@openmpi/miscfilef90": "of a file that was cut, Open MPI's preallocate writes what its buffer happens to "
+    "have beyond the end; the drop-in leaves zeros",
+    "netcdf@mpich/tst_simplerw_coll_r": "files without fill values: where nothing is written, MPICH leaves its buffer's 0xff, "
     "and the drop-in zeros",
     "netcdf@mpich/tst_parallel3": "tst_parallel3 never writes one variable, between metadata that HDF5 writes at once: "
     "MPICH fills the gap with what its buffer happens to have (0xff), and the drop-in leaves zeros",
