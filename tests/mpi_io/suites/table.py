@@ -13,7 +13,8 @@ HEAD = """# Suites of other projects, without and with the drop-in
 
 Made by `make mpi-io-suites`, which fetches and builds the suites, and runs each test without and with the
 [drop-in](mpi-io.md), and once more without it where something differs. A test that has passed has done so on every
-rank. Files are those that the tests make, also those that they delete: they are compared byte for byte.
+rank. Files are those that the tests make, also those that they delete: they are compared byte for byte. Ranks that wait
+let others work, without and with: there are more ranks than cores.
 
 """
 COLUMNS = (
