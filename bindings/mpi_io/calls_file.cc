@@ -27,8 +27,9 @@ int rank_of(MPI_Comm ranks) {
 }
 
 int open(MPI_Comm ranks, const char* path, int access_mode, MPI_Info info, MPI_File* file) {
+  if (file != nullptr) *file = MPI_FILE_NULL;
   const int code = real().File_open(ranks, path, access_mode, info, file);
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS || *file == MPI_FILE_NULL) return code;  // an error handler may make a success of an error
   return guarded(*file, [&] {
     ServedFile::Opened opened = ServedFile::open({*file, ranks, path, access_mode, info});
     if (opened.file != nullptr) {
