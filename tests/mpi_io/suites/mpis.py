@@ -22,7 +22,7 @@ OPENMPI_ON_ONE_MACHINE = {
 }
 """As root, and with more ranks than cores."""
 MPICH_ON_ONE_MACHINE = {"HYDRA_LAUNCHER": "fork", "MPIR_CVAR_POLLS_BEFORE_YIELD": "1"}
-"""Without ssh, and with more ranks than cores: a rank that waits lets others work (`yielding_ucx.c` where it is UCX)."""
+"""Without ssh, and with more ranks than cores: a rank that waits lets others work; over UCX, see `yielding_ucx.c`."""
 
 
 @dataclasses.dataclass(frozen=True)

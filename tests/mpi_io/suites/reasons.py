@@ -9,8 +9,8 @@ REASONS: dict[str, str] = {
     "beyond the end; the drop-in leaves zeros",
     "mpich@openmpi/miscfilef90": "of a file that was cut, Open MPI's preallocate writes what its buffer happens to "
     "have beyond the end; the drop-in leaves zeros",
-    "netcdf@mpich/tst_simplerw_coll_r": "files without fill values: where nothing is written, MPICH leaves its buffer's 0xff, "
-    "and the drop-in zeros",
+    "netcdf@mpich/tst_simplerw_coll_r": "files without fill values: where nothing is written, MPICH "
+    "leaves its buffer's 0xff, and the drop-in zeros",
     "netcdf@mpich/tst_parallel3": "tst_parallel3 never writes one variable, between metadata that HDF5 writes at once: "
     "MPICH fills the gap with what its buffer happens to have (0xff), and the drop-in leaves zeros",
     "programs@mpich/hdf5 pattern=checker rows=512 columns=512": "every other cell is unwritten: MPICH writes "
