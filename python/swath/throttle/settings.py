@@ -133,7 +133,7 @@ def _with_limits(settings: Settings, source: str, streams: Any) -> Settings:
 
 
 def _limits(source: str, streams: Any) -> tuple[Limit, Limit, int | None]:
-    """Limits of reads, writes, direct writes. One word is for reads; writes that the kernel buffers are for whoever asks."""
+    """Limits of reads, writes, direct writes. One word is for all but writes that the kernel buffers."""
     if isinstance(streams, str) and "=" in streams:
         streams = dict(part.partition("=")[::2] for part in streams.split(","))
     if not isinstance(streams, Mapping):
