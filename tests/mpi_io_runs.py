@@ -14,6 +14,7 @@ from typing import IO
 
 import pytest
 
+import yielding
 from mpi_runs import HERE, mpiexec, needs_mpi
 
 LIBRARY = "SWATH_MPI_IO_LIBRARY"
@@ -77,7 +78,7 @@ def run(
         more = dict(environments[index]) if environments else {}
         words += [":"] if index else []
         words += ["-n", str(count), "env", *(f"{name}={value}" for name, value in more.items()), *tracer]
-        words += ["env", f"LD_PRELOAD={library}"] if served else []
+        words += yielding.preloaded(*([library] if served else []))
         words += map(str, command)
     env = {**os.environ, "HYDRA_LAUNCHER": "fork", "SWATH_MPI_IO_REPORT": "1", **(environment or {})}
     # Files, not pipes: a rank that outlives mpiexec would keep a pipe open.

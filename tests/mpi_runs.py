@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import yielding
+
 HERE = Path(__file__).parent
 
 
@@ -36,7 +38,8 @@ def run_ranks(
 ) -> subprocess.CompletedProcess[str]:
     """Runs tests/mpi/`script` on `ranks` ranks; a run that takes longer than `seconds_max` fails as a hang."""
     needs_mpi()
-    command = [str(mpiexec()), "-n", str(ranks), sys.executable, str(HERE / "mpi" / script), *map(str, arguments)]
+    program = [sys.executable, str(HERE / "mpi" / script), *map(str, arguments)]
+    command = [str(mpiexec()), "-n", str(ranks), *yielding.preloaded(), *program]
     env = {**os.environ, "HYDRA_LAUNCHER": "fork", **(environment or {})}
     try:
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=seconds_max, check=False)

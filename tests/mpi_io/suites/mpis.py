@@ -21,8 +21,8 @@ OPENMPI_ON_ONE_MACHINE = {
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
 """As root, and with more ranks than cores."""
-MPICH_ON_ONE_MACHINE = {"HYDRA_LAUNCHER": "fork", "MPIR_CVAR_POLLS_BEFORE_YIELD": "1"}
-"""Without ssh, and with more ranks than cores: a rank that waits lets others work; over UCX, see `yielding_ucx.c`."""
+MPICH_ON_ONE_MACHINE = {"HYDRA_LAUNCHER": "fork"}
+"""Without ssh. With more ranks than cores, a rank that waits lets others work by `yielding_ucx.c`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +72,6 @@ def find_mpi(name: str, workshop: Workshop) -> Mpi:
 
 
 def _mpich_wheel(workshop: Workshop) -> Mpi:
-    del workshop
     return Mpi(
         "mpich-wheel",
         _version([str(BESIDE_PYTHON / "mpichversion")], r"MPICH Version:\s+(\S+)"),
@@ -81,6 +80,7 @@ def _mpich_wheel(workshop: Workshop) -> Mpi:
         {"c": str(BESIDE_PYTHON / "mpicc"), "c++": str(BESIDE_PYTHON / "mpicxx")},
         None,
         MPICH_ON_ONE_MACHINE,
+        _yielding_ucx(workshop),
     )
 
 
@@ -136,9 +136,9 @@ def _debian_compilers(family: str) -> dict[str, str]:
 
 
 def _yielding_ucx(workshop: Workshop) -> str:
-    """Over UCX, as Debian builds it, this MPICH has no setting by which a rank that waits lets others work."""
+    """Over UCX, MPICH has no setting by which a rank that waits lets others work."""
     library = workshop.folder("yielding_ucx.so")
-    source = Path(__file__).with_name("yielding_ucx.c")
+    source = Path(__file__).parents[2] / "yielding_ucx.c"
     workshop.run("yielding_ucx", ["gcc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"])
     return str(library)
 
