@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,19 @@ def test_threads_ask_and_wait_in_any_order(path: Path) -> None:
         for thread in threads:
             thread.join()
     assert errors == []
+
+
+def test_threads_that_ask_for_one_result_get_the_same(path: Path) -> None:
+    boxes = swath.Boxes([((0, 0), SHAPE)])
+    swapped = np.empty(SHAPE, ">f8")
+    with opened(path) as a, ThreadPoolExecutor(3) as pool:
+        for _ in range(100):
+            of_boxes, of_out = a.read_async(boxes), a.read_async(out=swapped)
+            for (values,) in pool.map(lambda _, future=of_boxes: future.result(), range(3)):
+                np.testing.assert_array_equal(values, VALUES)
+            for values in pool.map(lambda _, future=of_out: future.result(), range(3)):
+                assert values is swapped
+                np.testing.assert_array_equal(values, VALUES)
 
 
 @pytest.mark.parametrize("format", ["hdf5", "zarr", "netcdf-classic"])

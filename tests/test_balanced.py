@@ -20,6 +20,9 @@ from hypothesis import strategies as st
 
 import swath
 from mpi_runs import HERE, run_well
+from swath.computing.balanced import batch_file
+from swath.computing.balanced.batch_file import UNKNOWN, Kept
+from swath.computing.balanced.dealing import Batches
 from swath.errors import ArgumentError, Error, NotFoundError
 from swath.simulated import run_ranks
 
@@ -299,15 +302,36 @@ def test_a_forked_child_leaves_the_file_to_its_parent(tmp_path: Path) -> None:
     produce = Produce([1000] * 6)
     with swath.Balanced(produce, [1000] * 6, path=tmp_path / "b", disk=1.0, memory=0) as balanced:
         iterate(balanced, produce)
+        for iterates in (False, True):
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    if iterates:
+                        iterate(balanced, produce)
+                        status = balanced.iterations[-1].batches_written
+                    balanced.close()
+                finally:
+                    os._exit(status if iterates else 0)
+            assert os.waitpid(child, 0)[1] == 0
+            iterate(balanced, produce)
+            assert balanced.iterations[-1].batches_read > 0
+
+
+def test_a_forked_child_writes_nothing_to_a_file_that_its_parent_has_not_filled(tmp_path: Path) -> None:
+    produce = Produce([1000] * 6)
+    with swath.Balanced(produce, [1000] * 6, path=tmp_path / "b", disk=1.0, memory=0) as balanced:
         child = os.fork()
         if child == 0:
+            status = 1
             try:
-                balanced.close()
+                iterate(balanced, produce)
+                status = balanced.iterations[-1].batches_written
             finally:
-                os._exit(0)
-        os.waitpid(child, 0)
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
         iterate(balanced, produce)
-        assert balanced.iterations[-1].batches_read > 0
+        assert balanced.iterations[-1].batches_written == 6
 
 
 @pytest.mark.parametrize(
@@ -412,6 +436,46 @@ with swath.Balanced(lambda b: np.full(500, 1.0), [500] * 10, path=sys.argv[1], k
         for _ in b: pass
     os.kill(os.getpid(), 9)
 """
+
+
+ENDED = """
+import sys, numpy as np, swath
+b = swath.Balanced(lambda b: np.full(500, 1.0), [500] * 10, path=sys.argv[1], disk=1.0, memory=0)
+for _ in b: pass
+"""
+
+
+def test_a_program_that_ends_without_closing_leaves_no_file_and_is_told_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "always", "-c", ENDED, str(tmp_path / "b")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "never closed" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_moves_from_memory_to_disk_keeps_its_price(tmp_path: Path) -> None:
+    """A file says what computing took, also of a batch that was in memory when it was written."""
+
+    def produce(batch: int) -> np.ndarray[Any, Any]:
+        time.sleep(0.01 if batch > 3 else 0.003)
+        return np.full(20_000, float(batch))
+
+    path = tmp_path / "b"
+    with swath.Balanced(produce, [20_000] * 10, path=path, memory="2MiB", key="a") as balanced:
+        for _ in range(4):
+            for _ in balanced:
+                pass
+        stored = dict(balanced._own.stored)
+    assert stored
+    assert all(one.seconds >= 0.003 for one in stored.values()), stored
+
+
+def test_seconds_that_nobody_knows_are_none_in_the_next_run(tmp_path: Path) -> None:
+    path, two = tmp_path / "b", Batches.of([500] * 2, "f8")
+    batch_file.complete(batch_file.make(path, two), two, "k", {0: Kept(1, UNKNOWN), 1: Kept(2, 0.5)})
+    earlier, _ = batch_file.find_earlier(str(path), two, "k")
+    assert earlier is not None
+    assert np.isnan(earlier.kept[0].seconds)
+    assert earlier.kept[1].seconds == 0.5
 
 
 def test_a_killed_run_leaves_no_file_of_the_name(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,31 @@ def test_what_a_writer_writes_equals_numpy(data: st.DataObject, kind: str, behin
         run_ranks(ranks, work)
         with opened(path, kind, values) as a:
             np.testing.assert_array_equal(a[...], values)
+
+
+@pytest.mark.parametrize("behind", ["auto", 0, 1])
+def test_numbers_are_written_as_an_array_writes_them(tmp_path: Path, behind: Any) -> None:
+    with swath.create(tmp_path / "a.raw", 10, "f4", fill=1) as a, a.writer(behind=behind) as w:
+        for i, number in enumerate((5.5, 7, True)):
+            w.write(number, selection=i)
+    assert np.fromfile(tmp_path / "a.raw", "f4")[:4].tolist() == [5.5, 7, 1, 1]
+
+
+@pytest.mark.parametrize(("rows", "columns", "prefetch"), [(128, 1000, 0), (192, 501, 0), (192, 501, 1)])
+def test_blocks_of_other_shapes_at_the_edges_stay_within_the_memory(
+    tmp_path: Path, rows: int, columns: int, prefetch: int
+) -> None:
+    shape, budget = (383, 1000), (2 + prefetch) * rows * columns * 8
+    np.zeros(shape).tofile(tmp_path / "a.raw")
+    with swath.open(tmp_path / "a.raw", shape=shape, dtype="f8") as a:
+        tracemalloc.start()
+        try:
+            for _, _values in a.blocks((rows, columns), prefetch=prefetch, memory=budget):
+                pass
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak <= budget + 200_000
 
 
 def test_arrays_of_no_dimensions_and_without_elements(tmp_path: Path) -> None:

@@ -44,6 +44,27 @@ def test_a_rank_that_leaves_alone_is_an_error_of_the_others(tmp_path: Path, rank
         assert run_well(ranks, "leaving_ranks.py", tmp_path / "a.raw", ending, prefetch).count("well") == ranks
 
 
+@pytest.mark.parametrize("behind", ["auto", 0, 3])
+@pytest.mark.parametrize("memory", [1, 300, "1MiB"])
+def test_a_writer_waits_for_nobody_who_goes_on_where_mpi_serves_one_thread(
+    tmp_path: Path, behind: Any, memory: Any
+) -> None:
+    path, shape = tmp_path / "b.raw", (12, 3, 5)  # rows of 2 and 1: one rank has room for what the other has not
+
+    def work(comm: Any) -> str:
+        with swath.create(path, shape, "<f8", comm=comm) as a, a.writer(behind=behind, memory=memory) as w:
+            for i in range(12):
+                part = np.full(rows_of(comm).local_shape(shape[1:], comm.rank), float(i))
+                w.write(part, rows_of(comm), selection=i)
+                comm.barrier()
+            return w.reason
+
+    reasons = run_ranks(2, work)
+    assert all("one thread" in reason for reason in reasons)
+    expected = np.broadcast_to(np.arange(12.0)[:, None, None], shape)
+    np.testing.assert_array_equal(np.fromfile(path, "<f8").reshape(shape), expected)
+
+
 @pytest.mark.parametrize("prefetch", PREFETCH)
 @pytest.mark.parametrize("step", [0, 5, 10, 11])
 def test_ranks_that_leave_alone_are_told_of_where_mpi_serves_one_thread(path: Path, prefetch: Any, step: int) -> None:

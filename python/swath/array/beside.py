@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import functools
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -58,6 +59,7 @@ class Future:
         self._started: _core.Started | None = started
         self._parts = parts
         self._is_waited_for = False
+        self._finishing = threading.Lock()
         _futures.add(self)
         self._value: Any = None
         self._error: BaseException | None = None
@@ -103,22 +105,32 @@ class Future:
 
         Raises what `Array.read` or `write` would have raised; called again, the same.
         """
-        if self._started is not None:
-            self._finish(self._started)
+        started = self._started
+        if started is not None:
+            self._finish(started)
         if self._error is not None:
             raise self._error
         return self._value
 
     def _finish(self, started: _core.Started) -> None:
+        """Wait; of all threads that do, the first takes what has come of it."""
         asked = time.monotonic()
         try:
             done = started.wait()
         except Error as error:
-            if started.is_done:
-                self._array._ranks.have_agreed(error)
-                self._started, self._error, self._parts = None, error, []
-            raise
+            if not started.is_done:
+                raise
+            with self._finishing:
+                if self._started is not None:
+                    self._array._ranks.have_agreed(error)
+                    self._started, self._error, self._parts = None, error, []
+            return
         returned = time.monotonic()
+        with self._finishing:
+            if self._started is not None:
+                self._take(started, done, asked, returned)
+
+    def _take(self, started: _core.Started, done: Execution, asked: float, returned: float) -> None:
         self._times = began, ended = started.times
         waited = max(min(returned, ended) - max(asked, began), 0.0)
         told = Told(done.method, done.counters, returned - asked, max(ended - began - waited, 0.0))

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from swath import formats
@@ -372,7 +373,7 @@ def _with_layout(
         raise ArgumentError(
             f'layout: expected what swath.advise_layout returns for one array (of several: advice["A"]), not {layout!r}'
         )
-    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    lengths = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     advised = layout.creation(lengths, dtype, format)
     twice = [name for name in ("chunks", "shards") if given[name] is not None]
     twice += [name for name in ("codecs",) if given[name] is not None and name in advised]

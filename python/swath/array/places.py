@@ -105,7 +105,7 @@ class Places:
 
     What is kept of them is a nest of levels (decision record 0037): lists that combine, as `np.ix_` makes them, are
     levels inside each other, which take the memory of the lists and not of their product; lists at equal distances
-    take none.
+    take none, but here, where the indices are kept as they were given.
 
     Args:
         indices: an array, list or range of integers for each of the leading dimensions.

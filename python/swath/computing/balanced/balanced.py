@@ -149,7 +149,6 @@ class Balanced:
             self._found = ranks.on_first(f"{words}\nfile", lambda: self._find(path) if has_file else _Found())
             self._open(has_file)
         self._finalizer = weakref.finalize(self, _never_closed, self._name, self._atomic, os.getpid())
-        self._finalizer.atexit = False
 
     @property
     def batches(self) -> list[int]:
@@ -284,6 +283,8 @@ class Balanced:
         running = None if self._loop is None else self._loop()
         if running is not None:
             running.stop(f"balance {self._name}: another iteration has begun, which has ended this one")
+        if self._process != _core.fork_generation():
+            self._own.may_write = False  # the file is the parent's
         self._meet()
         loop = Loop(self._own, self._online(), self._finished)
         self._loop = weakref.ref(loop)

@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import math
 import os
 import struct
 import time
@@ -39,9 +40,13 @@ CONTENTS_BYTES_MAX = 1 << 30
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
+UNKNOWN = float("nan")
+"""Seconds of a batch that nobody knows; a file has 0 there."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Kept:
-    """What the file knows of a batch: the checksum of its bytes, and the seconds that computing it took."""
+    """What the file knows of a batch: the checksum of its bytes, and the seconds that computing it took, or UNKNOWN."""
 
     checksum: int
     seconds: float
@@ -188,7 +193,7 @@ def make(path: Any, batches: Batches) -> AtomicFile:
 
 def complete(atomic_file: AtomicFile, batches: Batches, key: str, kept: dict[int, Kept]) -> None:
     """Write what is kept behind the batches, sync, and give the file its name. Raises OSError."""
-    said = {str(batch): [one.checksum, one.seconds] for batch, one in sorted(kept.items())}
+    said = {str(batch): [one.checksum, _known(one.seconds)] for batch, one in sorted(kept.items())}
     text = json.dumps({**_identity(batches, key), "kept": said}).encode()
     with open(atomic_file.working_path, "r+b") as file:
         file.truncate(batches.file_bytes)
@@ -256,10 +261,17 @@ def _contents(descriptor: int, batches: Batches, key: str) -> dict[int, Kept]:
     for name, expected in _identity(batches, key).items():
         if said[name] != expected:
             raise ValueError(f"its {name} is {said[name]!r}, not {expected!r}")
-    kept = {int(batch): Kept(int(checksum), float(seconds)) for batch, (checksum, seconds) in said["kept"].items()}
-    if not all(0 <= batch < len(batches.nbytes) and one.seconds >= 0 for batch, one in kept.items()):
+    kept = {
+        int(batch): Kept(int(checksum), float(seconds) or UNKNOWN)
+        for batch, (checksum, seconds) in said["kept"].items()
+    }
+    if not all(0 <= batch < len(batches.nbytes) and not one.seconds < 0 for batch, one in kept.items()):
         raise ValueError("it speaks of batches that there are not")
     return kept
+
+
+def _known(seconds: float) -> float:
+    return 0.0 if math.isnan(seconds) else seconds
 
 
 def remove(atomic_file: AtomicFile) -> None:

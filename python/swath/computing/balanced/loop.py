@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from swath import _core
-from swath.computing.balanced.batch_file import Kept, UnderWay, Values
+from swath.computing.balanced.batch_file import UNKNOWN, Kept, UnderWay, Values
 from swath.computing.balanced.choice import Place
 from swath.computing.balanced.measured import Measured
 from swath.computing.balanced.online import Online
@@ -179,7 +179,7 @@ class Loop(Iterator[tuple[int, Values]]):
         if own.places[self._position[batch]] == Place.ON_DISK:
             own.forget(batch)
             if batch not in own.stored:
-                self._write(batch, values, 0.0)
+                self._write(batch, values, own.seconds.get(batch, UNKNOWN))
         return batch, values
 
     def _computed(self, batch: int) -> tuple[int, Values]:
@@ -191,6 +191,7 @@ class Loop(Iterator[tuple[int, Values]]):
         except Exception as error:
             raise ProduceError(batch, error) from error
         seconds, waited = time.monotonic() - begin, self.measured.waiting_for_writes
+        own.seconds[batch] = seconds
         if self._online is not None:
             own.places[position] = self._online.place(own.nbytes(batch), seconds, self.measured.using)
         place = own.places[position]

@@ -35,6 +35,7 @@ class Own:
         places: where each of `mine` shall be.
         memory: what is kept in memory, by batch.
         memory_bytes: of them.
+        seconds: that the batches took that were computed last, by batch.
         stored: what is kept on disk, by batch.
         file: on disk; None without one.
         may_write: whether the file takes more.
@@ -53,6 +54,7 @@ class Own:
     places: Places
     memory: dict[int, Values] = dataclasses.field(default_factory=dict)
     memory_bytes: int = 0
+    seconds: dict[int, float] = dataclasses.field(default_factory=dict)
     stored: dict[int, Kept] = dataclasses.field(default_factory=dict)
     file: BatchFile | None = None
     may_write: bool = False

@@ -161,6 +161,8 @@ def writer(array: Any, behind: Any, memory: Any) -> Writer:
     made = Writer(array, budget, asked, _totals(array), together)
     if together is not None:
         array._shared_loops.add(made)
+        if not array._core.goes_beside_ranks:  # a rank that waited for room would wait for others that go on
+            made.never("off: MPI serves one thread: nothing goes on beside the program")
     return made
 
 

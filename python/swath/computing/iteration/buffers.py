@@ -34,10 +34,16 @@ class Buffers:
             del self._kept[:-KEPT_MAX]
 
     def take(self, shape: Shape) -> Values | None:
-        """Return a C-ordered array of that shape that nobody has, with anything in it; None where there is none."""
-        for i in range(len(self._kept)):
-            if _references(self._kept, i) == _ALONE and self._is_as_made(self._kept[i], shape):
+        """Return a C-ordered array of that shape that nobody has, with anything in it; None where there is none.
+
+        Then those that nobody has are given up: whoever makes one of another shape needs their memory.
+        """
+        free = [i for i in range(len(self._kept)) if _references(self._kept, i) == _ALONE]
+        for i in free:
+            if self._is_as_made(self._kept[i], shape):
                 return self._kept.pop(i)
+        for i in reversed(free):
+            del self._kept[i]
         return None
 
     def _is_as_made(self, values: Values, shape: Shape) -> bool:

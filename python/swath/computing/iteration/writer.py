@@ -79,6 +79,10 @@ class Writer:
         auto = f"on: up to {BEHIND_MAX} writes, as far as {memory:,} bytes go"
         self.reason = auto if behind is None else f"behind={behind} was asked for"
 
+    def never(self, reason: str) -> None:
+        """Write nothing behind the program, for this reason, whatever was asked for."""
+        self._behind, self._is_auto, self.reason = 0, False, reason
+
     def write(
         self,
         values: Any,
@@ -227,4 +231,6 @@ def _nbytes(values: Any) -> int:
 def _copied(values: Any) -> Any:
     if isinstance(values, (list, tuple)):
         return [_copied(value) for value in values]
+    if isinstance(values, (bool, int, float, complex)):
+        return values  # which never change, and take the array's dtype
     return np.array(values, copy=True, order="K", subok=True)
