@@ -350,3 +350,27 @@ def test_the_core_says_what_goes_beside(path: Path) -> None:
     with opened(path) as a:
         assert a._core.may_go_beside("read")
         assert _core.fork_generation() >= 0
+
+
+WITHOUT_THREADS = """
+import resource, sys
+import numpy as np, swath
+shape = (48, 500)
+with swath.open(sys.argv[1], shape=shape, dtype="<f8", mode="r+", engine="posix") as a:
+    a[0]
+    pages = int(open("/proc/self/statm").read().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (2 << 20),) * 2)  # too little for a stack
+    read = [a.read_async(selection=i) for i in range(3)]
+    wrote = a.write_async(np.full(500, 7.0), selection=5)
+    assert [future.result()[1] for future in read] == [1.0, 501.0, 1001.0]
+    wrote.result()
+    assert a[5].tolist() == [7.0] * 500
+    print("well")
+"""
+
+
+def test_where_there_are_no_more_threads_operations_are_carried_out_when_they_are_waited_for(path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_THREADS, str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.stdout == "well\n", ended.stderr

@@ -238,3 +238,7 @@ def test_arrays_are_compared_as_sources_of_a_copy_too(folder: Path) -> None:
     (told,) = set(run_ranks(2, work))
     assert "raw, from byte 8, layout " in told
     assert files_in(folder) == before
+
+
+def test_ranks_learn_alike_though_one_of_them_reads_much_by_itself(tmp_path: Path) -> None:
+    assert mpi_runs.run_well(2, "learning_ranks.py", tmp_path / "a.raw").count("well") == 2

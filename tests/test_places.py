@@ -390,3 +390,19 @@ def test_a_fault_of_one_rank_is_the_error_of_all(npy: Path, method: str, directi
     is_others = np.ones(FULL.shape, dtype=bool)
     is_others[np.concatenate(rows), 4] = False
     np.testing.assert_array_equal(after[is_others], before[is_others])
+
+
+def test_what_is_allowed_once_is_not_allowed_the_next_time_nor_refused(tmp_path: Path) -> None:
+    """Ranks remember whose places they are, and not what the operation before allowed."""
+
+    def work(comm: Any) -> None:
+        one, places = swath.Places([5], [4]), swath.Places([5], [4], overlap=True)
+        with swath.create(tmp_path / "a.npy", (8, 8), "<i4", fill=0, comm=comm) as a:
+            a.read(places)
+            a.write(np.array([7], "<i4"), places)
+            with pytest.raises(swath.ArgumentError, match="both have"):
+                a.write(np.array([8], "<i4"), one)
+            a.write(np.array([9], "<i4"), places)
+            assert a.read(one).tolist() == [9]
+
+    run_ranks(2, work)

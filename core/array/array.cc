@@ -436,6 +436,12 @@ void Array::measured(const Call& call, const CachedPlan& planned, const Counters
 // is not written has the fill value.
 Operation Array::prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs) {
   operation.decomposition().check_written_once();
+  const bool is_of_one_of_many = call.comm.size() != comm_->size();
+  if (is_of_one_of_many && is_unfilled_) {
+    fail_argument("write " + name_ +
+                  " by one rank alone: what is not written must have the fill value first, which all ranks give it: "
+                  "call fill_unwritten() on all of them");
+  }
   Operation current = operation;
   if (operation.array().layout()->has_absent_chunks() && call.companions.relocate) {
     store_as(call.companions.relocate());
@@ -445,7 +451,7 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
   const Decomposition& decomposition = current.decomposition();
   const bool is_counted_once = !decomposition.is_views() || decomposition.are_disjoint();
   if (is_unfilled_ && (!is_counted_once || plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes())) {
-    fill(call.comm.size() == comm_->size() ? call.comm : *comm_);
+    fill(call.comm);
   }
   return current;
 }

@@ -78,9 +78,8 @@ std::shared_ptr<Beside::Started> Beside::start(Job job, How how) {
   state.queue.push_back(one);
   try {
     state.look_into_queue();
-  } catch (...) {
-    state.queue.pop_back();
-    throw;
+  } catch (const Error&) {
+    state.go_on_without_thread(one);
   }
   return one;
 }
@@ -102,6 +101,15 @@ void Beside::State::look_into_queue() {
   if (thread.joinable()) thread.join();  // it has ended
   thread = start_thread([this] { run(); });
   has_thread = true;
+}
+
+// The system has no more threads. Other ranks may take part in the job: it is carried out all the same, by the caller
+// who is at the first one now, or by whoever waits for it.
+void Beside::State::go_on_without_thread(const std::shared_ptr<Started>& one) {
+  if (queue.size() > 1) return;
+  queue.pop_back();
+  deferred.push_back(one);
+  has_deferred = true;
 }
 
 void Beside::State::run() {

@@ -88,6 +88,7 @@ class Beside {
   struct State {
     // A thread does, which is there or is started now.
     void look_into_queue();
+    void go_on_without_thread(const std::shared_ptr<Started>& one);
     void run();
     bool carry_out_here(const std::shared_ptr<Started>& one);
     void carry_out_first(std::unique_lock<std::mutex>& guard);

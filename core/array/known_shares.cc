@@ -33,7 +33,7 @@ Operation KnownShares::complete(const Operation& operation, uint64_t key_of_all,
       std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return one.first == key_of_all; });
   if (found != known_.end()) {
     std::rotate(found, std::next(found), known_.end());
-    return operation.with_decomposition(known_.back().second);
+    return operation.with_decomposition(known_.back().second.with_overlap(operation.decomposition().allows_overlap()));
   }
   Operation complete = gather_shares(operation, comm);
   if (known_.size() == kKept) known_.erase(known_.begin());

@@ -62,7 +62,7 @@ void Learning::told(int64_t slowest_nanoseconds) {
   const std::lock_guard guard(state.mutex);
   const auto estimate = std::exchange(state.untold, nullptr);
   if (estimate == nullptr || slowest_nanoseconds == 0) return;
-  if (estimate != state.group_of) {
+  if (state.group_of == nullptr || estimate->group() != state.group_of->group()) {
     state.group_of = estimate;
     state.group.clear();
     state.group_nanoseconds = 0;
@@ -74,10 +74,11 @@ void Learning::told(int64_t slowest_nanoseconds) {
 
 void Learning::learn(State& state) {
   const auto nanoseconds = std::exchange(state.group, {});
+  const auto estimate = std::exchange(state.group_of, nullptr);  // the next is made from what is learned now
   state.group_nanoseconds = 0;
   if (frozen_) return;
   const Profile& now = state.learned != nullptr ? *state.learned : *initial_;
-  if (auto corrected = taught(now, state.group_of->get(), nanoseconds)) state.learned = std::move(corrected);
+  if (auto corrected = taught(now, estimate->get(), nanoseconds)) state.learned = std::move(corrected);
 }
 
 }  // namespace swath

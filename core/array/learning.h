@@ -4,8 +4,10 @@
 // each method there (plan/profile.h). All ranks must price alike: what a rank measured is not used before all ranks
 // know of it. It travels with the next agreement, and the slowest rank's time counts.
 //
-// Short operations tell little but noise, and what is learned costs a new plan: those by one plan are a group, which
-// counts as one long operation, by its median.
+// Short operations tell little but noise, and what is learned costs a new plan: the same ones in a row are a group,
+// which counts as one long operation, by its median. They are the same by what all ranks know of them, not by the plan
+// that this rank has kept: a rank that has forgotten it would learn at another time than the others, and plan
+// otherwise.
 #pragma once
 
 #include <atomic>
@@ -25,13 +27,16 @@ namespace swath {
 // What an operation is predicted to take: computed when it is first asked for, which of most operations nobody does.
 class Estimate {
  public:
-  explicit Estimate(std::function<CostEstimate()> make) : make_(std::move(make)) {}
+  // `group`: the same, on all ranks, for all operations of which one is as good as another to learn from.
+  Estimate(uint64_t group, std::function<CostEstimate()> make) : group_(group), make_(std::move(make)) {}
+  uint64_t group() const { return group_; }
   const CostEstimate& get() const {
     std::call_once(made_, [this] { estimate_ = make_(); });
     return estimate_;
   }
 
  private:
+  const uint64_t group_;
   const std::function<CostEstimate()> make_;
   mutable std::once_flag made_;
   mutable CostEstimate estimate_;
@@ -66,8 +71,8 @@ class Learning {
     // Null: nothing. A rank without a share may have measured nothing, and hears of the others' time all the same.
     std::shared_ptr<const Estimate> untold;
     int64_t untold_nanoseconds = 0;
-    std::shared_ptr<const Estimate> group_of;
-    std::vector<int64_t> group;  // nanoseconds, by that plan
+    std::shared_ptr<const Estimate> group_of;  // null: of nothing yet
+    std::vector<int64_t> group;                // nanoseconds, by that plan
     int64_t group_nanoseconds = 0;
   };
 

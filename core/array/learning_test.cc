@@ -20,13 +20,13 @@ size_t place() { return correction_place(Method::kList, Direction::kRead, 1, Sca
 class LearningTest : public ::testing::Test {
  protected:
   // An operation of so many seconds of work, as the profile has it now, and what is fixed.
-  std::shared_ptr<const Estimate> estimate(double work, double fixed = 0) const {
+  std::shared_ptr<const Estimate> estimate(double work, double fixed = 0, uint64_t group = 0) const {
     CostEstimate estimate;
     estimate.transfer = work;
     estimate.fixed = fixed;
     estimate.place = place();
     estimate.correction = learning_.profile()->corrections.factor(place());
-    return std::make_shared<const Estimate>([estimate] { return estimate; });
+    return std::make_shared<const Estimate>(group != 0 ? group : ++groups_, [estimate] { return estimate; });
   }
   // And the agreement after it, where this rank is the slowest.
   void execute(const std::shared_ptr<const Estimate>& estimate, double seconds) {
@@ -36,6 +36,7 @@ class LearningTest : public ::testing::Test {
   int64_t observations() const { return learning_.profile()->corrections.observations(place()); }
   double common() const { return learning_.profile()->corrections.part(Corrections::common_place(place())); }
 
+  mutable uint64_t groups_ = 0;
   Learning learning_{std::make_shared<const Profile>(default_profile()), false};
 };
 
@@ -76,6 +77,13 @@ TEST_F(LearningTest, AGroupIsOfOnePlan) {
   const std::vector plans{estimate(kShort / 10), estimate(kShort / 10)};
   for (size_t turn = 0; turn < size_t{3} * kOperations; ++turn) execute(plans[turn % 2], kShort / 2);
   EXPECT_EQ(observations(), 0);
+}
+
+// Other ranks have kept theirs, and learn all the same.
+TEST_F(LearningTest, APlanThatIsMadeAgainIsOfTheSameGroup) {
+  constexpr uint64_t kGroup = 1 << 20;
+  for (int turn = 0; turn < kOperations; ++turn) execute(estimate(kShort / 10, 0, kGroup), kShort / 2);
+  EXPECT_EQ(observations(), std::max(kOperations / 4, 1));
 }
 
 // So that plans which are kept, and were made from this profile, stay of use.

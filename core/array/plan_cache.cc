@@ -1,7 +1,11 @@
 #include "array/plan_cache.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
+
+#include "base/hash.h"
 
 namespace swath {
 namespace {
@@ -21,6 +25,13 @@ Request request_of(const Operation& operation, const PlanInputs& inputs) {
   request.capabilities = inputs.capabilities;
   request.capabilities.shows_cache = inputs.conditions.shows_cache;
   return request;
+}
+
+// A hash of what all ranks know of an operation and its plan.
+uint64_t group_of(const Operation& operation, const PlanInputs& inputs) {
+  const std::array<uint64_t, 4> all{operation.key(), inputs.conditions.key(), inputs.shares,
+                                    inputs.will_sync ? 1U : 0U};
+  return hash_bytes(operation.access_bytes(), hash_bytes(std::as_bytes(std::span(all))));
 }
 
 FileRange touched_by(const Operation& operation) {
@@ -69,7 +80,8 @@ CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs)
   }
   ++made_;
   auto made = std::make_shared<const Plan>(make_plan(request_of(operation, inputs)));
-  CachedPlan cached{made, std::make_shared<const Estimate>([made] { return made->price(); })};
+  const uint64_t group = group_of(operation, inputs);
+  CachedPlan cached{made, std::make_shared<const Estimate>(group, [made] { return made->price(); })};
   const std::lock_guard guard(state.mutex);
   auto& plans = state.entry_of(operation).plans;
   if (plans.size() == kPlansOfOperation) plans.erase(plans.begin());

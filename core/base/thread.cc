@@ -1,7 +1,11 @@
 #include "base/thread.h"
 
 #include <csignal>
+#include <string>
+#include <system_error>
 #include <utility>
+
+#include "base/error.h"
 
 namespace swath {
 
@@ -15,7 +19,14 @@ std::thread start_thread(std::function<void()> body) {
     const sigset_t& mask;
     ~Restore() { pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
   } restore{before};
-  return std::thread(std::move(body));
+  try {
+    return std::thread(std::move(body));
+  } catch (const std::system_error& error) {
+    throw Error(ErrorKind::kStore,
+                std::string("start a thread: ") + std::generic_category().message(error.code().value()) +
+                    " (a limit of processes, as ulimit -u or a cgroup's pids.max?)",
+                error.code().value());
+  }
 }
 
 }  // namespace swath

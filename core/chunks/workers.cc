@@ -8,10 +8,10 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "base/stopwatch.h"
 #include "base/thread.h"
@@ -61,7 +61,7 @@ class Pool {
     while (running_ < control_.readers() - 1 && next_ + running_ + 1 < count_) {
       try {
         threads_.push_back(start_thread([this] { work_for_caller(); }));
-      } catch (const std::system_error&) {
+      } catch (const Error&) {
         return;  // the system has no more: those there are go on
       }
       ++running_;

@@ -87,6 +87,12 @@ Decomposition Decomposition::views(std::vector<View> view_of_rank, const Shape& 
   return decomposition;
 }
 
+Decomposition Decomposition::with_overlap(bool allows) const {
+  Decomposition other = *this;
+  other.allows_overlap_ = allows;
+  return other;
+}
+
 Decomposition Decomposition::own_view(View own, int rank, int ranks, const Shape& shape, bool allows_overlap) {
   own.check();
   std::vector<View> view_of_rank(static_cast<size_t>(ranks));

@@ -68,6 +68,8 @@ class Decomposition {
   bool is_told() const { return is_boxes() || is_views(); }
   const View& view(int rank) const { return views_->of_rank[static_cast<size_t>(rank)]; }
   bool allows_overlap() const { return allows_overlap_; }
+  // The same, with what another operation on it allows.
+  Decomposition with_overlap(bool allows) const;
   bool knows_all_ranks() const { return knows_all_ranks_; }
   const std::vector<Boxes>& boxes_of_rank() const { return *boxes_; }
   // What a part is called in memory: the shape of each of `rank`'s parts, as NumPy would return it.

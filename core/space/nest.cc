@@ -77,6 +77,7 @@ int64_t breaks_before(const Node* node, int64_t transition) {
 }  // namespace
 
 int64_t Nest::bytes_before(int64_t offset) const {
+  if (offset >= high()) return bytes();  // also where the distance from an origin below 0 is beyond 64 bits
   int64_t before = 0;
   int64_t rest = offset - origin_;
   for (const Node* node = node_.get(); node != nullptr;) {

@@ -205,6 +205,13 @@ TEST(Nest, WhatLiesBeyondIsRefused) {
       Error);
 }
 
+TEST(Nest, OneThatBeginsBeforeByteZeroHasAllItsBytesBeforeTheEndOfAnyFile) {
+  const Nest nest = Nest::blocks(std::vector<int64_t>{0, 24, 30}, std::vector<int64_t>{8, 2, 4}).shifted(-16);
+  EXPECT_EQ(nest.bytes_before(INT64_MAX), nest.bytes());
+  EXPECT_EQ(nest.bytes_before(-16), 0);
+  EXPECT_EQ(nest.bytes_before(9), 9);
+}
+
 TEST(Nest, DoublingLevelsNeitherBlowUpNorSlowDown) {
   // Each level has the one below twice, and something between: 2^30 paths lead to the innermost.
   Nest nest = Nest::blocks(std::vector<int64_t>{0, 4}, std::vector<int64_t>{1, 2});
