@@ -35,6 +35,10 @@ MPI_Datatype duplicate_of(MPI_Datatype type) {
 
 }  // namespace
 
+void free_unless_named(MPI_Datatype type) {
+  if (!is_named(type)) MPI_Type_free(&type);
+}
+
 OwnedType::OwnedType(MPI_Datatype type) : is_named_(is_named(type)) { type_ = is_named_ ? type : duplicate_of(type); }
 
 OwnedType::~OwnedType() {

@@ -173,7 +173,21 @@ def views_given_back(path: Path) -> None:
         assert (base, combiner) == (MPI.INT, "VECTOR")
         assert contents == {"count": 3, "blocklength": 2, "stride": 5}
         given.Free()
+    view_that_fails_changes_nothing(file)
     file.Close()
+
+
+def view_that_fails_changes_nothing(file: MPI.File) -> None:
+    """What comes after it still goes by the view before, in integers from byte 8 on."""
+    assert error_class(file.Set_view, 0, MPI.BYTE, MPI.BYTE, "strange") == MPI.ERR_UNSUPPORTED_DATAREP
+    assert file.Get_view()[0] == 8
+    file.Write_at_all(0, np.array([77], np.int32))
+    file.Sync()
+    COMM.Barrier()
+    file.Set_view()
+    found = np.zeros(3, np.int32)
+    file.Read_at_all(0, found)
+    assert found.tolist() == [0, 0, 77]
 
 
 # ---- hints -----------------------------------------------------------------------------------------------------------

@@ -132,6 +132,7 @@ static MPI_Status status;
   with(view_of_an_uncommitted_type, RW, MPI_File_set_view(f, 0, MPI_BYTE, uncommitted(), "native", MPI_INFO_NULL))   \
   with(view_of_parts_of_etypes, RW, MPI_File_set_view(f, 0, MPI_INT, MPI_BYTE, "native", MPI_INFO_NULL))             \
   with(view_of_an_unknown_representation, RW, MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "strange", MPI_INFO_NULL)) \
+  with(view_after_a_view_that_fails, RW, viewed_in_vain(f))                                                          \
   with(negative_size, RW, MPI_File_set_size(f, -1))                                                                  \
   with(negative_preallocation, RW, MPI_File_preallocate(f, -1))                                                      \
   with(read_of_a_null_file, RW, MPI_File_read(MPI_FILE_NULL, buffer, 1, MPI_BYTE, &status))                          \
@@ -217,6 +218,16 @@ static int viewed_and_freed(MPI_File f) {
   if (code == MPI_SUCCESS) code = MPI_File_read_all(f, buffer, 4, MPI_BYTE, &status);
   if (code == MPI_SUCCESS) code = MPI_File_read(f, buffer, 4, MPI_BYTE, &status);
   return code;
+}
+
+/* A view that MPI refuses leaves the one before, also where a handler makes a success of the error. */
+static int viewed_in_vain(MPI_File f) {
+  MPI_Offset displacement = 0;
+  int code = MPI_File_set_view(f, 8, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  if (code != MPI_SUCCESS) return code;
+  code = MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "strange", MPI_INFO_NULL);
+  MPI_File_get_view(f, &displacement, &type, &type, word);
+  return displacement == 8 ? code : MPI_ERR_INTERN;
 }
 
 #define DEFINE(name, mode, call) \
