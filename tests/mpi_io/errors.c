@@ -8,6 +8,7 @@
    errors list                     prints the names of cases
    errors count FOLDER CASE…       with handlers that count; MPICH 5 returns no error then
    errors return FOLDER CASE…      with MPI_ERRORS_RETURN
+   errors fatal FOLDER CASE…       the same, and the handlers of communicators are MPI's own, which end the program
 
    With SHOW_TEXT in the environment, standard error gets "CASE: TEXT". */
 #include <mpi.h>
@@ -255,8 +256,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   counts = argc > 1 && strcmp(argv[1], "count") == 0;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  if (strcmp(argv[1], "fatal") != 0) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  }
   folder = argv[2];
   for (int i = 3; i < argc; ++i) {
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
