@@ -31,7 +31,7 @@ def compiled(folder: Path, source: str) -> Path:
     if not mpicc.exists():
         pytest.skip("no mpicc beside mpiexec")
     program = folder / Path(source).stem
-    subprocess.run([mpicc, "-O1", "-o", program, HERE / "mpi_io" / source], check=True)
+    subprocess.run([mpicc, "-O1", "-rdynamic", "-o", program, HERE / "mpi_io" / source], check=True)
     return program
 
 

@@ -213,6 +213,7 @@ void ServedFile::close() {
 void ServedFile::sync() {
   collective_jobs_.finish();
   own_jobs_.finish();
+  comm_->barrier();  // one rank of a node syncs for all, and what each has written by itself is there now
   collective_->sync();
 }
 
@@ -226,6 +227,12 @@ void ServedFile::preallocate(int64_t bytes) {
   agree(*comm_, failure_in([&] {
     if (comm_->rank() == 0) own_file_->engine().lease()->allocate(bytes);
   }));
+}
+
+void ServedFile::set_atomicity(bool atomic) {
+  collective_jobs_.finish();
+  own_jobs_.finish();
+  is_atomic_ = atomic;
 }
 
 void ServedFile::set_hints(MPI_Info info) {
@@ -273,6 +280,7 @@ void ServedFile::seek(int64_t etypes, int whence) {
 
 void ServedFile::seek_shared(int64_t etypes, int whence) {
   collective_jobs_.finish();
+  comm_->barrier();  // what others have moved before is counted
   int64_t from = 0;
   const auto failure = failure_in([&] {
     check_whence("seek_shared", whence);

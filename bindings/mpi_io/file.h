@@ -76,7 +76,8 @@ class ServedFile {
   SharedPointer& shared_pointer() { return shared_pointer_; }
   // Collective. Ranks agree on where to, of which MPI_SEEK_CUR and MPI_SEEK_END are what rank 0 says.
   void seek_shared(int64_t etypes, int whence);
-  void set_atomicity(bool atomic) { is_atomic_ = atomic; }
+  // Collective, and sends nothing. Of what is begun after it.
+  void set_atomicity(bool atomic);
   bool is_atomic() const { return is_atomic_; }
   // Collective.
   void set_hints(MPI_Info info);

@@ -1,0 +1,20 @@
+"""What ranks do when others come late, or wait for something else of theirs: nothing is overtaken, and nothing hangs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpi_io_runs import run_well
+from test_mpi_io_errors import compiled
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("late"), "late.c")
+
+
+@pytest.mark.parametrize("call", ["sync", "seek_shared", "atomicity"])
+def test_a_call_begins_nothing_before_a_late_rank_has_come(late: Path, tmp_path: Path, call: str) -> None:
+    assert run_well(2, [late, call, tmp_path / "data"], seconds_max=30).out == "right\n"
