@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/meanwhile.h"
 #include "base/thread.h"
 
 namespace swath {
@@ -185,7 +186,7 @@ void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
   State& state = state_.get();
   std::unique_lock guard(state.mutex);
   if (one->has_begun_) {
-    state.changed.wait(guard, [&] { return one->is_done(); });
+    while (!one->is_done()) wait_meanwhile(state.changed, guard);
   } else if (one->may_stop_) {
     std::erase(state.queue, one);
     std::erase(state.deferred, one);
@@ -195,7 +196,7 @@ void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
     one->is_done_.store(true, std::memory_order_release);
     state.changed.notify_all();
   } else if (std::ranges::find(state.deferred, one) == state.deferred.end()) {
-    state.changed.wait(guard, [&] { return one->is_done(); });
+    while (!one->is_done()) wait_meanwhile(state.changed, guard);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/meanwhile.h"
 #include "comm/messages.h"
 #include "comm/mpi_messages.h"
 #include "comm/node_shared.h"
@@ -44,6 +45,7 @@ MpiComm::MpiComm(MPI_Comm parent) : MpiComm(parent, std::nullopt) {}
 
 MpiComm::MpiComm(MPI_Comm parent, const std::optional<Settings>& settings) {
   require_running_mpi();
+  set_meanwhile(&let_mpi_go_on);
   if (parent == MPI_COMM_NULL) fail_argument("communicator: MPI_COMM_NULL has no ranks");
   int is_inter = 0;
   check_mpi(MPI_Comm_test_inter(parent, &is_inter), "MPI_Comm_test_inter");

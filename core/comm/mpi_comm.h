@@ -1,9 +1,9 @@
 // The ranks of an MPI communicator. Of the library swath_mpi, which is built for the MPI at hand; nothing else of the
 // core knows MPI.
 //
-// On one node everything goes through shared memory (comm/node_shared.h), and MPI serves at construction only. On
-// several nodes messages and collectives go through MPI (comm/mpi_messages.h); windows and node barriers still go
-// through shared memory.
+// On one node everything goes through shared memory (comm/node_shared.h), and MPI serves at construction only; where a
+// rank waits for long, MPI goes on meanwhile with what it owes others (base/meanwhile.h). On several nodes messages and
+// collectives go through MPI (comm/mpi_messages.h); windows and node barriers still go through shared memory.
 //
 // Environment, read on rank 0 when a communicator is taken over:
 //   SWATH_NODES=k           test hook: the ranks of one machine behave as k nodes (contiguous blocks of ranks), so that

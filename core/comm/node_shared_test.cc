@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/meanwhile.h"
 #include "comm/fork_ranks_for_tests.h"
 #include "testing/shared_folder.h"
 
@@ -75,6 +77,21 @@ TEST_P(GonePeer, AWaitForAPeerThatClosesItsCommIsAnError) {
     outer.barrier();
   });
   EXPECT_EQ(statuses, std::vector<int>(ranks, 0));
+}
+
+std::atomic<int> times_meanwhile{0};
+
+TEST(NodeShared, ARankThatWaitsForLongDoesWhatThereIsToDoMeanwhile) {
+  const std::vector<int> statuses = run_forked(2, [](NodeShared& comm) {
+    set_meanwhile([] { ++times_meanwhile; });
+    comm.barrier();
+    times_meanwhile = 0;
+    if (comm.rank() == 1) usleep(200'000);
+    comm.barrier();
+    if (comm.rank() == 0) EXPECT_GE(times_meanwhile, 10);
+    if (comm.rank() == 1) EXPECT_LE(times_meanwhile, 2);
+  });
+  EXPECT_EQ(statuses, std::vector<int>(2, 0));
 }
 
 TEST(NodeShared, APeerThatClosesAfterTheLastCallIsNoError) {
