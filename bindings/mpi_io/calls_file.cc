@@ -91,7 +91,7 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
     FileView view(displacement, etype, filetype, served->is_read_only());
     if (info != MPI_INFO_NULL && !known_hints(info).empty()) {
       served->queue(false).finish();  // what is under way is done by the hints that it was begun with
-      served->take_hints(info);
+      served->take_hints_of_rank(info);
     }
     served->set_view(std::move(view));
   });

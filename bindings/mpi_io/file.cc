@@ -407,7 +407,10 @@ Execution ServedFile::carry_out(Array& array, const DataTransfer& transfer, Meth
   memory.view = {view, MemoryNest{transfer.memory, 0}};
   memory.addresses = {transfer.address};
   memory.is_packed = is_contiguous(transfer.memory);
-  return array.execute({form, {transfer.direction, own, method, hints_.tuning(transfer.direction)}}, memory);
+  const bool is_collective = &array == collective_.get();
+  const TuningSettings tuning =
+      is_collective ? hints_.collective_tuning(transfer.direction) : hints_.own_tuning(transfer.direction);
+  return array.execute({form, {transfer.direction, own, method, tuning}}, memory);
 }
 
 int64_t ServedFile::move_in_order_of_view(const DataTransfer& transfer, File& file, const std::string& kind) {

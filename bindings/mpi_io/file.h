@@ -81,8 +81,8 @@ class ServedFile {
   bool is_atomic() const { return is_atomic_; }
   // Collective.
   void set_hints(MPI_Info info);
-  // Those of a call that sends nothing: all ranks give the same.
-  void take_hints(MPI_Info info) { hints_.take(known_hints(info)); }
+  // Of a call that sends nothing.
+  void take_hints_of_rank(MPI_Info info) { hints_.take_of_rank(known_hints(info)); }
 
   // ---- what a call moves. They throw where it may not be made, and move pointers. ----
   DataTransfer at(const DataCall& call, int64_t offset) const;
