@@ -35,3 +35,12 @@ def test_mpi_goes_on_with_what_was_begun_while_a_rank_waits(
 ) -> None:
     environment = {"SWATH_MPI_IO_THREADS": threads}
     assert run_well(2, [progress, call, tmp_path / "data"], seconds_max=30, environment=environment).out == "right\n"
+
+
+@pytest.mark.parametrize("threads", ["on", "off"])
+def test_no_thread_but_the_programs_calls_an_mpi_that_serves_one(progress: Path, tmp_path: Path, threads: str) -> None:
+    """Ranks of one node meet by MPI where they get no shared memory."""
+    environment = {"SWATH_SHM_DIR": "/proc/none", "SWATH_MPI_IO_THREADS": threads}
+    ended = run_well(2, [progress, "wait", tmp_path / "data"], seconds_max=30, environment=environment)
+    assert ended.out == "right\n"
+    assert ("nonblocking calls were done at their start" in ended.err) == (threads == "off")

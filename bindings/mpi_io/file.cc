@@ -141,6 +141,11 @@ int64_t sought(const std::string& call, int64_t from, int64_t etypes) {
   return position;
 }
 
+bool serves_without_mpi(const Comm& comm) {
+  const auto* mpi = dynamic_cast<const MpiComm*>(&comm);
+  return mpi == nullptr || mpi->serves_without_mpi();
+}
+
 bool is_contiguous(const Nest& nest) { return nest.empty() || nest.runs() == 1; }
 
 }  // namespace
@@ -152,7 +157,8 @@ ServedFile::ServedFile(const Opening& opening, std::shared_ptr<Comm> comm, std::
       path_(without_file_system(opening.path)),
       access_mode_(opening.access_mode),
       comm_(std::move(comm)),
-      shared_pointer_(std::move(shared_pointer_name), comm_->node_count() == 1 ? "" : folder_of(path_)) {}
+      serves_without_mpi_(mpi_io::serves_without_mpi(*comm_)),
+      shared_pointer_(std::move(shared_pointer_name), serves_without_mpi_ ? "" : folder_of(path_)) {}
 
 ServedFile::Opened ServedFile::open(const Opening& opening) {
   if ((opening.access_mode & MPI_MODE_SEQUENTIAL) != 0) return {nullptr, "it is opened with MPI_MODE_SEQUENTIAL"};

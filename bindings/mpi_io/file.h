@@ -61,7 +61,7 @@ class ServedFile {
   MPI_File handle() const { return handle_; }
   const std::string& path() const { return path_; }
   bool is_read_only() const { return (access_mode_ & MPI_MODE_RDONLY) != 0; }
-  bool is_on_one_node() const { return comm_->node_count() == 1; }
+  bool serves_without_mpi() const { return serves_without_mpi_; }
   int rank() const { return comm_->rank(); }
   const Hints& hints() const { return hints_; }
   Report& report() { return report_; }
@@ -130,6 +130,7 @@ class ServedFile {
   const std::string path_;
   const int access_mode_;
   const std::shared_ptr<Comm> comm_;
+  const bool serves_without_mpi_;  // what ranks do together
   Hints hints_;
   Report report_;
 
