@@ -1,4 +1,4 @@
-"""What ranks do when others come late, or wait for something else of theirs: nothing is overtaken, and nothing hangs."""
+"""Ranks that come late, or wait for something else of each other: nothing is overtaken, and nothing hangs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rank waits in Swath for another, which waits for messages that this one has begun to send: FOLDER, blocking or beside.
+"""A rank waits in Swath for another, which waits for messages of it: FOLDER, blocking or beside.
 
 Rank 0 sends, then writes; rank 1 receives all of it before it writes.
 """
