@@ -39,8 +39,9 @@ def run_ranks(
     """Runs tests/mpi/`script` on `ranks` ranks; a run that takes longer than `seconds_max` fails as a hang."""
     needs_mpi()
     program = [sys.executable, str(HERE / "mpi" / script), *map(str, arguments)]
-    command = [str(mpiexec()), "-n", str(ranks), *yielding.preloaded(), *program]
     env = {**os.environ, "HYDRA_LAUNCHER": "fork", **(environment or {})}
+    preloaded = env.get("LD_PRELOAD", "").replace(":", " ").split()
+    command = [str(mpiexec()), "-n", str(ranks), *yielding.preloaded(*preloaded), *program]
     try:
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=seconds_max, check=False)
     except subprocess.TimeoutExpired as expired:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mpi_runs import run_well
@@ -38,3 +40,10 @@ def test_every_method_reads_and_writes_what_numpy_does_many_times(ranks: int, wa
     assert "all right" in run_well(
         ranks, "property_ranks.py", 5000 * ranks, 400, environment=WAYS[way], seconds_max=800
     )
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("call", ["blocking", "beside"])
+def test_mpi_goes_on_with_messages_while_a_rank_waits(tmp_path: Path, call: str, way: str) -> None:
+    done = run_well(2, "progress_ranks.py", tmp_path, call, environment=WAYS[way], seconds_max=30)
+    assert "well" in done

@@ -93,11 +93,18 @@ def test_hints_decide_how_it_is_done(tmp_path: Path) -> None:
     ended = run_well(2, python("mpi_io_modes.py", "hints", tmp_path))
     operations = Counter({told.kind: told.operations for told in reported(ended)})
     assert operations == {
-        "collective write by two-phase": 1,
+        "collective write by two-phase": 4,
         "independent read by list": 1,
         "collective write by list": 1,
-        "collective read by sieve": 1,
+        "collective read by list": 1,
+        "independent read by sieve": 1,
+        "collective read by two-phase": 3,
     }
+    ignored = [line for line in ended.told if "is ignored" in line]
+    assert sorted(line.split()[1] for line in ignored) == [
+        "romio_cb_read=disable,",
+        "swath_method=direct,",
+    ]
     assert not any("no_such_hint" in line for line in ended.told)
 
 

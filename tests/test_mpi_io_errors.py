@@ -31,7 +31,7 @@ def compiled(folder: Path, source: str) -> Path:
     if not mpicc.exists():
         pytest.skip("no mpicc beside mpiexec")
     program = folder / Path(source).stem
-    subprocess.run([mpicc, "-O1", "-o", program, HERE / "mpi_io" / source], check=True)
+    subprocess.run([mpicc, "-O1", "-rdynamic", "-o", program, HERE / "mpi_io" / source], check=True)
     return program
 
 
@@ -103,6 +103,15 @@ def test_handlers_are_called_as_often_as_by_the_mpi_itself(program: Path, tmp_pa
     without = ask(program, "count", names, tmp_path, ranks=1, served=False)
     different = {name for name in names if served[name][1] != without[name][1]}
     assert different <= DIFFERENT.keys(), different
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_an_error_of_a_file_ends_no_program(program: Path, tmp_path: Path, ranks: int) -> None:
+    """The handlers of communicators are fatal, as MPI's own are; they are of other calls."""
+    names = [name for name in cases(program, ranks) if "_closed_file" not in name and name != "read_of_no_handle"]
+    fatal = ask(program, "fatal", names, tmp_path / "fatal", ranks=ranks, served=True)
+    returned = ask(program, "return", names, tmp_path / "return", ranks=ranks, served=True)
+    assert {name: fatal[name][0] for name in names} == {name: returned[name][0] for name in names}
 
 
 def test_errors_name_the_path_and_what_was_wrong(program: Path, tmp_path: Path) -> None:

@@ -269,3 +269,32 @@ def test_a_nonblocking_call_outlives_its_view(mpi: Mpi, backend_of: BackendOf, t
     done = ran(mpi, [program, tmp_path / "data"], backend_of(mpi), SWATH_MPI_IO_REPORT=1)
     assert done.stdout == "right\n", done.stderr
     assert f"data: served, {RANKS} ranks" in done.stderr
+
+
+LARGE_TYPES = [f"PMPI_Type_{name}_c" for name in ("get_envelope", "get_contents", "get_extent", "size")]
+"""What MPI-4 says of datatypes."""
+
+
+@pytest.mark.parametrize("family", ["mpich", "mpiabi"])
+def test_a_backend_needs_nothing_that_an_mpi_older_than_mpi_4_has_not(family: str) -> None:
+    """A library of MPI-3.1 with the ABI of the headers has no functions with large counts."""
+    backend = backends.PACKAGE / backends.file_name(family)
+    if shutil.which("nm") is None or not backend.exists():
+        pytest.skip("nm is not installed, or there is no such backend")
+    needed = symbols(backend, "--undefined-only")
+    assert "MPI_Type_dup" in needed
+    assert not {name for name in needed if re.fullmatch(r"P?MPI_\w+_c", name)}
+
+
+def test_an_mpi_older_than_mpi_4_is_served(tmp_path: Path) -> None:
+    wheel = MPIS[0]
+    if not Path(wheel.mpicc).exists():
+        pytest.skip("no MPI beside this Python")
+    program, older = tmp_path / "program", tmp_path / "older_mpi.so"
+    subprocess.run([wheel.mpicc, HERE / "replaced_view.c", "-o", program], check=True)
+    compiler = shutil.which("cc") or "gcc"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O2", HERE / "older_mpi.c", "-o", older, "-ldl"], check=True)
+    done = ran(wheel, [program, tmp_path / "data"], backends.PACKAGE, LD_PRELOAD=older, SWATH_MPI_IO_REPORT=1)
+    assert done.stdout == "right\n", done.stderr
+    assert f"data: served, {RANKS} ranks" in done.stderr
+    assert set(re.findall(r"older_mpi: no (\w+)", done.stderr)) == set(LARGE_TYPES)

@@ -7,6 +7,7 @@
 
 #include "mpi_io/errors.h"
 #include "mpi_io/files.h"
+#include "mpi_io/handles.h"
 #include "mpi_io/nonblocking.h"
 #include "mpi_io/offsets.h"
 #include "mpi_io/real.h"
@@ -16,8 +17,22 @@
 namespace swath::mpi_io {
 namespace {
 
+// What each MPI keeps inside is as the machine has it.
 bool is_native(const char* representation) {
-  return representation != nullptr && strcasecmp(representation, "native") == 0;
+  return representation != nullptr &&
+         (strcasecmp(representation, "native") == 0 || strcasecmp(representation, "internal") == 0);
+}
+
+// An error handler may make a success of an error.
+bool mpi_has_view_in(MPI_File file, const char* representation) {
+  char word[MPI_MAX_DATAREP_STRING + 1] = {};
+  MPI_Offset displacement = 0;
+  MPI_Datatype etype = MPI_DATATYPE_NULL;
+  MPI_Datatype filetype = MPI_DATATYPE_NULL;
+  if (real().File_get_view(file, &displacement, &etype, &filetype, word) != MPI_SUCCESS) return false;
+  free_unless_named(etype);
+  free_unless_named(filetype);
+  return representation != nullptr && strcasecmp(word, representation) == 0;
 }
 
 int rank_of(MPI_Comm ranks) {
@@ -50,6 +65,15 @@ int close(MPI_File* file) {
   return code != MPI_SUCCESS ? code : of_mpi;
 }
 
+// Collective, behind a view that MPI has and Swath has not.
+int give_back(MPI_File file, ServedFile& served) {
+  if (report_is_wanted()) served.report().note("given back to MPI at a view of another data representation");
+  remove_served(file);
+  const int closed = guarded(file, [&] { served.close(); });
+  if (served.is_atomic()) real().File_set_atomicity(file, 1);
+  return closed;
+}
+
 int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* representation, MPI_Info info) {
   const auto served = served_file(file);
@@ -58,20 +82,16 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
   if (displacement < 0) return real().File_set_view(file, displacement, etype, filetype, representation, info);
   if (!is_native(representation)) {  // all ranks say the same
     served->queue(true).finish();
-    if (report_is_wanted()) served->report().note("given back to MPI at a view of another data representation");
-    const bool is_atomic = served->is_atomic();
-    remove_served(file);
-    const int closed = guarded(file, [&] { served->close(); });
-    if (closed != MPI_SUCCESS) return closed;
-    if (is_atomic) real().File_set_atomicity(file, 1);
-    return real().File_set_view(file, displacement, etype, filetype, representation, info);
+    const int code = real().File_set_view(file, displacement, etype, filetype, representation, info);
+    const bool is_taken = code == MPI_SUCCESS && mpi_has_view_in(file, representation);
+    return is_taken ? give_back(file, *served) : code;
   }
   return guarded(file, [&] {
     served->queue(true).finish();
     FileView view(displacement, etype, filetype, served->is_read_only());
     if (info != MPI_INFO_NULL && !known_hints(info).empty()) {
       served->queue(false).finish();  // what is under way is done by the hints that it was begun with
-      served->take_hints(info);
+      served->take_hints_of_rank(info);
     }
     served->set_view(std::move(view));
   });

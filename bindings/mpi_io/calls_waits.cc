@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "comm/backoff.h"
+#include "comm/mpi_communicator.h"
 #include "mpi_io/errors.h"
 #include "mpi_io/files.h"
 #include "mpi_io/nonblocking.h"
@@ -21,6 +23,29 @@ namespace {
 int tell(const FailedRequest& failed) {
   const MPI_File handle = failed.file->handle();
   return raise(served_file(handle) == failed.file ? handle : MPI_FILE_NULL, failed.error);
+}
+
+// MPI_Wait and MPI_Waitall of MPICH look after nothing but generalized requests where there are some: a rank that waits
+// for ours would not go on with messages that another waits for, before it does its part of our work. So MPI is asked
+// again and again, as its progress needs. `test` asks, and says whether it is done.
+template <typename Test>
+int wait_by_asking(const Test& test) {
+  Backoff backoff;
+  int is_done = 0;
+  while (true) {
+    const int code = test(&is_done);
+    if (code != MPI_SUCCESS || is_done != 0) return code;
+    backoff.wait();
+    let_mpi_go_on();
+  }
+}
+
+int wait(MPI_Request* request, MPI_Status* status) {
+  if (!any_is_started()) return real().Wait(request, status);
+  static_cast<void>(take_failed_requests());
+  int code = wait_by_asking([&](int* is_done) { return real().Test(request, is_done, status); });
+  for (const FailedRequest& failed : take_failed_requests()) code = tell(failed);
+  return code;
 }
 
 // A call that completes one request.
@@ -72,7 +97,7 @@ size_t itself(int index) { return static_cast<size_t>(index); }
 int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   if (!any_is_started()) return real().Waitall(count, requests, statuses);
   const Requests before(count, requests);
-  const int code = real().Waitall(count, requests, statuses);
+  const int code = wait_by_asking([&](int* are_done) { return real().Testall(count, requests, are_done, statuses); });
   return before.tell_failed(code, statuses_of(statuses, count), itself);
 }
 
@@ -98,7 +123,7 @@ int complete_some(int count, MPI_Request* requests, int* completed, int* indices
 
 std::span<const Served> served_waits() {
   static const std::array table{
-      SWATH_SERVED(Wait, (complete_one<&Real::Wait, MPI_Request*, MPI_Status*>)),
+      SWATH_SERVED(Wait, wait),
       SWATH_SERVED(Waitany, (complete_one<&Real::Waitany, int, MPI_Request*, int*, MPI_Status*>)),
       SWATH_SERVED(Test, (complete_one<&Real::Test, MPI_Request*, int*, MPI_Status*>)),
       SWATH_SERVED(Testany, (complete_one<&Real::Testany, int, MPI_Request*, int*, int*, MPI_Status*>)),

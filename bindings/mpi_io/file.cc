@@ -141,6 +141,11 @@ int64_t sought(const std::string& call, int64_t from, int64_t etypes) {
   return position;
 }
 
+bool serves_without_mpi(const Comm& comm) {
+  const auto* mpi = dynamic_cast<const MpiComm*>(&comm);
+  return mpi == nullptr || mpi->serves_without_mpi();
+}
+
 bool is_contiguous(const Nest& nest) { return nest.empty() || nest.runs() == 1; }
 
 }  // namespace
@@ -152,7 +157,8 @@ ServedFile::ServedFile(const Opening& opening, std::shared_ptr<Comm> comm, std::
       path_(without_file_system(opening.path)),
       access_mode_(opening.access_mode),
       comm_(std::move(comm)),
-      shared_pointer_(std::move(shared_pointer_name), comm_->node_count() == 1 ? "" : folder_of(path_)) {}
+      serves_without_mpi_(mpi_io::serves_without_mpi(*comm_)),
+      shared_pointer_(std::move(shared_pointer_name), serves_without_mpi_ ? "" : folder_of(path_)) {}
 
 ServedFile::Opened ServedFile::open(const Opening& opening) {
   if ((opening.access_mode & MPI_MODE_SEQUENTIAL) != 0) return {nullptr, "it is opened with MPI_MODE_SEQUENTIAL"};
@@ -213,6 +219,7 @@ void ServedFile::close() {
 void ServedFile::sync() {
   collective_jobs_.finish();
   own_jobs_.finish();
+  comm_->barrier();  // one rank of a node syncs for all, and what each has written by itself is there now
   collective_->sync();
 }
 
@@ -226,6 +233,12 @@ void ServedFile::preallocate(int64_t bytes) {
   agree(*comm_, failure_in([&] {
     if (comm_->rank() == 0) own_file_->engine().lease()->allocate(bytes);
   }));
+}
+
+void ServedFile::set_atomicity(bool atomic) {
+  collective_jobs_.finish();
+  own_jobs_.finish();
+  is_atomic_ = atomic;
 }
 
 void ServedFile::set_hints(MPI_Info info) {
@@ -273,6 +286,7 @@ void ServedFile::seek(int64_t etypes, int whence) {
 
 void ServedFile::seek_shared(int64_t etypes, int whence) {
   collective_jobs_.finish();
+  comm_->barrier();  // what others have moved before is counted
   int64_t from = 0;
   const auto failure = failure_in([&] {
     check_whence("seek_shared", whence);
@@ -399,7 +413,10 @@ Execution ServedFile::carry_out(Array& array, const DataTransfer& transfer, Meth
   memory.view = {view, MemoryNest{transfer.memory, 0}};
   memory.addresses = {transfer.address};
   memory.is_packed = is_contiguous(transfer.memory);
-  return array.execute({form, {transfer.direction, own, method, hints_.tuning(transfer.direction)}}, memory);
+  const bool is_collective = &array == collective_.get();
+  const TuningSettings tuning =
+      is_collective ? hints_.collective_tuning(transfer.direction) : hints_.own_tuning(transfer.direction);
+  return array.execute({form, {transfer.direction, own, method, tuning}}, memory);
 }
 
 int64_t ServedFile::move_in_order_of_view(const DataTransfer& transfer, File& file, const std::string& kind) {

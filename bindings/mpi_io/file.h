@@ -61,7 +61,7 @@ class ServedFile {
   MPI_File handle() const { return handle_; }
   const std::string& path() const { return path_; }
   bool is_read_only() const { return (access_mode_ & MPI_MODE_RDONLY) != 0; }
-  bool is_on_one_node() const { return comm_->node_count() == 1; }
+  bool serves_without_mpi() const { return serves_without_mpi_; }
   int rank() const { return comm_->rank(); }
   const Hints& hints() const { return hints_; }
   Report& report() { return report_; }
@@ -76,12 +76,13 @@ class ServedFile {
   SharedPointer& shared_pointer() { return shared_pointer_; }
   // Collective. Ranks agree on where to, of which MPI_SEEK_CUR and MPI_SEEK_END are what rank 0 says.
   void seek_shared(int64_t etypes, int whence);
-  void set_atomicity(bool atomic) { is_atomic_ = atomic; }
+  // Collective, and sends nothing. Of what is begun after it.
+  void set_atomicity(bool atomic);
   bool is_atomic() const { return is_atomic_; }
   // Collective.
   void set_hints(MPI_Info info);
-  // Those of a call that sends nothing: all ranks give the same.
-  void take_hints(MPI_Info info) { hints_.take(known_hints(info)); }
+  // Of a call that sends nothing.
+  void take_hints_of_rank(MPI_Info info) { hints_.take_of_rank(known_hints(info)); }
 
   // ---- what a call moves. They throw where it may not be made, and move pointers. ----
   DataTransfer at(const DataCall& call, int64_t offset) const;
@@ -129,6 +130,7 @@ class ServedFile {
   const std::string path_;
   const int access_mode_;
   const std::shared_ptr<Comm> comm_;
+  const bool serves_without_mpi_;  // what ranks do together
   Hints hints_;
   Report report_;
 

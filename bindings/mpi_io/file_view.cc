@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "mpi_io/errors.h"
 #include "mpi_io/offsets.h"
-#include "mpi_io/type_map.h"
 
 namespace swath::mpi_io {
 
@@ -45,13 +45,13 @@ void check_places(const Nest& nest, const std::string& what, bool is_read_only) 
 
 }  // namespace
 
-FileView::FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype, bool is_read_only)
-    : displacement_(displacement), etype_(etype), filetype_(filetype) {
+FileView::FileView(int64_t displacement, Part etype, Part filetype, bool is_read_only)
+    : displacement_(displacement), etype_(std::move(etype.owned)), filetype_(std::move(filetype.owned)) {
   if (displacement < 0) {
     throw refused(MPI_ERR_ARG, "set_view: displacement " + std::to_string(displacement) + " is negative");
   }
-  const auto element = type_map_of(etype);
-  const auto file = type_map_of(filetype);
+  const auto& element = etype.map;
+  const auto& file = filetype.map;
   check_places(element->nest, "etype", is_read_only);
   check_places(file->nest, "file type", is_read_only);
   etype_bytes_ = element->size();

@@ -4,9 +4,11 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "mpi_io/handles.h"
+#include "mpi_io/type_map.h"
 #include "space/nest.h"
 #include "space/view.h"
 
@@ -19,7 +21,8 @@ class FileView {
   // The file type, repeated without end from the displacement on. Local: nothing is sent, and it costs the memory of
   // what the program listed. Throws MpiError, or Error with MPI's class, for what cannot be a view.
   // `is_read_only`: then bytes may be there twice.
-  FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype, bool is_read_only);
+  FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype, bool is_read_only)
+      : FileView(displacement, Part(etype), Part(filetype), is_read_only) {}
 
   int64_t displacement() const { return displacement_; }
   const OwnedType& etype() const { return etype_; }
@@ -39,6 +42,16 @@ class FileView {
   std::optional<int64_t> offset_of_run(int64_t first, int64_t bytes) const;
 
  private:
+  // What a view is made of. It is decoded first: MPI would tell an error of a null datatype to the program's own
+  // handlers.
+  struct Part {
+    explicit Part(MPI_Datatype type) : map(type_map_of(type)), owned(type) {}
+    std::shared_ptr<const TypeMap> map;
+    OwnedType owned;
+  };
+
+  FileView(int64_t displacement, Part etype, Part filetype, bool is_read_only);
+
   int64_t tiles(int64_t bytes) const { return bytes / tile_.bytes() + 1; }
 
   int64_t displacement_ = 0;

@@ -1,6 +1,7 @@
 #include "mpi_io/handles.h"
 
 #include "mpi_io/mpi_error.h"
+#include "mpi_io/type_calls.h"
 
 namespace swath::mpi_io {
 namespace {
@@ -10,21 +11,9 @@ void check(int code, const char* call) {
 }
 
 bool is_named(MPI_Datatype type) {
-  int combiner = 0;
-#if MPI_VERSION >= 4
-  MPI_Count integers = 0;
-  MPI_Count addresses = 0;
-  MPI_Count large_counts = 0;
-  MPI_Count datatypes = 0;
-  check(MPI_Type_get_envelope_c(type, &integers, &addresses, &large_counts, &datatypes, &combiner),
-        "MPI_Type_get_envelope_c");
-#else
-  int integers = 0;
-  int addresses = 0;
-  int datatypes = 0;
-  check(MPI_Type_get_envelope(type, &integers, &addresses, &datatypes, &combiner), "MPI_Type_get_envelope");
-#endif
-  return combiner == MPI_COMBINER_NAMED;
+  Envelope envelope;
+  check(get_envelope(type, envelope), "MPI_Type_get_envelope");
+  return envelope.combiner == MPI_COMBINER_NAMED;
 }
 
 MPI_Datatype duplicate_of(MPI_Datatype type) {
@@ -34,6 +23,10 @@ MPI_Datatype duplicate_of(MPI_Datatype type) {
 }
 
 }  // namespace
+
+void free_unless_named(MPI_Datatype type) {
+  if (!is_named(type)) MPI_Type_free(&type);
+}
 
 OwnedType::OwnedType(MPI_Datatype type) : is_named_(is_named(type)) { type_ = is_named_ ? type : duplicate_of(type); }
 

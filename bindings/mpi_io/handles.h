@@ -13,6 +13,9 @@ inline bool mpi_is_running() {
   return is_initialized != 0 && is_finalized == 0;
 }
 
+// What MPI's own calls give back of a file's view.
+void free_unless_named(MPI_Datatype type);
+
 // A datatype of ours, whatever the program does with the one that it gave. A named one is kept as it is.
 class OwnedType {
  public:

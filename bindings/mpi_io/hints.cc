@@ -13,6 +13,8 @@ constexpr const char* kOwn = "swath_";
 constexpr std::array kOfRomio = {"romio_cb_read", "romio_cb_write", "romio_ds_read",      "romio_ds_write",
                                  "cb_nodes",      "cb_buffer_size", "ind_rd_buffer_size", "ind_wr_buffer_size"};
 
+bool is_of_rank(const std::string& key) { return key.starts_with("romio_ds_") || key.starts_with("ind_"); }
+
 std::optional<int64_t> size_of(const std::string& value) {
   int64_t size = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
@@ -56,7 +58,26 @@ InfoPairs known_hints(MPI_Info info) {
 
 void Hints::take(const InfoPairs& pairs) {
   for (const auto& [key, value] : pairs) {
-    if (!take_one(key, value)) ignored_.push_back(key + "=" + value);
+    if (take_one(key, value)) {
+      taken_[key] = value;
+    } else {
+      ignored_.insert(key + "=" + value);
+    }
+  }
+  sieve_bytes_ = own_sieve_bytes_;
+}
+
+void Hints::take_of_rank(const InfoPairs& pairs) {
+  for (const auto& [key, value] : pairs) {
+    const auto known = taken_.find(key);
+    if (known != taken_.end() && known->second == value) continue;
+    if (!is_of_rank(key)) {
+      ignored_.insert(key + "=" + value + ", which MPI_File_set_view says,");
+    } else if (take_one(key, value)) {
+      taken_[key] = value;
+    } else {
+      ignored_.insert(key + "=" + value);
+    }
   }
 }
 
@@ -98,19 +119,26 @@ bool Hints::take_one(const std::string& key, const std::string& value) {
   } else if (key == "cb_buffer_size") {
     sizes_["window_bytes"] = *size;
   } else if (key == "ind_rd_buffer_size" || key == "ind_wr_buffer_size") {
-    sieve_bytes_[for_direction("ind_rd_buffer_size")] = *size;
+    own_sieve_bytes_[for_direction("ind_rd_buffer_size")] = *size;
   } else {
     const std::string name = key.substr(std::min(key.size(), std::string(kOwn).size()));
     if (!is_tuning(name)) return false;
     sizes_[name] = *size;
-    if (name == "sieve_bytes") sieve_bytes_.fill(*size);
+    if (name == "sieve_bytes") own_sieve_bytes_.fill(*size);
   }
   return true;
 }
 
-TuningSettings Hints::tuning(Direction direction) const {
+TuningSettings Hints::collective_tuning(Direction direction) const {
+  return tuning(sieve_bytes_[static_cast<size_t>(direction)]);
+}
+
+TuningSettings Hints::own_tuning(Direction direction) const {
+  return tuning(own_sieve_bytes_[static_cast<size_t>(direction)]);
+}
+
+TuningSettings Hints::tuning(int64_t sieve_bytes) const {
   std::map<std::string, int64_t> sizes = sizes_;
-  const int64_t sieve_bytes = sieve_bytes_[static_cast<size_t>(direction)];
   if (sieve_bytes > 0) sizes["sieve_bytes"] = sieve_bytes;
   return {sizes.begin(), sizes.end()};
 }

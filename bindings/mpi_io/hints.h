@@ -7,6 +7,9 @@
 //   romio_ds_read, _write     the same of sieving, where ranks are by themselves
 //   cb_nodes, cb_buffer_size  aggregators; window_bytes
 //   ind_rd_buffer_size, ind_wr_buffer_size    sieve_bytes of reads, and of writes
+//
+// MPI_File_open and MPI_File_set_info take those of rank 0, MPI_File_set_view those of each rank for what it does
+// alone: romio_ds_… and ind_….
 #pragma once
 
 #include <mpi.h>
@@ -14,6 +17,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,18 +37,22 @@ class Hints {
  public:
   // Those that cannot be obeyed are left as they were, and are told by the report: MPI lets hints be ignored.
   void take(const InfoPairs& pairs);
+  // Of a call that sends nothing, and whose hints may be of one rank alone: those are taken that concern what a rank
+  // does by itself. Others are ignored, and are told unless they were given before.
+  void take_of_rank(const InfoPairs& pairs);
 
   // Whether ranks of a collective operation work together at all.
   bool together(Direction direction) const { return collective_[static_cast<size_t>(direction)].together; }
   Method collective_method(Direction direction) const { return collective_[static_cast<size_t>(direction)].method; }
   Method own_method(Direction direction) const { return own_method_[static_cast<size_t>(direction)]; }
-  TuningSettings tuning(Direction direction) const;
+  TuningSettings collective_tuning(Direction direction) const;
+  TuningSettings own_tuning(Direction direction) const;
   // How many streams; nothing: they are not counted.
   std::optional<int> streams() const { return streams_; }
 
   // What is in force, under Swath's names.
   InfoPairs in_force() const;
-  const std::vector<std::string>& ignored() const { return ignored_; }
+  const std::set<std::string>& ignored() const { return ignored_; }
 
  private:
   struct Collective {
@@ -53,14 +61,17 @@ class Hints {
   };
 
   bool take_one(const std::string& key, const std::string& value);
+  TuningSettings tuning(int64_t sieve_bytes) const;
 
   std::array<Collective, 2> collective_;
   std::array<Method, 2> own_method_{Method::kAuto, Method::kAuto};
   std::map<std::string, int64_t> sizes_;
-  std::array<int64_t, 2> sieve_bytes_{};  // 0: not asked for
+  std::array<int64_t, 2> sieve_bytes_{};  // of collective operations; 0: not asked for
+  std::array<int64_t, 2> own_sieve_bytes_{};
   std::optional<int> streams_;
   std::string method_ = "auto";
-  std::vector<std::string> ignored_;
+  std::map<std::string, std::string> taken_;
+  std::set<std::string> ignored_;
 };
 
 }  // namespace swath::mpi_io

@@ -1,7 +1,9 @@
 #include "mpi_io/job_queue.h"
 
-#include <csignal>
 #include <utility>
+
+#include "base/meanwhile.h"
+#include "base/thread.h"
 
 namespace swath::mpi_io {
 
@@ -17,20 +19,13 @@ JobQueue::~JobQueue() {
 void JobQueue::add(std::function<void()> job) {
   const std::lock_guard guard(mutex_);
   jobs_.push_back(std::move(job));
-  if (!thread_.joinable()) {
-    sigset_t all;  // signals are for the program's own threads
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { work(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
+  if (!thread_.joinable()) thread_ = start_thread([this] { work(); });
   changed_.notify_all();
 }
 
 void JobQueue::finish() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return jobs_.empty() && !is_working_; });
+  while (!jobs_.empty() || is_working_) wait_meanwhile(changed_, lock);
 }
 
 void JobQueue::work() {

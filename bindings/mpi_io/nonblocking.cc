@@ -155,10 +155,11 @@ using StartAsking = int (*)(MPI_Grequest_query_function*, MPI_Grequest_free_func
                             int (*poll)(void*, MPI_Status*), int (*wait)(int, void**, double, MPI_Status*), void* state,
                             MPI_Request*);
 
-// Null where this MPI has none, and for ranks on several nodes: the work then calls MPI, which must not be waited in.
+// Null where this MPI has none, and for ranks that share no memory: the work then calls MPI, which must not be waited
+// in.
 StartAsking start_asking(const ServedFile& file) {
   static const auto function = reinterpret_cast<StartAsking>(real_symbol("MPIX_Grequest_start"));
-  return file.is_on_one_node() ? function : nullptr;
+  return file.serves_without_mpi() ? function : nullptr;
 }
 
 }  // namespace

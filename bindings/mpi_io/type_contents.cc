@@ -5,35 +5,16 @@
 #include <string>
 
 #include "mpi_io/mpi_error.h"
+#include "mpi_io/type_calls.h"
 
 namespace swath::mpi_io {
 namespace {
 
-// How a datatype was constructed. MPI 4 tells everything in one form; before it there is the form of int alone, and
-// MPICH ends the program where that is asked about a type with large counts.
-#if MPI_VERSION >= 4
-struct Envelope {
-  MPI_Count ints = 0;
-  MPI_Count addresses = 0;
-  MPI_Count large_counts = 0;
-  MPI_Count types = 0;
-  int combiner = 0;
-
-  explicit Envelope(MPI_Datatype type) {
-    check_mpi(MPI_Type_get_envelope_c(type, &ints, &addresses, &large_counts, &types, &combiner));
-  }
-};
-#else
-struct Envelope {
-  int ints = 0;
-  int addresses = 0;
-  int large_counts = 0;
-  int types = 0;
-  int combiner = 0;
-
-  explicit Envelope(MPI_Datatype type) { check_mpi(MPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner)); }
-};
-#endif
+Envelope envelope_of(MPI_Datatype type) {
+  Envelope envelope;
+  check_mpi(get_envelope(type, envelope));
+  return envelope;
+}
 
 bool is_predefined(int combiner) {
   switch (combiner) {
@@ -72,7 +53,7 @@ void check_mpi(int code) {
 }
 
 TypeContents::TypeContents(MPI_Datatype type) {
-  const Envelope envelope(type);
+  const Envelope envelope = envelope_of(type);
   combiner_ = envelope.combiner;
   if (is_predefined() && envelope.types == 0) return;
   ints_ = envelope.ints;
@@ -88,20 +69,17 @@ void TypeContents::read(MPI_Datatype type) {
   numbers_.resize(static_cast<size_t>(ints_ + addresses_ + large_counts_));
   auto* const ints = reinterpret_cast<int*>(numbers_.data());
   auto* const addresses = reinterpret_cast<MPI_Aint*>(numbers_.data() + ints_);
-#if MPI_VERSION >= 4
   auto* const large_counts = reinterpret_cast<MPI_Count*>(numbers_.data() + ints_ + addresses_);
-  check_mpi(MPI_Type_get_contents_c(type, ints_, addresses_, large_counts_, std::ssize(types_), ints, addresses,
-                                    large_counts, types_.data()));
-#else
-  check_mpi(MPI_Type_get_contents(type, static_cast<int>(ints_), static_cast<int>(addresses_),
-                                  static_cast<int>(std::ssize(types_)), ints, addresses, types_.data()));
-#endif
+  check_mpi(get_contents(type, {{ints, static_cast<size_t>(ints_)},
+                                {addresses, static_cast<size_t>(addresses_)},
+                                {large_counts, static_cast<size_t>(large_counts_)},
+                                types_}));
   widen(numbers_, ints_);
 }
 
 TypeContents::~TypeContents() {
   for (MPI_Datatype& type : types_) {
-    if (!mpi_io::is_predefined(Envelope(type).combiner)) MPI_Type_free(&type);
+    if (!mpi_io::is_predefined(envelope_of(type).combiner)) MPI_Type_free(&type);
   }
 }
 
@@ -110,21 +88,13 @@ bool TypeContents::is_predefined() const { return mpi_io::is_predefined(combiner
 TypeBounds bounds_of(MPI_Datatype type) {
   MPI_Count lower_bound = 0;
   MPI_Count extent = 0;
-#if MPI_VERSION >= 4
-  check_mpi(MPI_Type_get_extent_c(type, &lower_bound, &extent));
-#else
-  check_mpi(MPI_Type_get_extent_x(type, &lower_bound, &extent));
-#endif
+  check_mpi(get_extent(type, &lower_bound, &extent));
   return {.lower_bound = lower_bound, .extent = extent};
 }
 
 int64_t size_of(MPI_Datatype type) {
   MPI_Count size = 0;
-#if MPI_VERSION >= 4
-  check_mpi(MPI_Type_size_c(type, &size));
-#else
-  check_mpi(MPI_Type_size_x(type, &size));
-#endif
+  check_mpi(get_size(type, &size));
   return size;
 }
 

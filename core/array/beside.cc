@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/meanwhile.h"
 #include "base/thread.h"
 
 namespace swath {
@@ -192,9 +193,7 @@ void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
   Job given_up;  // goes after the lock is left
   State& state = state_.get();
   std::unique_lock guard(state.mutex);
-  if (one->has_begun_) {
-    state.changed.wait(guard, [&] { return one->is_done(); });
-  } else if (one->may_stop_) {
+  if (!one->has_begun_ && one->may_stop_) {
     std::erase(state.queue, one);
     std::erase(state.deferred, one);
     state.has_deferred = !state.deferred.empty();
@@ -202,8 +201,8 @@ void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
     one->error_ = std::make_exception_ptr(Error(ErrorKind::kInterrupted, "interrupted", EINTR));
     one->is_done_.store(true, std::memory_order_release);
     state.changed.notify_all();
-  } else if (std::ranges::find(state.deferred, one) == state.deferred.end()) {
-    state.changed.wait(guard, [&] { return one->is_done(); });
+  } else if (one->has_begun_ || std::ranges::find(state.deferred, one) == state.deferred.end()) {
+    while (!one->is_done()) wait_meanwhile(state.changed, guard);
   }
 }
 

@@ -1,11 +1,11 @@
 #include "base/interrupt.h"
 
 #include <cerrno>
-#include <chrono>
 #include <ctime>
 #include <utility>
 
 #include "base/error.h"
+#include "base/meanwhile.h"
 
 namespace swath {
 namespace {
@@ -52,11 +52,8 @@ void check_interrupt_now() {
 }
 
 void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::mutex>& guard) {
-  if (!is_interruptible()) {
-    changed.wait(guard);
-    return;
-  }
-  changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
+  if (!is_interruptible()) return wait_meanwhile(changed, guard);
+  wait_meanwhile(changed, guard, kLookUpSeconds);
   guard.unlock();
   struct LockAgain {
     std::unique_lock<std::mutex>& guard;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/meanwhile.h"
 #include "comm/messages.h"
 #include "comm/mpi_messages.h"
 #include "comm/node_shared.h"
@@ -44,6 +45,7 @@ MpiComm::MpiComm(MPI_Comm parent) : MpiComm(parent, std::nullopt) {}
 
 MpiComm::MpiComm(MPI_Comm parent, const std::optional<Settings>& settings) {
   require_running_mpi();
+  set_meanwhile(&let_mpi_go_on);
   if (parent == MPI_COMM_NULL) fail_argument("communicator: MPI_COMM_NULL has no ranks");
   int is_inter = 0;
   check_mpi(MPI_Comm_test_inter(parent, &is_inter), "MPI_Comm_test_inter");
@@ -154,7 +156,7 @@ void MpiComm::close() {
 
 void MpiComm::barrier() {
   require_open();
-  if (on_one_node()) return node_->barrier();
+  if (serves_without_mpi()) return node_->barrier();
   barrier_over(world_.get());
 }
 
@@ -173,7 +175,7 @@ void MpiComm::node_wait() {
 
 void MpiComm::allgather(std::span<const std::byte> mine, std::span<std::byte> all) {
   require_open();
-  if (on_one_node()) return node_->allgather(mine, all);
+  if (serves_without_mpi()) return node_->allgather(mine, all);
   allgather_over(world_.get(), mine, all);
 }
 
@@ -181,27 +183,27 @@ void MpiComm::allreduce(std::span<std::byte> record, const Combine& combine) {
   require_open();
   check_record(record);
   if (node_) node_->allreduce(record, combine);
-  if (on_one_node()) return;
+  if (serves_without_mpi()) return;
   if (place_ >= 0) allreduce_over(world_.get(), reducers_, place_, record, combine);
   if (node_) node_->broadcast(record, 0);
 }
 
 void MpiComm::broadcast(std::span<std::byte> data, int root) {
   require_open();
-  if (on_one_node()) return node_->broadcast(data, root);
+  if (serves_without_mpi()) return node_->broadcast(data, root);
   broadcast_over(world_.get(), data, root);
 }
 
 void MpiComm::exchange(std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) {
   require_open();
-  if (on_one_node()) return node_->exchange(sends, receives);
+  if (serves_without_mpi()) return node_->exchange(sends, receives);
   exchange_over(world_.get(), sends, receives);
 }
 
 std::vector<std::span<std::byte>> MpiComm::shared_windows(int64_t bytes) {
   require_open();
   if (!windows_allowed_) return {};
-  if (on_one_node()) {
+  if (serves_without_mpi()) {
     auto windows = node_->shared_windows(bytes);
     refusal_ = node_->shared_refusal();
     return windows;

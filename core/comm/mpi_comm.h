@@ -1,9 +1,9 @@
 // The ranks of an MPI communicator. Of the library swath_mpi, which is built for the MPI at hand; nothing else of the
 // core knows MPI.
 //
-// On one node everything goes through shared memory (comm/node_shared.h), and MPI serves at construction only. On
-// several nodes messages and collectives go through MPI (comm/mpi_messages.h); windows and node barriers still go
-// through shared memory.
+// On one node everything goes through shared memory (comm/node_shared.h), and MPI serves at construction only; where a
+// rank waits for long, MPI goes on meanwhile with what it owes others (base/meanwhile.h). On several nodes messages and
+// collectives go through MPI (comm/mpi_messages.h); windows and node barriers still go through shared memory.
 //
 // Environment, read on rank 0 when a communicator is taken over:
 //   SWATH_NODES=k           test hook: the ranks of one machine behave as k nodes (contiguous blocks of ranks), so that
@@ -51,7 +51,11 @@ class MpiComm final : public Comm {
   std::string shared_refusal() const override { return refusal_; }
   std::unique_ptr<Comm> duplicate() override;
   // On one node MPI is not called; between nodes it must serve several threads.
-  bool may_be_called_beside() const override { return on_one_node() || mpi_serves_threads(); }
+  bool may_be_called_beside() const override { return serves_without_mpi() || mpi_serves_threads(); }
+
+  // Whether all ranks share memory: no thread of Swath's own calls MPI then. Not so on one node whose shared memory
+  // cannot be had.
+  bool serves_without_mpi() const { return node_ != nullptr && node_->size() == size_; }
 
   // Collective. Frees the duplicated communicator and the windows; every later call is kArgument.
   void close();
@@ -74,7 +78,6 @@ class MpiComm final : public Comm {
   void attach_node();
   void find_reducers();
   void require_open() const;
-  bool on_one_node() const { return node_ != nullptr && node_->size() == size_; }
 
   OwnedCommunicator world_;         // the duplicate
   OwnedCommunicator node_members_;  // the ranks of this node

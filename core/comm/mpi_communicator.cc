@@ -37,6 +37,22 @@ bool mpi_serves_threads() {
   return provided == MPI_THREAD_MULTIPLE;
 }
 
+void let_mpi_go_on() {
+  int is_initialized = 0;
+  MPI_Initialized(&is_initialized);
+  if (is_initialized == 0 || mpi_is_finalized()) return;
+  int is_main = 0;
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Is_thread_main(&is_main);
+  MPI_Query_thread(&provided);
+  if (is_main == 0 && provided != MPI_THREAD_MULTIPLE) return;
+  constexpr int kCalls = 32;  // MPICH sends about one of the messages that wait at each
+  for (int i = 0; i < kCalls; ++i) {
+    int is_there = 0;
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+  }
+}
+
 RankAndSize rank_and_size(MPI_Comm communicator) {
   RankAndSize found;
   check_mpi(MPI_Comm_rank(communicator, &found.rank), "MPI_Comm_rank");

@@ -1,14 +1,12 @@
 #include "comm/mpi_messages.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <string>
 
 #include "base/error.h"
+#include "comm/backoff.h"
 #include "comm/messages.h"
 #include "comm/reduction.h"
 
@@ -17,27 +15,6 @@ namespace {
 
 constexpr int64_t kPieceBytes = int64_t{512} << 20;
 constexpr int64_t kGatheredPieceBytes = int64_t{64} << 20;  // of an allgather, on all ranks together
-constexpr int kYields = 16;
-constexpr long kSleepNanosecondsMin = 5'000;
-constexpr long kSleepNanosecondsMax = 200'000;
-
-// Gives the core away while it waits: at first for moments, then for longer and longer.
-class Backoff {
- public:
-  void wait() {
-    if (yields_++ < kYields) {
-      sched_yield();
-      return;
-    }
-    const timespec duration{.tv_sec = 0, .tv_nsec = sleep_};
-    nanosleep(&duration, nullptr);  // cut short by a signal: one more look, no harm
-    sleep_ = std::min(2 * sleep_, kSleepNanosecondsMax);
-  }
-
- private:
-  int yields_ = 0;
-  long sleep_ = kSleepNanosecondsMin;
-};
 
 void allgather_piece(MPI_Comm communicator, std::span<const std::byte> mine, std::span<std::byte> all) {
   MPI_Request request = MPI_REQUEST_NULL;

@@ -18,6 +18,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/meanwhile.h"
 #include "base/process.h"
 #include "base/shared_memory.h"
 #include "comm/messages.h"
@@ -48,14 +49,6 @@ std::span<const std::byte> bytes_of(const T& value) {
 void give_way_while(const std::atomic<uint32_t>& word, uint32_t value) {
   constexpr int kTimes = 64;
   for (int i = 0; i < kTimes && word.load() == value; ++i) sched_yield();
-}
-
-// Waits while `word` is `value`, at most kPeerCheckSeconds; wakes early for no reason at times. Whether time is up.
-bool wait_while(std::atomic<uint32_t>& word, uint32_t value) {
-  Clock& clock = real_clock();
-  const double deadline = clock.now() + kPeerCheckSeconds;
-  clock.wait(word, value, deadline);
-  return clock.now() >= deadline;
 }
 
 void wake_all(std::atomic<uint32_t>& word) { real_clock().wake_all(word); }
@@ -304,11 +297,17 @@ void NodeShared::meet(const Call& call) {
 void NodeShared::wait_for_others(uint32_t turn, const Call& call) {
   Seat& node = seat(0);
   give_way_while(node.turn, turn);
+  Clock& clock = real_clock();
+  const bool has_more = has_meanwhile();
+  double peer_check = clock.now() + kPeerCheckSeconds;
   while (node.turn.load() == turn) {
-    const bool time_is_up = wait_while(node.turn, turn);
+    clock.wait(node.turn, turn, has_more ? std::min(clock.now() + kMeanwhileSeconds, peer_check) : peer_check);
     if (node.turn.load() != turn) return;
     throw_if_one_is_known_gone(call);
+    const bool time_is_up = clock.now() >= peer_check;
     fail_if_one_is_gone(turn, call, time_is_up);
+    if (time_is_up) peer_check = clock.now() + kPeerCheckSeconds;
+    if (has_more) do_meanwhile();
   }
 }
 

@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/meanwhile.h"
 #include "comm/fork_ranks_for_tests.h"
 #include "testing/shared_folder.h"
 
@@ -75,6 +77,17 @@ TEST_P(GonePeer, AWaitForAPeerThatClosesItsCommIsAnError) {
     outer.barrier();
   });
   EXPECT_EQ(statuses, std::vector<int>(ranks, 0));
+}
+
+TEST(NodeShared, ARankThatWaitsForLongDoesWhatThereIsToDoMeanwhile) {
+  static SharedByForks<std::atomic<int>> times;
+  const std::vector<int> statuses = run_forked(2, [](NodeShared& comm) {
+    if (comm.rank() == 0) set_meanwhile([] { ++*times; });
+    for (int naps = 0; comm.rank() == 1 && *times < 10 && naps < 20'000; ++naps) usleep(1000);
+    comm.barrier();
+    EXPECT_GE(*times, 10);
+  });
+  EXPECT_EQ(statuses, std::vector<int>(2, 0));
 }
 
 TEST(NodeShared, APeerThatClosesAfterTheLastCallIsNoError) {

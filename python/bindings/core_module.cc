@@ -8,9 +8,11 @@
 
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/meanwhile.h"
 #include "bindings.h"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace {
 
@@ -45,6 +47,10 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
 
+  m.def(
+      "_set_meanwhile",
+      [](const nb::capsule& function) { swath::set_meanwhile(reinterpret_cast<swath::Meanwhile>(function.data())); },
+      "function"_a, "What a thread of the program does where it waits: the address of a C function without arguments.");
   bind_interrupt(m);
   bind_comm(m);
   bind_counters(m);

@@ -173,7 +173,21 @@ def views_given_back(path: Path) -> None:
         assert (base, combiner) == (MPI.INT, "VECTOR")
         assert contents == {"count": 3, "blocklength": 2, "stride": 5}
         given.Free()
+    view_that_fails_changes_nothing(file)
     file.Close()
+
+
+def view_that_fails_changes_nothing(file: MPI.File) -> None:
+    """What comes after it still goes by the view before, in integers from byte 8 on."""
+    assert error_class(file.Set_view, 0, MPI.BYTE, MPI.BYTE, "strange") == MPI.ERR_UNSUPPORTED_DATAREP
+    assert file.Get_view()[0] == 8
+    file.Write_at_all(0, np.array([77], np.int32))
+    file.Sync()
+    COMM.Barrier()
+    file.Set_view()
+    found = np.zeros(3, np.int32)
+    file.Read_at_all(0, found)
+    assert found.tolist() == [0, 0, 77]
 
 
 # ---- hints -----------------------------------------------------------------------------------------------------------
@@ -205,10 +219,26 @@ def hints(folder: str) -> None:
     file.Set_info(MPI.Info.Create({"romio_cb_write": "disable", "swath_method": "list"}))
     assert dict(file.Get_info())["swath_method"] == "list"
     file.Write_at_all(0, bytes([RANK + 101]) * 64)  # by list
-    file.Set_view(RANK, MPI.BYTE, filetype, "native", MPI.Info.Create({"swath_method": "sieve"}))
-    file.Read_at_all(0, bytearray(64))  # by sieve
+    for _ in range(2):  # only what concerns a rank alone is taken, and the rest is told once
+        said = {"swath_method": "direct", "romio_ds_read": "enable"}
+        file.Set_view(RANK, MPI.BYTE, filetype, "native", MPI.Info.Create(said))
+    file.Read_at_all(0, bytearray(64))  # by list
+    file.Read_at(0, bytearray(64))  # by sieve
+    hints_that_differ(file, filetype)
     file.Close()
     filetype.Free()
+
+
+def hints_that_differ(file: MPI.File, filetype: MPI.Datatype) -> None:
+    """Each rank may give hints of its own with a view."""
+    file.Set_info(MPI.Info.Create({"swath_method": "two-phase"}))
+    for key, value in [("romio_cb_read", "disable"), ("ind_wr_buffer_size", "16384"), ("swath_method", "direct")]:
+        info = MPI.Info.Create({key: value}) if RANK == 0 else MPI.INFO_NULL
+        file.Set_view(RANK, MPI.BYTE, filetype, "native", info)
+        file.Write_at_all(0, bytes([RANK + 1]) * 64)  # by two-phase
+        found = bytearray(64)
+        file.Read_at_all(0, found)  # by two-phase
+        assert found == bytes([RANK + 1]) * 64, key
 
 
 # ---- several communicators, several files, one file ------------------------------------------------------------------

@@ -8,6 +8,7 @@
    errors list                     prints the names of cases
    errors count FOLDER CASE…       with handlers that count; MPICH 5 returns no error then
    errors return FOLDER CASE…      with MPI_ERRORS_RETURN
+   errors fatal FOLDER CASE…       the same, and the handlers of communicators are MPI's own, which end the program
 
    With SHOW_TEXT in the environment, standard error gets "CASE: TEXT". */
 #include <mpi.h>
@@ -132,6 +133,7 @@ static MPI_Status status;
   with(view_of_an_uncommitted_type, RW, MPI_File_set_view(f, 0, MPI_BYTE, uncommitted(), "native", MPI_INFO_NULL))   \
   with(view_of_parts_of_etypes, RW, MPI_File_set_view(f, 0, MPI_INT, MPI_BYTE, "native", MPI_INFO_NULL))             \
   with(view_of_an_unknown_representation, RW, MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "strange", MPI_INFO_NULL)) \
+  with(view_after_a_view_that_fails, RW, viewed_in_vain(f))                                                          \
   with(negative_size, RW, MPI_File_set_size(f, -1))                                                                  \
   with(negative_preallocation, RW, MPI_File_preallocate(f, -1))                                                      \
   with(read_of_a_null_file, RW, MPI_File_read(MPI_FILE_NULL, buffer, 1, MPI_BYTE, &status))                          \
@@ -219,6 +221,16 @@ static int viewed_and_freed(MPI_File f) {
   return code;
 }
 
+/* A view that MPI refuses leaves the one before, also where a handler makes a success of the error. */
+static int viewed_in_vain(MPI_File f) {
+  MPI_Offset displacement = 0;
+  int code = MPI_File_set_view(f, 8, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  if (code != MPI_SUCCESS) return code;
+  code = MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "strange", MPI_INFO_NULL);
+  MPI_File_get_view(f, &displacement, &type, &type, word);
+  return displacement == 8 ? code : MPI_ERR_INTERN;
+}
+
 #define DEFINE(name, mode, call) \
   static int name##_case(MPI_File* file) {       \
     MPI_File f = *file;                          \
@@ -244,8 +256,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   counts = argc > 1 && strcmp(argv[1], "count") == 0;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  if (strcmp(argv[1], "fatal") != 0) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  }
   folder = argv[2];
   for (int i = 3; i < argc; ++i) {
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
