@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -19,6 +20,7 @@ import pytest
 import ceph
 import swath
 from mpi_runs import run_ranks
+from swath import _core
 
 pytestmark = ceph.needs_cluster
 
@@ -145,6 +147,38 @@ def test_a_full_pool_and_a_removed_one_say_so_and_leave_nothing_under_the_name(o
         assert (swath.open(path.replace("full", "other")).read() == 1).all()
     own.run("osd", "pool", "delete", "small", "small", "--yes-i-really-really-mean-it")
     wait_for_error(lambda: swath.open(path).read(), "pool")
+
+
+def osd_of(own: ceph.Cluster, item: str) -> str:
+    """The OSD that has an object."""
+    return f"osd.{json.loads(own.run('osd', 'map', 'swath', item, '--format', 'json'))['acting_primary']}"
+
+
+@ceph.needs_own_cluster
+@pytest.mark.timeout(200)
+def test_an_osd_that_hangs_when_the_old_file_is_removed_leaves_the_new_one(own: ceph.Cluster) -> None:
+    own.wait_for_osds(2)
+    for number in range(100):  # until the new file and the name are on the one, the old file on the other
+        file = f"hangs/{number}.npy"
+        path = ceph.name(file, conf=own.conf, timeout=4)
+        make(path)
+        old = osd_of(own, f"{_core.striped_name(path)}.{0:016x}")
+        a = swath.create(path, (10,), "f8", overwrite=True)
+        a.write(np.full(10, 2.0))
+        new = osd_of(own, f"{a._file.path.partition('?')[0].partition('/')[2]}.{0:016x}")
+        if old != new and osd_of(own, file) == new:
+            break
+        a.close()
+    own.signal(old, signal.SIGSTOP)
+    try:
+        a.close()
+        assert (swath.open(path).read() == 2).all()
+    finally:
+        own.signal(old, signal.SIGCONT)
+    own.wait_for_osds(2)
+    wait_until(lambda: make(path))
+    left = [line for line in ceph.rados("ls", conf=own.conf).splitlines() if line.startswith(file)]
+    assert len(left) == 2, left
 
 
 @ceph.needs_own_cluster

@@ -55,18 +55,33 @@ std::string striped_name(const RadosPool& pool, const std::string& file) {
   return own && own->contains(kSize) && !own->contains(kRemoved) ? file : "";
 }
 
+namespace {
+
+// Whoever reads it, or writes it, is told so before anything is gone. The attributes as they stay from now on; nothing
+// where there is no striped file.
+std::optional<Attributes> mark_removed(const RadosPool& pool, const std::string& striped) {
+  const std::string what = "remove " + striped + " of pool " + pool.name();
+  const std::string first = object_name(striped, 0);
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    auto attributes = pool.attributes(first);
+    if (!attributes || !attributes->contains(kSize)) return std::nullopt;
+    RadosChange mark;
+    const int result = mark.expect(kSize, attributes->at(kSize)).set(kRemoved, "1").apply(pool, first);
+    if (result == 0) return attributes;
+    if (result != -ECANCELED && result != -ENOENT) fail_rados(what, result);
+  }
+  fail_rados(what + ": others change its size all the time", -EBUSY);
+}
+
+}  // namespace
+
 void remove_striped(const RadosPool& pool, const std::string& striped) {
   const std::string what = "remove " + striped + " of pool " + pool.name();
   const auto check = [&](int result) {
     if (result < 0 && result != -ENOENT) fail_rados(what, result);
   };
-  const std::string first = object_name(striped, 0);
-  const auto attributes = pool.attributes(first);
+  const auto attributes = mark_removed(pool, striped);
   if (!attributes) return;
-  // Whoever reads it, or writes it, is told so before anything is gone.
-  RadosChange mark;
-  rados_write_op_assert_exists(mark.op());
-  check(mark.set(kRemoved, "1").apply(pool, first));
   const StripeLayout stripes{number_in(*attributes, kUnit, striped), number_in(*attributes, kCount, striped),
                              number_in(*attributes, kObjectBytes, striped)};
   if (!stripes.refusal().empty()) {
@@ -96,7 +111,7 @@ void remove_striped(const RadosPool& pool, const std::string& striped) {
     }
     check(failure);
   }
-  check(rados_remove(pool.io(), first.c_str()));
+  check(rados_remove(pool.io(), object_name(striped, 0).c_str()));
 }
 
 RadosFile::RadosFile(const std::string& path, OpenMode mode, const EngineOptions& options)
@@ -143,7 +158,8 @@ void RadosFile::find() {
 
 int64_t RadosFile::stored_size() const {
   const auto attributes = pool()->attributes(object(0));
-  if (!attributes || attributes->contains(kRemoved)) {
+  // The first object without a size was made anew by a write into a file that was removed.
+  if (!attributes || attributes->contains(kRemoved) || !attributes->contains(kSize)) {
     throw Error(ErrorKind::kStore, path_ + ": the file was replaced or removed while it was open: open it again",
                 ESTALE);
   }
@@ -168,8 +184,10 @@ void RadosFile::grow(int64_t bytes) {
       return;
     }
     RadosChange change;
-    const int result =
-        change.expect(kSize, std::to_string(before)).set(kSize, std::to_string(bytes)).apply(*pool, object(0));
+    const int result = change.expect(kRemoved, "")
+                           .expect(kSize, std::to_string(before))
+                           .set(kSize, std::to_string(bytes))
+                           .apply(*pool, object(0));
     if (result == 0) {
       size_known_ = bytes;
       return;
