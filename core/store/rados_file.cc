@@ -40,6 +40,11 @@ int64_t number_in(const Attributes& attributes, const char* name, const std::str
   return number;
 }
 
+// Without a size it was made anew by a write into a file that was removed.
+bool is_there(const std::optional<Attributes>& of_first_object) {
+  return of_first_object && !of_first_object->contains(kRemoved) && of_first_object->contains(kSize);
+}
+
 }  // namespace
 
 std::string object_name(const std::string& striped, int64_t object) {
@@ -51,8 +56,10 @@ std::string object_name(const std::string& striped, int64_t object) {
 std::string striped_name(const RadosPool& pool, const std::string& file) {
   const auto index = pool.attributes(file);
   if (index && index->contains(kCurrent)) return file + ".g" + index->at(kCurrent);
-  const auto own = pool.attributes(object_name(file, 0));
-  return own && own->contains(kSize) && !own->contains(kRemoved) ? file : "";
+  if (is_there(pool.attributes(object_name(file, 0)))) return file;
+  // One of its own name may have been replaced in between.
+  const auto again = pool.attributes(file);
+  return again && again->contains(kCurrent) ? file + ".g" + again->at(kCurrent) : "";
 }
 
 namespace {
@@ -139,27 +146,39 @@ void RadosFile::create() {
   if (result < 0) fail_rados("create " + path_, result == -EEXIST ? -EEXIST : result);
 }
 
-void RadosFile::find() {
+// Sets striped_. The attributes of its first object.
+Attributes RadosFile::find_named() {
   const std::string what = "open " + path_ + (mode_ == OpenMode::kRead ? " for reading" : " for reading and writing");
   const auto pool = this->pool();
-  striped_ = striped_name(*pool, pool_.name().file);
-  if (striped_.empty()) {
-    throw Error(ErrorKind::kStore,
-                what + ": " + system_message(ENOENT) + " (no file of that name in pool " + pool->name() + ")", ENOENT);
+  std::string before;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    striped_ = striped_name(*pool, pool_.name().file);
+    if (striped_.empty()) {
+      throw Error(ErrorKind::kStore,
+                  what + ": " + system_message(ENOENT) + " (no file of that name in pool " + pool->name() + ")",
+                  ENOENT);
+    }
+    const auto attributes = pool->attributes(object(0));
+    if (is_there(attributes)) return *attributes;
+    // What the name meant has been replaced, and it means another one by now; or else it is damaged.
+    if (striped_ == before) fail_rados(what + ": the first object, " + object(0) + ", of what it names", -ENOENT);
+    before = striped_;
   }
-  const auto attributes = pool->attributes(object(0));
-  if (!attributes) fail_rados(what + ": the first object, " + object(0) + ", of what it names", -ENOENT);
-  stripes_ = {number_in(*attributes, kUnit, path_), number_in(*attributes, kCount, path_),
-              number_in(*attributes, kObjectBytes, path_)};
+  fail_rados(what + ": it is replaced all the time", -EBUSY);
+}
+
+void RadosFile::find() {
+  const Attributes attributes = find_named();
+  stripes_ = {number_in(attributes, kUnit, path_), number_in(attributes, kCount, path_),
+              number_in(attributes, kObjectBytes, path_)};
   const std::string wrong(stripes_.refusal());
   if (!wrong.empty()) throw Error(ErrorKind::kFormat, "open " + path_ + ": its stripes cannot be true: " + wrong);
-  size_known_ = number_in(*attributes, kSize, path_);
+  size_known_ = number_in(attributes, kSize, path_);
 }
 
 int64_t RadosFile::stored_size() const {
   const auto attributes = pool()->attributes(object(0));
-  // The first object without a size was made anew by a write into a file that was removed.
-  if (!attributes || attributes->contains(kRemoved) || !attributes->contains(kSize)) {
+  if (!is_there(attributes)) {
     throw Error(ErrorKind::kStore, path_ + ": the file was replaced or removed while it was open: open it again",
                 ESTALE);
   }
@@ -172,7 +191,14 @@ int64_t RadosFile::size() const {
   return size;
 }
 
-void RadosFile::check_there() const { static_cast<void>(stored_size()); }
+void RadosFile::sync() const {
+  is_written_ = false;
+  static_cast<void>(stored_size());
+}
+
+void RadosFile::check_written() const {
+  if (is_written_) sync();
+}
 
 void RadosFile::grow(int64_t bytes) {
   if (bytes <= size_known_) return;

@@ -124,6 +124,32 @@ TEST_F(RadosNames, WhatIsReplacedAtOnceLeavesOthersTheirMarks) {
   EXPECT_EQ(contents(), counting_bytes(100));
 }
 
+TEST_F(RadosNames, AFileIsFoundHoweverOftenItIsReplaced) {
+  const auto replace = [this] {
+    AtomicFile file(path(), {.overwrite = true});
+    fill(file.working_path(), counting_bytes(10));
+    file.complete();
+  };
+  replace();
+  std::atomic<bool> is_over = false;
+  std::vector<std::thread> opening;
+  for (int t = 0; t < 3; ++t) {
+    opening.emplace_back([&] {
+      while (!is_over) {
+        try {
+          file_.open(OpenMode::kRead);
+        } catch (const Error& error) {
+          ADD_FAILURE() << error.what();
+          return;
+        }
+      }
+    });
+  }
+  for (int turn = 0; turn < 100; ++turn) replace();
+  is_over = true;
+  for (std::thread& thread : opening) thread.join();
+}
+
 }  // namespace
 }  // namespace swath
 

@@ -324,6 +324,38 @@ TEST_P(Rados, ANameThatWasTakenMeanwhileIsRefused) {
   EXPECT_EQ(contents(), counting_bytes(10));
 }
 
+TEST_P(Rados, WritesIntoAFileThatWasReplacedAreMissed) {
+  write(counting_bytes(100));
+  const auto engine = open(OpenMode::kReadWrite);
+  engine->check_written();
+  Bytes bytes(100);
+  const Transfer whole[] = {transfer_of(0, bytes)};
+  engine->transfer(Direction::kWrite, whole, counters);
+  engine->check_written();
+  AtomicFile file(path(), {.overwrite = true});
+  fill(file.working_path(), counting_bytes(100));
+  file.complete();
+  engine->check_written();  // nothing was lost
+  engine->transfer(Direction::kWrite, whole, counters);
+  EXPECT_EQ(error_of([&] { engine->check_written(); }).os_error(), ESTALE);
+  EXPECT_EQ(contents(), counting_bytes(100));
+}
+
+TEST_P(Rados, AFileThatHasBecomeShorterIsNotReadAsZeros) {
+  write(counting_bytes(300));
+  const auto engine = open(OpenMode::kRead);
+  open(OpenMode::kReadWrite)->resize(100);
+  Bytes bytes(200);
+  const Transfer beyond[] = {transfer_of(50, bytes)};
+  const Error error = error_of([&] { engine->transfer(Direction::kRead, beyond, counters); });
+  EXPECT_EQ(error.kind(), ErrorKind::kStore);
+  EXPECT_NE(std::string(error.what()).find("end of file (file is 100 bytes"), std::string::npos) << error.what();
+  Bytes inside(50);
+  const Transfer before[] = {transfer_of(50, inside)};
+  engine->transfer(Direction::kRead, before, counters);
+  EXPECT_EQ(inside, counting_bytes(50, 51));
+}
+
 TEST_P(Rados, AFileOfItsOwnNameIsOpenedAndReplaced) {
   write(counting_bytes(10));
   EXPECT_EQ(error_of([&] { AtomicFile again(path(), {}); }).os_error(), EEXIST);
