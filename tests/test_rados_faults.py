@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -190,6 +191,22 @@ def test_an_osd_that_hangs_when_the_old_file_is_removed_leaves_the_new_one(own: 
     wait_until(lambda: make(path))
     left = [line for line in ceph.rados("ls", conf=own.conf).splitlines() if line.startswith(file)]
     assert len(left) == 2, left
+
+
+@ceph.needs_own_cluster
+@pytest.mark.timeout(200)
+def test_threads_go_on_while_another_waits_to_create_a_file(own: ceph.Cluster) -> None:
+    own.wait_for_osds(2)
+    file = "waits.npy"
+    path = ceph.name(file, conf=own.conf, timeout=5)
+    make(path)
+    osd = osd_of(own, file)
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        own.signal(osd, signal.SIGSTOP)
+        made = threads.submit(make, path)
+        time.sleep(1)
+        own.signal(osd, signal.SIGCONT)
+        made.result()
 
 
 @ceph.needs_own_cluster

@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <future>
 #include <thread>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "store/atomic_file.h"
 #include "store/rados_file.h"
 #include "store/rados_pool.h"
@@ -148,6 +151,28 @@ TEST_F(RadosNames, AFileIsFoundHoweverOftenItIsReplaced) {
   for (int turn = 0; turn < 100; ++turn) replace();
   is_over = true;
   for (std::thread& thread : opening) thread.join();
+}
+
+// A question whether to stop may run the program's own code, which may need who waits for what is held.
+TEST_F(RadosNames, WhereObjectsAreIsNotAskedWithALockHeldThatOthersWaitFor) {
+  RadosName name = RadosName::parse(path());
+  name.timeout_seconds += 1;  // a connection that knows nothing yet
+  const auto pool = RadosPool::open(name);
+  int asked = 0;
+  bool is_locked = false;
+  const InterruptScope scope([&] {
+    ++asked;
+    auto other = std::async(std::launch::async, [&] { return pool->placement().known_osd_of("another"); });
+    is_locked = is_locked || other.wait_for(std::chrono::seconds(2)) != std::future_status::ready;
+    return false;
+  });
+  for (int i = 0; i < 40 && !is_locked; ++i) {
+    check_interrupt();
+    static_cast<void>(pool->placement().known_osd_of("object" + std::to_string(i)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  }
+  EXPECT_GT(asked, 0);
+  EXPECT_FALSE(is_locked);
 }
 
 }  // namespace
