@@ -214,6 +214,24 @@ TEST_P(Rados, AnUpdateThatOthersNeverLetEndTimesOut) {
   EXPECT_EQ(error_of([&] { engine->update(transfer_of(0, image), true, interfere, counters); }).os_error(), ETIMEDOUT);
 }
 
+// Of which more than one operation is made: none of them hinders another.
+TEST(RadosUpdate, ManyRangesOfAnObjectDoNotHinderEachOther) {
+  if (!has_cluster()) GTEST_SKIP() << kNoCluster;
+  Counters counters;
+  const RadosTestFile file("20000,1,5000000");
+  file.write(Bytes(5'000'000));
+  const auto engine = file.open(OpenMode::kReadWrite, {.lock_timeout_seconds = 1e-9});
+  Bytes image(5'000'000);
+  const auto fill_in = [&](std::byte* bytes) {
+    for (size_t i = 0; i < image.size(); i += 1000) bytes[i] = std::byte{0xaa};
+  };
+  engine->update(transfer_of(0, image), true, fill_in, counters);
+  EXPECT_EQ(counters.read_requests, 3);
+  EXPECT_EQ(counters.write_requests, 3);
+  const Bytes all = file.contents();
+  for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], std::byte(i % 1000 == 0 ? 0xaa : 0)) << i;
+}
+
 TEST_P(Rados, AForkedChildConnectsAnew) {
   write(counting_bytes(1000));
   auto engine = open(OpenMode::kReadWrite);
