@@ -68,7 +68,7 @@ TEST(ObjectCounts, RangesThatAbutInAnObjectAreOneUntilTheyAreLong) {
 }
 
 TEST(ObjectCounts, ALongRangeTakesAsManyOperationsAsItsUnitsMakeRanges) {
-  const StripeLayout stripes{20'000, 1, 20'000 * 250};
+  const StripeLayout stripes{20'000, 1, int64_t{20'000} * 250};
   EXPECT_EQ(operations_of_range(stripes, kPoolReadRangesMax, 0, stripes.object_bytes), 1);
   EXPECT_EQ(operations_of_range(stripes, kPoolWriteRangesMax, 0, stripes.object_bytes), 3);
   const int64_t objects = 500;  // too many to be counted one by one

@@ -251,12 +251,14 @@ void RadosNewName::complete() {
     for (int attempt = 0; !is_complete_; ++attempt) {
       if (attempt == kAttemptsMax) fail(final_path_, "others give the name all the time", EBUSY);
       const auto attributes = index();
+      if (value_of(attributes, kCurrent) == number_) break;  // before, without an answer
       const std::string owner = value_of(attributes, mark_of(number_));
       if (owner.empty() || owner == kReplaced) is_gone();
       is_complete_ = give_name(attributes);
     }
-    watch_.reset();
     // From here on nothing fails: the file has its name, and what is left over has its mark.
+    is_complete_ = true;
+    watch_.reset();
     remove_left();
     try {
       remove_striped(*pool, working_file_ + kScratch);
