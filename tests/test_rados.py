@@ -16,6 +16,7 @@ import pytest
 import ceph
 import swath
 from mpi_runs import run_well
+from swath.store import atomic_file
 
 pytestmark = ceph.needs_cluster
 
@@ -65,6 +66,23 @@ def test_a_creation_that_fails_leaves_nothing(path: str) -> None:
     with pytest.raises(swath.NotFoundError, match=r"no file of that name in pool swath"):
         swath.open(path)
     assert "a_creation_that_fails" not in ceph.rados("ls")
+
+
+def test_an_interrupt_after_the_name_was_given_takes_nothing_back(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with swath.create(path, (100,), "f8") as a:
+        a.write(np.zeros(100))
+    complete = atomic_file.AtomicFile.complete
+
+    def complete_and_stop(self: atomic_file.AtomicFile) -> None:
+        complete(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(atomic_file.AtomicFile, "complete", complete_and_stop)
+    a = swath.create(path, (100,), "f8", overwrite=True)
+    a.write(np.ones(100))
+    with pytest.raises(KeyboardInterrupt):
+        a.close()
+    assert (swath.open(path).read() == 1).all()
 
 
 @pytest.mark.parametrize("stripe", ["65536,4,4194304", "1000,3,7000"])

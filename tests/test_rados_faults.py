@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
+import json
 import os
 import random
 import signal
@@ -19,6 +21,7 @@ import pytest
 import ceph
 import swath
 from mpi_runs import run_ranks
+from swath import _core
 
 pytestmark = ceph.needs_cluster
 
@@ -79,6 +82,19 @@ def test_a_file_that_is_replaced_while_it_is_open_is_not_read_as_zeros() -> None
             a.write(np.full(100, 2.0))
         with pytest.raises(swath.StoreError, match="replaced or removed while it was open"):
             reading.read()
+
+
+def test_what_is_written_into_a_file_that_was_replaced_is_missed_at_the_latest_when_it_is_closed() -> None:
+    path = ceph.name(f"written/{os.getpid()}.npy")
+    make(path)
+    a = swath.open(path, mode="r+")
+    make(path)
+    a.write(np.zeros(10))
+    with pytest.raises(swath.StoreError, match="replaced or removed while it was open"):
+        a.close()
+    assert (swath.open(path).read() == 1).all()
+    with swath.open(path, mode="r+"):  # nothing is written
+        make(path)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +161,54 @@ def test_a_full_pool_and_a_removed_one_say_so_and_leave_nothing_under_the_name(o
         assert (swath.open(path.replace("full", "other")).read() == 1).all()
     own.run("osd", "pool", "delete", "small", "small", "--yes-i-really-really-mean-it")
     wait_for_error(lambda: swath.open(path).read(), "pool")
+
+
+def osd_of(own: ceph.Cluster, item: str) -> str:
+    """The OSD that has an object."""
+    return f"osd.{json.loads(own.run('osd', 'map', 'swath', item, '--format', 'json'))['acting_primary']}"
+
+
+@ceph.needs_own_cluster
+@pytest.mark.timeout(200)
+def test_an_osd_that_hangs_when_the_old_file_is_removed_leaves_the_new_one(own: ceph.Cluster) -> None:
+    own.wait_for_osds(2)
+    for number in range(100):  # until the new file and the name are on the one, the old file on the other
+        file = f"hangs/{number}.npy"
+        path = ceph.name(file, conf=own.conf, timeout=4)
+        make(path)
+        old = osd_of(own, f"{_core.striped_name(path)}.{0:016x}")
+        a = swath.create(path, (10,), "f8", overwrite=True)
+        a.write(np.full(10, 2.0))
+        new = osd_of(own, f"{a._file.path.partition('?')[0].partition('/')[2]}.{0:016x}")
+        if old != new and osd_of(own, file) == new:
+            break
+        a.close()
+    own.signal(old, signal.SIGSTOP)
+    try:
+        a.close()
+        assert (swath.open(path).read() == 2).all()
+    finally:
+        own.signal(old, signal.SIGCONT)
+    own.wait_for_osds(2)
+    wait_until(lambda: make(path))
+    left = [line for line in ceph.rados("ls", conf=own.conf).splitlines() if line.startswith(file)]
+    assert len(left) == 2, left
+
+
+@ceph.needs_own_cluster
+@pytest.mark.timeout(200)
+def test_threads_go_on_while_another_waits_to_create_a_file(own: ceph.Cluster) -> None:
+    own.wait_for_osds(2)
+    file = "waits.npy"
+    path = ceph.name(file, conf=own.conf, timeout=5)
+    make(path)
+    osd = osd_of(own, file)
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        own.signal(osd, signal.SIGSTOP)
+        made = threads.submit(make, path)
+        time.sleep(1)
+        own.signal(osd, signal.SIGCONT)
+        made.result()
 
 
 @ceph.needs_own_cluster

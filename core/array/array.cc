@@ -585,7 +585,11 @@ void Array::close() {
   if (!shut()) return;
   try {
     agree_on(*comm_, question("close"), std::nullopt, RankHints{});
-    if (new_file_ != nullptr) finish();
+    if (new_file_ != nullptr) {
+      finish();
+    } else if (file()->may_lose_writes()) {
+      run_collectively(*comm_, question("check"), [this] { file()->check_written(); });
+    }
   } catch (...) {
     if (new_file_ != nullptr && comm_->rank() == 0) new_file_->remove();
     let_go_of_file();

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "store/folder_store.h"
+#include "store/rados_name.h"
 #include "throttle/server_tokens.h"
 
 namespace swath {
@@ -48,6 +49,7 @@ std::shared_ptr<File> File::open(const std::string& path, OpenMode mode, const F
         return std::make_unique<ThrottledEngine>(std::move(engine), tokens->for_this_process(), throttle);
       });
   file->engine_reason_ = reason;
+  file->may_lose_writes_ = is_rados(path) && mode == OpenMode::kReadWrite;
   return file;
 }
 
@@ -87,6 +89,10 @@ void File::write(int64_t offset, std::span<const std::byte> bytes) {
   const Transfer transfer{offset, const_cast<std::byte*>(bytes.data()), std::ssize(bytes)};
   lease->transfer(Direction::kWrite, {&transfer, 1}, counters);
   lease->end_burst();
+}
+
+void File::check_written() {
+  if (engine_) engine_->lease()->check_written();
 }
 
 void File::sync() {

@@ -50,12 +50,17 @@ class File {
 
   // When it returns, what this node has written is on the medium; of a folder with one call, however many files.
   void sync();
+  // Whether close must check_written(): of each rank that writes, as of every file that may be lost while it is open.
+  bool may_lose_writes() const { return may_lose_writes_; }
+  // Throws Error{kStore} where the file was removed meanwhile, with what was written: see Engine.
+  void check_written();
 
  private:
   File(std::string path, const FileOptions& options);
 
   std::string path_;
   std::string engine_reason_;
+  bool may_lose_writes_ = false;
   std::optional<SharedEngine> engine_;
   EngineOptions chunk_engine_{.engine = "posix"};
   MakeStream chunk_streams_;

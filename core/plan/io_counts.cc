@@ -88,17 +88,20 @@ int64_t direct_operations(const Request& request, const Slice& slice, int64_t re
     exact = exact && bytes == 1;
     return requests + requests * (bytes - 1) / stripes.unit;
   }
+  const int64_t ranges_max = request.capabilities.ranges_max(request.direction);
   int64_t operations = 0;
   for_each_direct_request(slice.regions, slice.first, slice.last, request.tuning, [&](const Run& run, bool) {
-    operations += operations_of_range(stripes, run.offset, run.bytes);
+    operations += operations_of_range(stripes, ranges_max, run.offset, run.bytes);
   });
   return operations;
 }
 
-// Operations that move a whole window.
+// Operations that move a whole window. What is read to be written back is read as it will be written.
 int64_t window_requests(const Request& request, const Window& window) {
-  if (!request.capabilities.is_of_objects()) return 1;
-  return operations_of_range(stripes_of(*request.capabilities.stripes), window.begin, window.bytes());
+  const Capabilities& able = request.capabilities;
+  if (!able.is_of_objects()) return 1;
+  return operations_of_range(stripes_of(*able.stripes), able.ranges_max(request.direction), window.begin,
+                             window.bytes());
 }
 
 int64_t requests_by_runs(const Request& request, const Access& together, const Window& window) {

@@ -99,10 +99,13 @@ void ListCounter::flush() {
   kept_ = 0;
 }
 
-int64_t operations_of_range(const StripeLayout& stripes, int64_t offset, int64_t bytes) {
-  ListCounter counter(stripes, INT64_MAX, kObjectOperationBytesMax);
+int64_t operations_of_range(const StripeLayout& stripes, int64_t ranges_max, int64_t offset, int64_t bytes) {
+  ListCounter counter(stripes, ranges_max, kObjectOperationBytesMax);
   if (bytes / stripes.unit > 100'000) {  // all of its objects, each whole
-    return stripes.objects(bytes) * ceil_div(stripes.object_bytes, kObjectOperationBytesMax);
+    ListCounter whole(stripes, ranges_max, kObjectOperationBytesMax);
+    for (int64_t at = 0; at < stripes.object_bytes; at += stripes.unit) whole.add(at * stripes.count, stripes.unit);
+    whole.flush();
+    return stripes.objects(bytes) * whole.counted().operations;
   }
   counter.add(offset, bytes);
   counter.flush();

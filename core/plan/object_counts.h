@@ -55,7 +55,7 @@ ObjectOperations count_listed_window(const Access& together, const Capabilities&
                                      const Window& window);
 ObjectOperations count_described_window(const Access& together, const Capabilities& able, int64_t ranges_max,
                                         const Window& window);
-// Of one contiguous range that is transferred by itself.
-int64_t operations_of_range(const StripeLayout& stripes, int64_t offset, int64_t bytes);
+// Of one contiguous range that is transferred by itself, in operations of at most `ranges_max` ranges.
+int64_t operations_of_range(const StripeLayout& stripes, int64_t ranges_max, int64_t offset, int64_t bytes);
 
 }  // namespace swath

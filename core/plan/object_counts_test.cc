@@ -62,9 +62,17 @@ TEST(ObjectCounts, RangesThatAbutInAnObjectAreOneUntilTheyAreLong) {
   counter.flush();
   EXPECT_EQ(counter.counted().operations, 2);
   EXPECT_EQ(counter.counted().ranges, 2);
-  EXPECT_EQ(operations_of_range(stripes, 0, 10'000), 2);
-  EXPECT_EQ(operations_of_range(stripes, 500, 100), 1);
-  EXPECT_EQ(operations_of_range(stripes, 950, 100), 2);
+  EXPECT_EQ(operations_of_range(stripes, 1000, 0, 10'000), 2);
+  EXPECT_EQ(operations_of_range(stripes, 1000, 500, 100), 1);
+  EXPECT_EQ(operations_of_range(stripes, 1000, 950, 100), 2);
+}
+
+TEST(ObjectCounts, ALongRangeTakesAsManyOperationsAsItsUnitsMakeRanges) {
+  const StripeLayout stripes{20'000, 1, int64_t{20'000} * 250};
+  EXPECT_EQ(operations_of_range(stripes, kPoolReadRangesMax, 0, stripes.object_bytes), 1);
+  EXPECT_EQ(operations_of_range(stripes, kPoolWriteRangesMax, 0, stripes.object_bytes), 3);
+  const int64_t objects = 500;  // too many to be counted one by one
+  EXPECT_EQ(operations_of_range(stripes, kPoolWriteRangesMax, 0, objects * stripes.object_bytes), 3 * objects);
 }
 
 }  // namespace

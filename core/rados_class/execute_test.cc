@@ -174,6 +174,10 @@ TEST(ObjectClass, MessagesThatCannotBeTrueAreRefused) {
   wrong = good;
   wrong.end = 9;
   EXPECT_EQ(read_into(wrong.to_bytes(), object, data), -EINVAL);
+  wrong = good;
+  wrong.stripes = {1 << 20, 1, 1 << 27};
+  wrong.object = int64_t{1} << 39;  // it would begin beyond what a number can say
+  EXPECT_EQ(read_into(wrong.to_bytes(), object, data), -EINVAL);
   EXPECT_EQ(object.writes, 0);
 }
 

@@ -11,7 +11,6 @@ namespace {
 constexpr char kWhat[] = "request to the object class";
 constexpr int64_t kMagic = 0x30736c6368746177;  // "wathcls0"
 constexpr int64_t kOffsetMax = int64_t{1} << 61;
-constexpr int64_t kObjectsMax = int64_t{1} << 40;
 
 }  // namespace
 
@@ -43,7 +42,7 @@ ObjectRequest ObjectRequest::read(std::span<const std::byte> message, std::span<
   request.stripes.object_bytes = body.number_in(1, StripeLayout::kObjectBytesMax + 1, "the object size");
   const std::string wrong(request.stripes.refusal());
   if (!wrong.empty()) body.fail(wrong);
-  request.object = body.number_in(0, kObjectsMax, "the object");
+  request.object = body.number_in(0, kOffsetMax / request.stripes.object_bytes, "the object");
   request.begin = body.number_in(0, request.stripes.object_bytes + 1, "the begin");
   request.end = body.number_in(request.begin, request.stripes.object_bytes + 1, "the end");
   request.view = View::read(body);

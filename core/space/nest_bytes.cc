@@ -1,10 +1,11 @@
 // Nests as bytes: a table of their levels, each once, children before parents.
+#include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "space/nest.h"
 #include "space/nest_node.h"
 
@@ -23,7 +24,8 @@ class LevelTable {
     places_.emplace(&node, place);
     return place;
   }
-  const std::vector<std::vector<std::byte>>& levels() const { return levels_; }
+  // In the order of their places.
+  const std::vector<const std::vector<std::byte>*>& levels() const { return levels_; }
 
  private:
   std::vector<std::byte> bytes_of(const Node& node) {
@@ -61,27 +63,29 @@ class LevelTable {
   }
 
   int64_t place_of_bytes(std::vector<std::byte> bytes) {
-    const uint64_t key = hash_bytes(bytes);
-    const auto [first, last] = by_hash_.equal_range(key);
-    for (auto known = first; known != last; ++known) {
-      if (levels_[static_cast<size_t>(known->second)] == bytes) return known->second;
-    }
-    by_hash_.emplace(key, std::ssize(levels_));
-    levels_.push_back(std::move(bytes));
-    return std::ssize(levels_) - 1;
+    const auto [level, is_new] = by_bytes_.emplace(std::move(bytes), std::ssize(levels_));
+    if (is_new) levels_.push_back(&level->first);
+    return level->second;
   }
 
   std::unordered_map<const Node*, int64_t> places_;
-  std::unordered_multimap<uint64_t, int64_t> by_hash_;
-  std::vector<std::vector<std::byte>> levels_;
+  std::map<std::vector<std::byte>, int64_t> by_bytes_;  // ordered: nobody can make it slow by what is sent
+  std::vector<const std::vector<std::byte>*> levels_;
 };
 
-const Nest& child_of(const std::vector<Nest>& levels, int64_t place, ByteReader& reader) {
+struct ReadLevel {
+  Nest nest;
+  bool is_used = false;
+};
+
+const Nest& child_of(std::vector<ReadLevel>& levels, int64_t place, ByteReader& reader) {
   if (place < 0 || place >= std::ssize(levels)) reader.fail("a level that does not come before the one that has it");
-  return levels[static_cast<size_t>(place)];
+  ReadLevel& level = levels[static_cast<size_t>(place)];
+  level.is_used = true;
+  return level.nest;
 }
 
-Nest read_level(const std::vector<Nest>& levels, ByteReader& reader) {
+Nest read_level(std::vector<ReadLevel>& levels, ByteReader& reader) {
   const auto kind = static_cast<Node::Kind>(reader.number_in(0, 5, "the kind of a level"));
   Nest level;
   switch (kind) {
@@ -126,26 +130,31 @@ void Nest::write(ByteWriter& writer) const {
   if (!empty()) table.place_of(*node_);
   writer.put(origin_);
   writer.put(std::ssize(table.levels()));
-  for (const auto& level : table.levels()) writer.put_raw(level);
+  for (const auto* level : table.levels()) writer.put_raw(*level);
 }
 
 Nest Nest::read(ByteReader& reader) {
   constexpr int64_t kLevelBytesMin = 16;
   const int64_t origin = reader.number();
   const int64_t count = reader.count(kLevelBytesMin);
-  std::vector<Nest> levels;
+  std::vector<ReadLevel> levels;
+  LevelTable table;
   Nest nest;
+  // No level twice, and none that is not used. Equal levels are refused as they come: those that follow are compared
+  // with each other, which is quick where equal ones are the same.
   try {
-    for (int64_t i = 0; i < count; ++i) levels.push_back(read_level(levels, reader));
-    if (count > 0) nest = levels.back().shifted(origin);
+    for (int64_t i = 0; i < count; ++i) {
+      levels.push_back({read_level(levels, reader)});
+      if (table.place_of(*levels.back().nest.node_) != i) reader.fail("a level that was there before");
+    }
+    if (count > 0) nest = levels.back().nest.shifted(origin);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kFormat) throw;
     reader.fail(error.what());
   }
-  // No level twice, and none that is not used.
-  LevelTable table;
-  if (!nest.empty()) table.place_of(*nest.node_);
-  if (std::ssize(table.levels()) != count || (count == 0 && origin != 0)) reader.fail("levels that are not canonical");
+  const auto unused =
+      std::count_if(levels.begin(), levels.end(), [](const ReadLevel& level) { return !level.is_used; });
+  if (unused > 1 || (count == 0 && origin != 0)) reader.fail("levels that are not canonical");
   return nest;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "space/nest_cursor.h"
@@ -155,6 +156,34 @@ TEST(Nest, MutatedBytesAreReadOrRefusedNeverMore) {
     }
   });
   EXPECT_GT(read, 0);
+}
+
+// Two equal levels are compared child by child wherever both are met: who sends one thing in many copies is refused
+// before that is to be done many times.
+TEST(Nest, ALevelThatWasThereBeforeIsRefusedWhenItComes) {
+  constexpr int64_t kBlock = 0;
+  constexpr int64_t kStrided = 1;
+  constexpr int64_t kSequence = 4;
+  ByteWriter writer;
+  writer.put(int64_t{0});
+  writer.put(int64_t{6});
+  for (const int64_t number : {kBlock, int64_t{1}}) writer.put(number);
+  for (const int64_t count : {2, 2, 3}) {
+    for (const int64_t number : {kStrided, count, int64_t{10}, int64_t{0}}) writer.put(number);
+  }
+  for (const int64_t second : {2, 3}) {
+    writer.put(kSequence);
+    writer.put(std::vector<int64_t>{0, 100});
+    writer.put(std::vector<int64_t>{1, second});
+  }
+  ByteReader reader("a nest", writer.bytes());
+  try {
+    Nest::read(reader);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kFormat);
+    EXPECT_NE(std::string(error.what()).find("a level that was there before"), std::string::npos) << error.what();
+  }
 }
 
 TEST(Nest, WhatTouchesIsOneBlock) {

@@ -109,6 +109,9 @@ class Engine {
     if (bytes < 0 || size() < bytes) resize(bytes);
   }
   virtual void sync() = 0;  // fsync: on the medium when it returns
+  // Of a store that takes writes into a file that was removed meanwhile: throws Error{kStore} with ESTALE where what
+  // was written through engines of this file since the last check, or sync, may be lost so.
+  virtual void check_written() {}
 };
 
 struct EngineOptions {

@@ -29,21 +29,51 @@ InFlight::InFlight(int64_t of_server_max, std::shared_ptr<ServerTurns> turns, Co
 
 InFlight::~InFlight() {
   for (auto& [server, lane] : lanes_) {
-    for (const auto& operation : lane) operation->cancel();
+    for (const auto& begun : lane) begun.operation->cancel();
   }
   std::unique_lock guard(arrival_.mutex);
   for (auto& [server, lane] : lanes_) {
-    for (const auto& operation : lane) arrival_.changed.wait(guard, [&] { return operation->is_done(); });
+    for (const auto& begun : lane) arrival_.changed.wait(guard, [&] { return begun.operation->is_done(); });
   }
 }
 
 void InFlight::begin(std::unique_ptr<ServedOperation> operation) {
+  settle_answered();
+  const int64_t bytes = operation->bytes();
+  while (bytes_ > 0 && bytes_ + bytes > kBytesMax) wait_for_first(lane_begun_first());
   Lane& lane = lanes_[operation->server()];
   while (lane.size() >= of_server_max_) wait_for_first(lane);
   std::unique_ptr<ServerTurn> turn;
   if (turns_) turn = turns_->take(operation->target(), operation->direction(), operation->bytes(), counters_);
-  lane.push_back(std::move(operation));
-  lane.back()->begin(std::move(turn));
+  lane.push_back({std::move(operation), begun_++});
+  bytes_ += bytes;
+  lane.back().operation->begin(std::move(turn));
+}
+
+void InFlight::settle_answered() {
+  for (auto& [server, lane] : lanes_) {
+    const auto is_answered = [&, &of = lane] {
+      const std::lock_guard guard(arrival_.mutex);
+      return !of.empty() && of.front().operation->is_done();
+    };
+    while (is_answered()) settle_first(lane);
+  }
+}
+
+void InFlight::settle_first(Lane& lane) {
+  const std::unique_ptr<ServedOperation> first = std::move(lane.front().operation);
+  lane.pop_front();
+  bytes_ -= first->bytes();
+  first->settle(counters_);
+}
+
+// Where the one that began before all others is: there is one.
+InFlight::Lane& InFlight::lane_begun_first() {
+  Lane* found = nullptr;
+  for (auto& [server, lane] : lanes_) {
+    if (!lane.empty() && (found == nullptr || lane.front().number < found->front().number)) found = &lane;
+  }
+  return *found;
 }
 
 void InFlight::wait_for_first(Lane& lane) {
@@ -52,21 +82,19 @@ void InFlight::wait_for_first(Lane& lane) {
   bool has_told = false;
   {
     std::unique_lock guard(arrival_.mutex);
-    while (!lane.front()->is_done()) {
+    while (!lane.front().operation->is_done()) {
       arrival_.changed.wait_for(guard, std::chrono::duration<double>(kLookUpSeconds));
-      if (lane.front()->is_done()) break;
+      if (lane.front().operation->is_done()) break;
       guard.unlock();
       check_interrupt();
       if (!has_told && watch.seconds() >= kToldAfterSeconds) {
         has_told = true;
-        notify(lane.front()->text() + ": no answer for 3 s; waiting");
+        notify(lane.front().operation->text() + ": no answer for 3 s; waiting");
       }
       guard.lock();
     }
   }
-  const std::unique_ptr<ServedOperation> first = std::move(lane.front());
-  lane.pop_front();
-  first->settle(counters_);
+  settle_first(lane);
 }
 
 void InFlight::finish() {

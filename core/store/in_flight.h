@@ -1,5 +1,5 @@
-// Operations on their way to several servers: so many at each at a time, in turns with other processes where those are
-// taken.
+// Operations on their way to several servers: so many at each at a time, and so many bytes at all of them together, in
+// turns with other processes where those are taken.
 //
 // An operation takes the turn of its own server when everything is ready for it to begin, and a turn is given back by
 // whoever brings the answer, before anybody is told of it.
@@ -68,6 +68,8 @@ class InFlight {
  public:
   // `turns` may be null.
   InFlight(int64_t of_server_max, std::shared_ptr<ServerTurns> turns, Counters& counters);
+  // Of what is under way, or answered and not settled: its memory. One operation may have more.
+  static constexpr int64_t kBytesMax = int64_t{64} << 20;
   // Waits for what is under way, whose memory is the caller's.
   ~InFlight();
   InFlight(const InFlight&) = delete;
@@ -79,7 +81,14 @@ class InFlight {
   void finish();
 
  private:
-  using Lane = std::deque<std::unique_ptr<ServedOperation>>;
+  struct Begun {
+    std::unique_ptr<ServedOperation> operation;
+    int64_t number;
+  };
+  using Lane = std::deque<Begun>;
+  void settle_answered();
+  void settle_first(Lane& lane);
+  Lane& lane_begun_first();
   void wait_for_first(Lane& lane);
 
   const size_t of_server_max_;
@@ -87,6 +96,8 @@ class InFlight {
   Counters& counters_;
   Arrival arrival_;
   std::map<int64_t, Lane> lanes_;  // of each server
+  int64_t begun_ = 0;
+  int64_t bytes_ = 0;  // of all in lanes_
 };
 
 }  // namespace swath

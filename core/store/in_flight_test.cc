@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "testing/fake_servers.h"
 
 namespace swath {
@@ -23,6 +28,36 @@ TEST(InFlight, NoServerHasMoreThanAllowedAndAllAreKeptBusy) {
     EXPECT_EQ(server.most(), 4);
     EXPECT_EQ(server.answered(), 30);
   }
+}
+
+TEST(InFlight, AllServersTogetherHaveNoMoreBytesThanAllowed) {
+  FakeServer server(1e-3, 32);
+  Counters counters;
+  InFlight flight(16, nullptr, counters);
+  for (int i = 0; i < 100; ++i) {
+    flight.begin(std::make_unique<FakeOperation>(flight.arrival(), server, i % 4,
+                                                 FakeOperation::Options{.bytes = InFlight::kBytesMax / 8}));
+  }
+  flight.begin(std::make_unique<FakeOperation>(flight.arrival(), server, 4,
+                                               FakeOperation::Options{.bytes = 2 * InFlight::kBytesMax}));
+  flight.finish();
+  EXPECT_EQ(counters.read_requests, 101);
+  EXPECT_LE(server.most(), 8);
+}
+
+TEST(InFlight, WhatIsAnsweredIsSettledWhenTheNextBegins) {
+  FakeServer server(1e-3);
+  Counters counters;
+  std::vector<std::string> settled;
+  InFlight flight(16, nullptr, counters);
+  flight.begin(std::make_unique<FakeOperation>(flight.arrival(), server, 0,
+                                               FakeOperation::Options{.target = "the first", .settled = &settled}));
+  for (int number = 1; settled.empty() && number < 1000; ++number) {  // it is told of after it is counted
+    flight.begin(std::make_unique<FakeOperation>(flight.arrival(), server, number, FakeOperation::Options()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(settled, std::vector<std::string>{"the first"});
+  flight.finish();
 }
 
 TEST(InFlight, ServersThatAreNotKnownYetHaveLanesOfTheirOwn) {

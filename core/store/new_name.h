@@ -15,6 +15,7 @@ class NewName {
   virtual void check() const = 0;
   // Gives what was written its name, which lasts when it returns. Throws as AtomicFile::complete().
   virtual void complete() = 0;
+  // Removes what was written; nothing where it has its name, whether complete() said so or failed.
   virtual void remove() const noexcept = 0;
   virtual bool is_aside() const = 0;
 };

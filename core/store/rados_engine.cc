@@ -39,23 +39,25 @@ Capabilities RadosEngine::capabilities() const {
 }
 
 // Ends before anything is moved: what lies beyond the end cannot be read, and the size covers what will be written.
-void RadosEngine::check(Direction direction, std::span<const Transfer> batch) const {
+void RadosEngine::check(Direction direction, std::span<const Transfer> batch, Flight& flight) const {
   check_batch(batch);
   Transfer last{0, nullptr, 0};
   for (const Transfer& transfer : batch) {
     if (transfer.bytes > 0 && transfer.offset + transfer.bytes > last.offset + last.bytes) last = transfer;
   }
-  if (last.bytes > 0) check_end(direction, last);
+  if (last.bytes > 0) check_end(direction, last, flight);
 }
 
-void RadosEngine::check_end(Direction direction, const Transfer& last) const {
+void RadosEngine::check_end(Direction direction, const Transfer& last, Flight& flight) const {
+  if (direction == Direction::kWrite) return grow(last);
   const int64_t end = last.offset + last.bytes;
-  if (direction == Direction::kWrite) {
-    if (!file_->may_write()) fail_transfer(*file_, direction, last, 0);
-    file_->grow(end);
-  } else if (!file_->has_at_least(end) && file_->size() < end) {
-    fail_transfer(*file_, direction, last, 0);
-  }
+  if (!file_->has_at_least(end) && file_->size() < end) fail_transfer(*file_, direction, last, 0);
+  flight.reads_up_to(end);
+}
+
+void RadosEngine::grow(const Transfer& last) const {
+  if (!file_->may_write()) fail_transfer(*file_, Direction::kWrite, last, 0);
+  file_->grow(last.offset + last.bytes);
 }
 
 void RadosEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
@@ -64,9 +66,9 @@ void RadosEngine::transfer(Direction direction, std::span<const Transfer> batch,
 }
 
 void RadosEngine::transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const {
-  check(direction, batch);
-  check_interrupt();
   Flight flight(*file_, in_flight_max_, counters);
+  check(direction, batch, flight);
+  check_interrupt();
   ObjectLists lists = this->lists(direction, flight);
   lists.add(batch);
   lists.flush();
@@ -90,7 +92,7 @@ void RadosEngine::move_structured(Direction direction, const StructuredTransfer&
   }
   ObjectLists lists = this->lists(direction, flight);
   for_each_flat_batch(structured, [&](std::span<const Transfer> batch) {
-    check(direction, batch);
+    check(direction, batch, flight);
     lists.add(batch);
     if (structured.bytes_done == nullptr) return;
     for (const Transfer& piece : batch) *structured.bytes_done += piece.bytes;
@@ -103,7 +105,7 @@ void RadosEngine::move_structured(Direction direction, const StructuredTransfer&
 void RadosEngine::move_slice(Direction direction, const StructuredTransfer& structured, const Slice& slice,
                              Flight& flight) const {
   const Regions& regions = slice.regions;
-  check_end(direction, {regions.offset_of(slice.last - 1), nullptr, regions.element_bytes()});
+  check_end(direction, {regions.offset_of(slice.last - 1), nullptr, regions.element_bytes()}, flight);
   if (!begin_structured(*file_, direction, slice, memory_of(structured, slice), flight)) {
     ObjectLists lists = this->lists(direction, flight);
     std::vector<Transfer> pieces;
@@ -132,7 +134,7 @@ void RadosEngine::update(const Transfer& image, bool has_holes, const std::funct
     fill_in(image.data);
     transfer_batch(Direction::kWrite, {&image, 1}, counters);
   } else if (image.bytes > 0) {
-    check_end(Direction::kWrite, image);
+    grow(image);
     ObjectUpdate(*file_, image, operation_bytes_max_, in_flight_max_).carry_out(fill_in, counters);
   }
 }

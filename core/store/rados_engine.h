@@ -36,10 +36,12 @@ class RadosEngine : public Engine {
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
   void sync() override { file_->sync(); }
+  void check_written() override { file_->check_written(); }
 
  private:
-  void check(Direction direction, std::span<const Transfer> batch) const;
-  void check_end(Direction direction, const Transfer& last) const;
+  void check(Direction direction, std::span<const Transfer> batch, Flight& flight) const;
+  void check_end(Direction direction, const Transfer& last, Flight& flight) const;
+  void grow(const Transfer& last) const;
   void move_slice(Direction direction, const StructuredTransfer& structured, const Slice& slice, Flight& flight) const;
   void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
   void move_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) const;

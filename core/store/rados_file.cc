@@ -40,6 +40,11 @@ int64_t number_in(const Attributes& attributes, const char* name, const std::str
   return number;
 }
 
+// Without a size it was made anew by a write into a file that was removed.
+bool is_there(const std::optional<Attributes>& of_first_object) {
+  return of_first_object && !of_first_object->contains(kRemoved) && of_first_object->contains(kSize);
+}
+
 }  // namespace
 
 std::string object_name(const std::string& striped, int64_t object) {
@@ -51,22 +56,39 @@ std::string object_name(const std::string& striped, int64_t object) {
 std::string striped_name(const RadosPool& pool, const std::string& file) {
   const auto index = pool.attributes(file);
   if (index && index->contains(kCurrent)) return file + ".g" + index->at(kCurrent);
-  const auto own = pool.attributes(object_name(file, 0));
-  return own && own->contains(kSize) && !own->contains(kRemoved) ? file : "";
+  if (is_there(pool.attributes(object_name(file, 0)))) return file;
+  // One of its own name may have been replaced in between.
+  const auto again = pool.attributes(file);
+  return again && again->contains(kCurrent) ? file + ".g" + again->at(kCurrent) : "";
 }
+
+namespace {
+
+// Whoever reads it, or writes it, is told so before anything is gone. The attributes as they stay from now on; nothing
+// where there is no striped file.
+std::optional<Attributes> mark_removed(const RadosPool& pool, const std::string& striped) {
+  const std::string what = "remove " + striped + " of pool " + pool.name();
+  const std::string first = object_name(striped, 0);
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    auto attributes = pool.attributes(first);
+    if (!attributes || !attributes->contains(kSize)) return std::nullopt;
+    RadosChange mark;
+    const int result = mark.expect(kSize, attributes->at(kSize)).set(kRemoved, "1").apply(pool, first);
+    if (result == 0) return attributes;
+    if (result != -ECANCELED && result != -ENOENT) fail_rados(what, result);
+  }
+  fail_rados(what + ": others change its size all the time", -EBUSY);
+}
+
+}  // namespace
 
 void remove_striped(const RadosPool& pool, const std::string& striped) {
   const std::string what = "remove " + striped + " of pool " + pool.name();
   const auto check = [&](int result) {
     if (result < 0 && result != -ENOENT) fail_rados(what, result);
   };
-  const std::string first = object_name(striped, 0);
-  const auto attributes = pool.attributes(first);
+  const auto attributes = mark_removed(pool, striped);
   if (!attributes) return;
-  // Whoever reads it, or writes it, is told so before anything is gone.
-  RadosChange mark;
-  rados_write_op_assert_exists(mark.op());
-  check(mark.set(kRemoved, "1").apply(pool, first));
   const StripeLayout stripes{number_in(*attributes, kUnit, striped), number_in(*attributes, kCount, striped),
                              number_in(*attributes, kObjectBytes, striped)};
   if (!stripes.refusal().empty()) {
@@ -96,7 +118,7 @@ void remove_striped(const RadosPool& pool, const std::string& striped) {
     }
     check(failure);
   }
-  check(rados_remove(pool.io(), first.c_str()));
+  check(rados_remove(pool.io(), object_name(striped, 0).c_str()));
 }
 
 RadosFile::RadosFile(const std::string& path, OpenMode mode, const EngineOptions& options)
@@ -124,26 +146,39 @@ void RadosFile::create() {
   if (result < 0) fail_rados("create " + path_, result == -EEXIST ? -EEXIST : result);
 }
 
-void RadosFile::find() {
+// Sets striped_. The attributes of its first object.
+Attributes RadosFile::find_named() {
   const std::string what = "open " + path_ + (mode_ == OpenMode::kRead ? " for reading" : " for reading and writing");
   const auto pool = this->pool();
-  striped_ = striped_name(*pool, pool_.name().file);
-  if (striped_.empty()) {
-    throw Error(ErrorKind::kStore,
-                what + ": " + system_message(ENOENT) + " (no file of that name in pool " + pool->name() + ")", ENOENT);
+  std::string before;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    striped_ = striped_name(*pool, pool_.name().file);
+    if (striped_.empty()) {
+      throw Error(ErrorKind::kStore,
+                  what + ": " + system_message(ENOENT) + " (no file of that name in pool " + pool->name() + ")",
+                  ENOENT);
+    }
+    const auto attributes = pool->attributes(object(0));
+    if (is_there(attributes)) return *attributes;
+    // What the name meant has been replaced, and it means another one by now; or else it is damaged.
+    if (striped_ == before) fail_rados(what + ": the first object, " + object(0) + ", of what it names", -ENOENT);
+    before = striped_;
   }
-  const auto attributes = pool->attributes(object(0));
-  if (!attributes) fail_rados(what + ": the first object, " + object(0) + ", of what it names", -ENOENT);
-  stripes_ = {number_in(*attributes, kUnit, path_), number_in(*attributes, kCount, path_),
-              number_in(*attributes, kObjectBytes, path_)};
+  fail_rados(what + ": it is replaced all the time", -EBUSY);
+}
+
+void RadosFile::find() {
+  const Attributes attributes = find_named();
+  stripes_ = {number_in(attributes, kUnit, path_), number_in(attributes, kCount, path_),
+              number_in(attributes, kObjectBytes, path_)};
   const std::string wrong(stripes_.refusal());
   if (!wrong.empty()) throw Error(ErrorKind::kFormat, "open " + path_ + ": its stripes cannot be true: " + wrong);
-  size_known_ = number_in(*attributes, kSize, path_);
+  size_known_ = number_in(attributes, kSize, path_);
 }
 
 int64_t RadosFile::stored_size() const {
   const auto attributes = pool()->attributes(object(0));
-  if (!attributes || attributes->contains(kRemoved)) {
+  if (!is_there(attributes)) {
     throw Error(ErrorKind::kStore, path_ + ": the file was replaced or removed while it was open: open it again",
                 ESTALE);
   }
@@ -156,7 +191,14 @@ int64_t RadosFile::size() const {
   return size;
 }
 
-void RadosFile::check_there() const { static_cast<void>(stored_size()); }
+void RadosFile::sync() const {
+  is_written_ = false;
+  static_cast<void>(stored_size());
+}
+
+void RadosFile::check_written() const {
+  if (is_written_) sync();
+}
 
 void RadosFile::grow(int64_t bytes) {
   if (bytes <= size_known_) return;
@@ -168,8 +210,10 @@ void RadosFile::grow(int64_t bytes) {
       return;
     }
     RadosChange change;
-    const int result =
-        change.expect(kSize, std::to_string(before)).set(kSize, std::to_string(bytes)).apply(*pool, object(0));
+    const int result = change.expect(kRemoved, "")
+                           .expect(kSize, std::to_string(before))
+                           .set(kSize, std::to_string(bytes))
+                           .apply(*pool, object(0));
     if (result == 0) {
       size_known_ = bytes;
       return;

@@ -55,13 +55,17 @@ class RadosFile {
   void grow(int64_t bytes);
   void resize(int64_t bytes);
   // What is answered is on the medium. Throws Error{kStore} with ESTALE where the file was removed meanwhile.
-  void sync() const { check_there(); }
-  void check_there() const;
+  void sync() const;
+  // The same of what was written since the last time; nothing where that is nothing.
+  void check_written() const;
+  // To be called when a write was answered: RADOS makes objects that are missing, and refuses none of a removed file.
+  void note_write() const { is_written_ = true; }
   double lock_timeout_seconds() const { return lock_timeout_seconds_; }
 
  private:
   void create();
   void find();
+  Attributes find_named();
   int64_t stored_size() const;
   void cut_objects(int64_t old_bytes, int64_t bytes) const;
 
@@ -73,7 +77,8 @@ class RadosFile {
   std::string striped_;
   StripeLayout stripes_;
   std::string class_refusal_;
-  mutable std::atomic<int64_t> size_known_ = 0;  // that the file had at least when it was looked at last
+  mutable std::atomic<bool> is_written_ = false;  // since the last look whether the file is there
+  mutable std::atomic<int64_t> size_known_ = 0;   // that the file had at least when it was looked at last
 };
 
 }  // namespace swath

@@ -34,9 +34,24 @@ constexpr char kScratch[] = ".scratch";
 void remove_generation(const RadosPool& pool, const std::string& striped) {
   remove_striped(pool, striped + kScratch);
   remove_striped(pool, striped);
+  // Of a file that is gone, too: a late write may have made its first object anew.
+  const int result = rados_remove(pool.io(), object_name(striped, 0).c_str());
+  if (result < 0 && result != -ENOENT) fail_rados("remove " + striped + " of pool " + pool.name(), result);
 }
 
+constexpr char kReplaced[] = "replaced";
+
 std::string mark_of(const std::string& number) { return kGeneration + number; }
+
+// Empty: there is none.
+std::string value_of(const std::optional<Attributes>& attributes, const std::string& key) {
+  if (!attributes) return "";
+  const auto found = attributes->find(key);
+  return found == attributes->end() ? "" : found->second;
+}
+
+// An object is not as it was when looked at.
+bool is_other(int result) { return result == -ERANGE || result == -EOVERFLOW || result == -ENOENT; }
 
 // Of the processes that watch an object; those that do not answer, too, for they may be busy.
 std::set<std::string> watchers(const RadosPool& pool, const std::string& object) {
@@ -112,38 +127,90 @@ std::unique_ptr<RadosNewName> RadosNewName::begin(const std::string& final_path,
   options.working_path = RadosName::beside(final_path, name.file + ".g" + random_digits());
   auto made = std::make_unique<RadosNewName>(final_path, options);
   made->check();
-  const auto pool = made->pool_.get();
-  RadosChange exists;
-  int result = exists.create(false).apply(*pool, name.file);
-  if (result < 0) fail_rados("create " + final_path, result);
-  made->watch_ = std::make_unique<RadosWatch>(pool, name.file);
-  RadosChange mark;
-  result = mark.create(false)
-               .set(mark_of(made->number_), std::to_string(rados_get_instance_id(pool->cluster())))
-               .apply(*pool, name.file);
-  if (result < 0) fail_rados("create " + final_path, result);
+  made->begin_mark();
   made->remove_left();
   return made;
 }
 
-// What jobs have left that are gone.
-void RadosNewName::remove_left() const {
+// The object NAME may be removed, and made again, at any time before it has the mark: the watch is then of none that
+// others look at.
+void RadosNewName::begin_mark() {
   const auto pool = pool_.get();
-  const auto attributes = pool->attributes(file_);
-  if (!attributes) return;
-  std::map<std::string, std::string> marks;  // whose
-  for (const auto& [key, owner] : *attributes) {
-    if (key.starts_with(kGeneration) && key != mark_of(number_)) marks[key.substr(sizeof(kGeneration) - 1)] = owner;
+  const std::string owner = std::to_string(rados_get_instance_id(pool->cluster()));
+  const std::string what = "create " + final_path_;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    RadosChange exists;
+    int result = exists.create(false).apply(*pool, file_);
+    if (result < 0) fail_rados(what, result);
+    uint64_t version = 0;
+    if (!index(&version)) continue;
+    try {
+      watch_ = std::make_unique<RadosWatch>(pool, file_);
+    } catch (const Error& error) {
+      if (error.os_error() != ENOENT) throw;
+      continue;
+    }
+    RadosChange mark;
+    result = mark.expect_version(version).set(mark_of(number_), owner).apply(*pool, file_);
+    if (result == 0) return;
+    watch_.reset();
+    if (!is_other(result)) fail_rados(what, result);
   }
-  if (marks.empty()) return;
-  const std::set<std::string> there = watchers(*pool, file_);
-  for (const auto& [number, owner] : marks) {
-    if (there.contains(owner)) continue;
-    remove_generation(*pool, file_ + ".g" + number);
+  fail(final_path_, "others begin to create it all the time", EBUSY);
+}
+
+// Whether it is to be removed from now on, and can no more be given the name. An owner who has completed it meanwhile,
+// or an answer that does not come: no.
+bool RadosNewName::give_up(const std::string& number, const std::string& owner) const {
+  RadosChange change;
+  return change.expect(mark_of(number), owner).set(mark_of(number), kReplaced).apply(*pool_.get(), file_) == 0;
+}
+
+void RadosNewName::remove_replaced(const std::string& number) const {
+  remove_generation(*pool_.get(), generation(number));
+  forget(number);
+}
+
+// The object NAME goes with the last that it tells of.
+void RadosNewName::forget(const std::string& number) const {
+  const auto pool = pool_.get();
+  uint64_t version = 0;
+  const auto attributes = index(&version);
+  if (attributes && attributes->size() == 1 && value_of(attributes, mark_of(number)) == kReplaced) {
     RadosChange change;
-    rados_write_op_assert_exists(change.op());
-    const int result = change.remove(mark_of(number)).apply(*pool, file_);
-    if (result < 0 && result != -ENOENT && result != -ENODATA) fail_rados("create " + final_path_, result);
+    change.expect_version(version);
+    rados_write_op_remove(change.op());
+    if (change.apply(*pool, file_) == 0) return;
+  }
+  RadosChange change;
+  static_cast<void>(change.expect(mark_of(number), kReplaced).remove(mark_of(number)).apply(*pool, file_));
+}
+
+// What others have left. What cannot be removed now keeps its mark, and is removed another time.
+void RadosNewName::remove_left() const noexcept {
+  try {
+    const auto attributes = index();
+    if (!attributes) return;
+    std::optional<std::set<std::string>> there;
+    for (const auto& [key, owner] : *attributes) {
+      if (!key.starts_with(kGeneration) || key == mark_of(number_)) continue;
+      const std::string number = key.substr(sizeof(kGeneration) - 1);
+      if (owner != kReplaced) {
+        if (!there) there = watchers(*pool_.get(), file_);
+        if (there->contains(owner) || !give_up(number, owner)) continue;
+      }
+      remove_unless_damaged(number);
+    }
+  } catch (const Error&) {
+    return;
+  }
+}
+
+void RadosNewName::remove_unless_damaged(const std::string& number) const {
+  try {
+    remove_replaced(number);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kFormat) throw;
   }
 }
 
@@ -152,66 +219,93 @@ void RadosNewName::check() const {
   fail(final_path_, "the file exists; give overwrite=True to replace it", EEXIST);
 }
 
-// Not atomic: the old one goes before the new one comes.
+// Not atomic: the old one goes before the new one comes. What others are creating stays theirs.
 void RadosNewName::replace_at_once() const {
   const auto pool = pool_.get();
-  const std::string old = striped_name(*pool, file_);
-  if (old.empty()) return;
-  if (old != file_) {
-    const int result = rados_remove(pool->io(), file_.c_str());
-    if (result < 0 && result != -ENOENT) fail_rados("create " + final_path_, result);
-  }
-  remove_striped(*pool, old);
-  if (old != file_) remove_striped(*pool, file_);
-}
-
-void RadosNewName::complete() {
-  if (!is_aside()) return;
-  const auto pool = pool_.get();
-  const auto first = pool->attributes(object_name(working_file_, 0));
-  if (!first || first->contains(kRemoved)) {
-    fail(final_path_, "what was written is gone: another creation took this process for dead, and removed it", ESTALE);
-  }
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    const auto attributes = pool->attributes(file_);
-    const bool has_current = attributes && attributes->contains(kCurrent);
-    const std::string before = has_current ? attributes->at(kCurrent) : "";
-    const bool has_own = !has_current && !striped_name(*pool, file_).empty();
-    if (!overwrite_ && (has_current || has_own)) fail(final_path_, "the name was taken meanwhile", EEXIST);
+    const std::string current = value_of(index(), kCurrent);
+    if (current.empty()) {
+      remove_striped(*pool, file_);
+      return;
+    }
     RadosChange change;
-    change.create(false).expect(kCurrent, before).set(kCurrent, number_);
-    if (attributes && attributes->contains(mark_of(number_))) change.remove(mark_of(number_));
-    if (has_current) change.set(mark_of(before), "replaced");
-    const int result = change.apply(*pool, file_);
-    if (result == -ECANCELED) continue;  // another one was given the name
-    if (result < 0) fail_rados("create " + final_path_ + ": cannot give it its name", result);
-    watch_.reset();
-    remove_striped(*pool, working_file_ + kScratch);
-    if (has_current) remove_left();
-    if (has_own) remove_striped(*pool, file_);
-    return;
+    const int result =
+        change.expect(kCurrent, current).remove(kCurrent).set(mark_of(current), kReplaced).apply(*pool, file_);
+    if (result == 0) {
+      remove_replaced(current);
+    } else if (result != -ECANCELED && result != -ENOENT) {
+      fail_rados("create " + final_path_, result);
+    }
   }
   fail(final_path_, "others give the name all the time", EBUSY);
 }
 
-void RadosNewName::remove() const noexcept {
-  try {
+void RadosNewName::complete() {
+  if (is_aside() && !is_complete_) {
     const auto pool = pool_.get();
-    remove_generation(*pool, working_file_);
-    if (!is_aside()) return;
-    const auto attributes = pool->attributes(file_);
-    if (!attributes) return;
-    RadosChange change;
-    change.expect(kCurrent, "");
-    if (attributes->size() == 1 && attributes->contains(mark_of(number_))) {
-      rados_write_op_remove(change.op());
-      if (change.apply(*pool, file_) == 0) return;
+    const auto is_gone = [&] {
+      fail(final_path_, "what was written is gone: another creation took this process for dead, and removed it",
+           ESTALE);
+    };
+    if (!pool->attributes(object_name(working_file_, 0))) is_gone();
+    for (int attempt = 0; !is_complete_; ++attempt) {
+      if (attempt == kAttemptsMax) fail(final_path_, "others give the name all the time", EBUSY);
+      const auto attributes = index();
+      if (value_of(attributes, kCurrent) == number_) break;  // before, without an answer
+      const std::string owner = value_of(attributes, mark_of(number_));
+      if (owner.empty() || owner == kReplaced) is_gone();
+      is_complete_ = give_name(attributes);
     }
-    RadosChange unmark;
-    rados_write_op_assert_exists(unmark.op());
-    static_cast<void>(unmark.remove(mark_of(number_)).apply(*pool, file_));
+    // From here on nothing fails: the file has its name, and what is left over has its mark.
+    is_complete_ = true;
+    watch_.reset();
+    remove_left();
+    try {
+      remove_striped(*pool, working_file_ + kScratch);
+      if (overwrite_) remove_striped(*pool, file_);
+    } catch (const Error&) {
+      return;
+    }
+  }
+  is_complete_ = true;
+}
+
+// False: something has changed since the attributes of NAME were looked at.
+bool RadosNewName::give_name(const std::optional<Attributes>& attributes) const {
+  const auto pool = pool_.get();
+  const std::string before = value_of(attributes, kCurrent);
+  if (!overwrite_ && !striped_name(*pool, file_).empty()) fail(final_path_, "the name was taken meanwhile", EEXIST);
+  RadosChange change;
+  change.expect(mark_of(number_), value_of(attributes, mark_of(number_)))
+      .expect(kCurrent, before)
+      .set(kCurrent, number_)
+      .remove(mark_of(number_));
+  if (!before.empty()) change.set(mark_of(before), kReplaced);
+  const int result = change.apply(*pool, file_);
+  if (result == -ECANCELED) return false;
+  if (result < 0) fail_rados("create " + final_path_ + ": cannot give it its name", result);
+  return true;
+}
+
+// Whether what was written can no more be given the name, so that it may be removed.
+bool RadosNewName::give_up_own() const {
+  const auto attributes = index();
+  if (value_of(attributes, kCurrent) == number_) return false;
+  const std::string owner = value_of(attributes, mark_of(number_));
+  return owner.empty() || owner == kReplaced || give_up(number_, owner);
+}
+
+// Nothing where it is complete, even if nobody heard of that. What cannot be removed is left to the next creation.
+void RadosNewName::remove() const noexcept {
+  if (is_complete_) return;
+  try {
+    if (!is_aside()) {
+      remove_generation(*pool_.get(), working_file_);
+    } else if (give_up_own()) {
+      remove_replaced(number_);
+    }
   } catch (const Error&) {
-    return;  // the next creation of the name removes it
+    return;
   }
 }
 

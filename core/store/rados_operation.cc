@@ -52,6 +52,7 @@ void RadosOperation::settle(Counters& counters) {
     counters.read_requests += 1;
     counters.read_bytes += moved_;
   } else {
+    file_.note_write();
     counters.write_requests += 1;
     counters.written_bytes += moved_;
   }
@@ -204,8 +205,12 @@ std::unique_ptr<RadosOperation> make_list_operation(const RadosFile& file, Direc
 
 void Flight::finish() {
   operations_.finish();
-  // What is not there may be a hole, or have been removed with the file.
-  if (met_holes_) file_.check_there();
+  // What is not there may be a hole, or have been removed with the file or its end.
+  if (!met_holes_) return;
+  const int64_t size = file_.size();
+  if (size >= end_) return;
+  throw Error(ErrorKind::kStore, "read " + file_.path() + " up to " + std::to_string(end_) + ": end of file (file is " +
+                                     std::to_string(size) + " bytes; it was truncated while it was read)");
 }
 
 }  // namespace swath

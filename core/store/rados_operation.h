@@ -5,6 +5,7 @@
 
 #include <rados/librados.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,13 +44,16 @@ class Flight {
       : file_(file), operations_(of_server_max, file.turns(), counters) {}
 
   void begin(std::unique_ptr<ServedOperation> operation) { operations_.begin(std::move(operation)); }
-  // Until all is done. Throws the first error; of a file that was removed meanwhile, too.
+  // What is read ends there, or before.
+  void reads_up_to(int64_t end) { end_ = std::max(end_, end); }
+  // Until all is done. Throws the first error; of a file that was removed, or has become shorter, meanwhile, too.
   void finish();
 
  private:
   friend class RadosOperation;
   const RadosFile& file_;
   bool met_holes_ = false;
+  int64_t end_ = 0;
   InFlight operations_;
 };
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "store/placement_group.h"
 
 namespace swath {
@@ -100,9 +101,11 @@ std::optional<int> RadosPlacement::osd_of(const std::string& object) {
 void RadosPlacement::ask_in_background(const std::string& object, uint32_t group) {
   wanted_.emplace(group, object);
   if (is_asking_ || is_closing_) return;
-  is_asking_ = true;
+  // Nobody is asked whether to stop: the answer may need who waits for the mutex.
+  const InterruptScope deaf([] { return false; });
   asker_.background.wait();  // the last job has nothing more to do
   asker_.background.start([this] { ask_for_all_wanted(); });
+  is_asking_ = true;  // the job looks at it under the mutex
 }
 
 void RadosPlacement::ask_for_all_wanted() {

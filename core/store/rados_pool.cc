@@ -150,11 +150,12 @@ RadosPool::~RadosPool() {
 
 rados_t RadosPool::cluster() const { return cluster_->handle(); }
 
-std::optional<Attributes> RadosPool::attributes(const std::string& object) const {
+std::optional<Attributes> RadosPool::attributes(const std::string& object, uint64_t* version) const {
   rados_xattrs_iter_t iterator = nullptr;
   const int result = rados_getxattrs(io_, object.c_str(), &iterator);
   if (result == -ENOENT) return std::nullopt;
   if (result < 0) fail_rados("look at object " + object + " of pool " + name_ + " on " + osd_of(object), result);
+  if (version != nullptr) *version = rados_get_last_version(io_);
   Attributes found;
   const char* key = nullptr;
   const char* value = nullptr;
@@ -186,6 +187,11 @@ std::shared_ptr<RadosPool> RadosPoolOfProcess::get() const {
 
 RadosChange& RadosChange::create(bool exclusive) {
   rados_write_op_create(op_, exclusive ? LIBRADOS_CREATE_EXCLUSIVE : LIBRADOS_CREATE_IDEMPOTENT, nullptr);
+  return *this;
+}
+
+RadosChange& RadosChange::expect_version(uint64_t version) {
+  rados_write_op_assert_version(op_, version);
   return *this;
 }
 

@@ -36,8 +36,9 @@ class RadosPool {
   const std::string& name() const { return name_; }
   int64_t id() const { return rados_ioctx_get_id(io_); }
 
-  // All attributes of an object; nothing where there is no such object. Throws Error{kStore}.
-  std::optional<Attributes> attributes(const std::string& object) const;
+  // All attributes of an object; nothing where there is no such object. Throws Error{kStore}. `version` becomes the
+  // object's; only where no other thread uses this connection.
+  std::optional<Attributes> attributes(const std::string& object, uint64_t* version = nullptr) const;
   // "osd.2", as far as the cluster tells, else "an OSD that is not known". May wait for the monitor.
   std::string osd_of(const std::string& object) const;
   // "rados:FSID/osd.2", what operations on an object compete for; where the OSD cannot be known the whole cluster. May
@@ -81,6 +82,7 @@ class RadosChange {
 
   rados_write_op_t op() const { return op_; }
   RadosChange& create(bool exclusive);
+  RadosChange& expect_version(uint64_t version);  // not 0; apply() fails with -ERANGE, -EOVERFLOW or -ENOENT else
   RadosChange& expect(const std::string& attribute, const std::string& value);  // "": that there is none
   RadosChange& set(const std::string& attribute, const std::string& value);
   RadosChange& remove(const std::string& attribute);

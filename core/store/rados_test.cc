@@ -214,6 +214,24 @@ TEST_P(Rados, AnUpdateThatOthersNeverLetEndTimesOut) {
   EXPECT_EQ(error_of([&] { engine->update(transfer_of(0, image), true, interfere, counters); }).os_error(), ETIMEDOUT);
 }
 
+// Of which more than one operation is made: none of them hinders another.
+TEST(RadosUpdate, ManyRangesOfAnObjectDoNotHinderEachOther) {
+  if (!has_cluster()) GTEST_SKIP() << kNoCluster;
+  Counters counters;
+  const RadosTestFile file("20000,1,5000000");
+  file.write(Bytes(5'000'000));
+  const auto engine = file.open(OpenMode::kReadWrite, {.lock_timeout_seconds = 1e-9});
+  Bytes image(5'000'000);
+  const auto fill_in = [&](std::byte* bytes) {
+    for (size_t i = 0; i < image.size(); i += 1000) bytes[i] = std::byte{0xaa};
+  };
+  engine->update(transfer_of(0, image), true, fill_in, counters);
+  EXPECT_EQ(counters.read_requests, 3);
+  EXPECT_EQ(counters.write_requests, 3);
+  const Bytes all = file.contents();
+  for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], std::byte(i % 1000 == 0 ? 0xaa : 0)) << i;
+}
+
 TEST_P(Rados, AForkedChildConnectsAnew) {
   write(counting_bytes(1000));
   auto engine = open(OpenMode::kReadWrite);
@@ -322,6 +340,38 @@ TEST_P(Rados, ANameThatWasTakenMeanwhileIsRefused) {
   first.complete();
   EXPECT_EQ(error_of([&] { second.complete(); }).os_error(), EEXIST);
   EXPECT_EQ(contents(), counting_bytes(10));
+}
+
+TEST_P(Rados, WritesIntoAFileThatWasReplacedAreMissed) {
+  write(counting_bytes(100));
+  const auto engine = open(OpenMode::kReadWrite);
+  engine->check_written();
+  Bytes bytes(100);
+  const Transfer whole[] = {transfer_of(0, bytes)};
+  engine->transfer(Direction::kWrite, whole, counters);
+  engine->check_written();
+  AtomicFile file(path(), {.overwrite = true});
+  fill(file.working_path(), counting_bytes(100));
+  file.complete();
+  engine->check_written();  // nothing was lost
+  engine->transfer(Direction::kWrite, whole, counters);
+  EXPECT_EQ(error_of([&] { engine->check_written(); }).os_error(), ESTALE);
+  EXPECT_EQ(contents(), counting_bytes(100));
+}
+
+TEST_P(Rados, AFileThatHasBecomeShorterIsNotReadAsZeros) {
+  write(counting_bytes(300));
+  const auto engine = open(OpenMode::kRead);
+  open(OpenMode::kReadWrite)->resize(100);
+  Bytes bytes(200);
+  const Transfer beyond[] = {transfer_of(50, bytes)};
+  const Error error = error_of([&] { engine->transfer(Direction::kRead, beyond, counters); });
+  EXPECT_EQ(error.kind(), ErrorKind::kStore);
+  EXPECT_NE(std::string(error.what()).find("end of file (file is 100 bytes"), std::string::npos) << error.what();
+  Bytes inside(50);
+  const Transfer before[] = {transfer_of(50, inside)};
+  engine->transfer(Direction::kRead, before, counters);
+  EXPECT_EQ(inside, counting_bytes(50, 51));
 }
 
 TEST_P(Rados, AFileOfItsOwnNameIsOpenedAndReplaced) {

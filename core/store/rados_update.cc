@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -36,15 +37,23 @@ ObjectUpdate::ObjectUpdate(const RadosFile& file, const Transfer& image, int64_t
 
 void ObjectUpdate::carry_out(const std::function<void(std::byte*)>& fill_in, Counters& counters) {
   Clock& clock = clock_of_thread();
-  const double began_at = clock.now();
+  double began_at = clock.now();
+  double pause = kPauseSeconds;
   bool has_told = false;
-  for (double pause = kPauseSeconds;; pause = std::min(2 * pause, kPauseSecondsMax)) {
-    move(Direction::kRead, counters);
-    fill_in(image_.data);
-    move(Direction::kWrite, counters);
-    std::erase_if(parts_, [](const Part& part) { return part.state.is_written; });
-    if (parts_.empty()) return;
+  while (!parts_.empty()) {
     check_interrupt();
+    const std::vector<Part*> now = next_parts();
+    move(Direction::kRead, now, counters);
+    fill_in(image_.data);
+    move(Direction::kWrite, now, counters);
+    const bool all_written =
+        std::all_of(now.begin(), now.end(), [](const Part* part) { return part->state.is_written; });
+    std::erase_if(parts_, [](const Part& part) { return part.state.is_written; });
+    if (all_written) {
+      began_at = clock.now();
+      pause = kPauseSeconds;
+      continue;
+    }
     const std::string what = "write " + file_.path() + " at " + std::to_string(image_.offset);
     const double waited = clock.now() - began_at;
     if (waited >= file_.lock_timeout_seconds()) {
@@ -58,13 +67,23 @@ void ObjectUpdate::carry_out(const std::function<void(std::byte*)>& fill_in, Cou
       notify(what + ": waiting for whoever writes object " + file_.object(parts_.front().object));
     }
     clock.sleep_until(clock.now() + pause);
+    pause = std::min(2 * pause, kPauseSecondsMax);
   }
 }
 
-void ObjectUpdate::move(Direction direction, Counters& counters) {
-  Flight flight(file_, of_server_max_, counters);
+std::vector<ObjectUpdate::Part*> ObjectUpdate::next_parts() {
+  std::vector<Part*> next;
+  std::set<int64_t> objects;
   for (Part& part : parts_) {
-    flight.begin(make_list_operation(file_, direction, part.object, part.ranges, flight, &part.state));
+    if (objects.insert(part.object).second) next.push_back(&part);
+  }
+  return next;
+}
+
+void ObjectUpdate::move(Direction direction, const std::vector<Part*>& parts, Counters& counters) const {
+  Flight flight(file_, of_server_max_, counters);
+  for (Part* part : parts) {
+    flight.begin(make_list_operation(file_, direction, part->object, part->ranges, flight, &part->state));
   }
   flight.finish();
 }

@@ -2,7 +2,8 @@
 //
 // No lock keeps writers away that do not ask for one, and most need none, for an operation on an object is atomic. So
 // each object is written only if it is as it was read, which RADOS checks in the same operation (assert_version). One
-// that somebody has written since is read, changed and written again.
+// that somebody has written since is read, changed and written again. Of an object of which the range has more than one
+// operation takes one is read and written at a time: the first would change what the others have read.
 #pragma once
 
 #ifdef SWATH_HAVE_RADOS
@@ -34,7 +35,9 @@ class ObjectUpdate {
     ObjectState state;
   };
 
-  void move(Direction direction, Counters& counters);
+  // The first part of each object.
+  std::vector<Part*> next_parts();
+  void move(Direction direction, const std::vector<Part*>& parts, Counters& counters) const;
 
   const RadosFile& file_;
   const Transfer image_;

@@ -78,6 +78,7 @@ class FakeOperation final : public ServedOperation {
     std::string target = "server";
     std::string error;  // that it ends with
     std::vector<std::string>* settled = nullptr;
+    int64_t bytes = 1 << 16;
   };
   FakeOperation(Arrival& arrival, FakeServer& at, int64_t number, Options options)
       : ServedOperation(arrival), at_(at), number_(number), options_(std::move(options)) {}
@@ -91,7 +92,7 @@ class FakeOperation final : public ServedOperation {
   int64_t server() const override { return number_; }
   std::string target() const override { return options_.target; }
   Direction direction() const override { return Direction::kRead; }
-  int64_t bytes() const override { return 1 << 16; }
+  int64_t bytes() const override { return options_.bytes; }
   std::string text() const override { return "an operation at " + options_.target; }
 
  private:

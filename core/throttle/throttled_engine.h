@@ -122,6 +122,7 @@ class ThrottledEngine final : public Engine {
   void resize(int64_t bytes) override { engine_->resize(bytes); }
   void allocate(int64_t bytes) override { engine_->allocate(bytes); }
   void sync() override { engine_->sync(); }
+  void check_written() override { engine_->check_written(); }
 
  private:
   // Of the file, from the first byte of a batch to the last.

@@ -413,6 +413,8 @@ void bind_file(nb::module_& m) {
             file.write(offset, {begin, data.size()});
           },
           "offset"_a, "data"_a, "The file grows to hold them.")
+      .def_prop_ro("may_lose_writes", &File::may_lose_writes)
+      .def("check_written", &File::check_written, nb::call_guard<nb::gil_scoped_release>())
       .def("sync", &File::sync, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<swath::ThrottleOptions>(m, "ThrottleOptions", "How many streams of a target are served at a time.")
       .def(

@@ -31,7 +31,8 @@ void bind_atomic_file(nb::module_& m) {
             new (self) AtomicFile(path, {overwrite, atomic, is_folder, working_path});
             self->keep();  // when Python lets go of it is no matter: who never closes it is told, and removes it
           },
-          "path"_a, "overwrite"_a, "atomic"_a, "is_folder"_a, "working_path"_a)
+          "path"_a, "overwrite"_a, "atomic"_a, "is_folder"_a, "working_path"_a,
+          nb::call_guard<nb::gil_scoped_release>())
       .def("__getstate__",
            [](const AtomicFile& file) {
              const AtomicFileOptions& options = file.options();
@@ -47,7 +48,8 @@ void bind_atomic_file(nb::module_& m) {
       .def_prop_ro("final_path", &AtomicFile::final_path)
       .def_prop_ro("working_path", &AtomicFile::working_path)
       .def_prop_ro("is_aside", &AtomicFile::is_aside, "Whether it has another name until it is complete.")
-      .def("check_name", &AtomicFile::check_name, "Raises ExistsError where the name is taken, and may not be.")
+      .def("check_name", &AtomicFile::check_name, nb::call_guard<nb::gil_scoped_release>(),
+           "Raises ExistsError where the name is taken, and may not be.")
       .def("complete", &AtomicFile::complete, nb::call_guard<nb::gil_scoped_release>())
       .def("remove", &AtomicFile::remove, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -474,7 +474,8 @@ class OpenedFile:
     def close(self, error: BaseException | None = None) -> None:
         """Complete a created file, keep what was learned, and let go of the file and its arrays.
 
-        Raises StoreError where it cannot be completed: the old file, if there was one, is then still there.
+        Raises StoreError where it cannot be completed: the old file, if there was one, is then still there. And where a
+        file in a pool was replaced while it was open, with what was written into it.
         """
         if self.is_closed:
             return
@@ -532,6 +533,8 @@ class OpenedFile:
             if self.is_new:
                 self._finish()
             self._sync_file()
+        elif self.core.may_lose_writes:
+            self.ranks.run_collectively(f"check {self.identity}", self.core.check_written)
         if self._atomic_file is not None:
             self.ranks.on_first(f"complete {self.identity}", self._atomic_file.complete)
 
