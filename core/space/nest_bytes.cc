@@ -1,6 +1,9 @@
 // Nests as bytes: a table of their levels, each once, children before parents.
 #include <algorithm>
 #include <map>
+#include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,7 +28,7 @@ class LevelTable {
     return place;
   }
   // In the order of their places.
-  const std::vector<const std::vector<std::byte>*>& levels() const { return levels_; }
+  const std::vector<const std::string*>& levels() const { return levels_; }
 
  private:
   std::vector<std::byte> bytes_of(const Node& node) {
@@ -62,15 +65,16 @@ class LevelTable {
     return writer.take();
   }
 
-  int64_t place_of_bytes(std::vector<std::byte> bytes) {
-    const auto [level, is_new] = by_bytes_.emplace(std::move(bytes), std::ssize(levels_));
+  int64_t place_of_bytes(const std::vector<std::byte>& bytes) {
+    const std::string_view key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto [level, is_new] = by_bytes_.emplace(key, std::ssize(levels_));
     if (is_new) levels_.push_back(&level->first);
     return level->second;
   }
 
   std::unordered_map<const Node*, int64_t> places_;
-  std::map<std::vector<std::byte>, int64_t> by_bytes_;  // ordered: nobody can make it slow by what is sent
-  std::vector<const std::vector<std::byte>*> levels_;
+  std::map<std::string, int64_t> by_bytes_;  // ordered: nobody can make it slow by what is sent
+  std::vector<const std::string*> levels_;
 };
 
 struct ReadLevel {
@@ -130,7 +134,7 @@ void Nest::write(ByteWriter& writer) const {
   if (!empty()) table.place_of(*node_);
   writer.put(origin_);
   writer.put(std::ssize(table.levels()));
-  for (const auto* level : table.levels()) writer.put_raw(*level);
+  for (const auto* level : table.levels()) writer.put_raw(std::as_bytes(std::span(*level)));
 }
 
 Nest Nest::read(ByteReader& reader) {
