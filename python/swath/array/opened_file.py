@@ -540,6 +540,8 @@ class OpenedFile:
         if self.ranks.rank != 0:
             return
         if self._atomic_file is not None:
+            if self._changes is not None:
+                self._changes.abandon()  # there is no file any more in which something could be taken back
             self._atomic_file.remove()
         elif self._changes is not None:
             self._changes.undo()
@@ -550,11 +552,13 @@ class OpenedFile:
 
     def _let_go(self) -> None:
         self._expect_no_close()
-        if self._changes is not None and self._made_in == _core.fork_generation():
-            self._changes.close()
-        for array in list(self._arrays.values()):
-            array._core.let_go_of_file()
-        self.core = None  # type: ignore[assignment]
+        try:
+            if self._changes is not None and self._made_in == _core.fork_generation():
+                self._changes.close()
+        finally:
+            for array in list(self._arrays.values()):
+                array._core.let_go_of_file()
+            self.core = None  # type: ignore[assignment]
 
 
 def _never_committed(changes: Changes, path: str, process: int) -> None:

@@ -217,6 +217,12 @@ class Changes:
         finally:
             self._log.close()
 
+    def abandon(self) -> None:
+        """Let go of the file, which is removed with all that it holds: nothing is taken back."""
+        self._is_started = False
+        self._log.cut(0)
+        self._log.close()
+
     def lose(self, why: object) -> None:
         """Let the file neither be changed nor committed any more: a change failed that cannot be taken back."""
         self._lost = str(why) or type(why).__name__
