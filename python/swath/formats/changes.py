@@ -23,6 +23,7 @@ import os
 import shutil
 import stat
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import NamedTuple
@@ -222,6 +223,23 @@ class Changes:
         self._is_started = False
         self._log.cut(0)
         self._log.close()
+
+    def never_closed(self, name: str, process: int) -> None:
+        """The file is let go of, or the program over, and nobody has closed it: take back what is not to stay, say so.
+
+        Args:
+            name: of the file, in words.
+            process: that has it open. A child of its has no business with it.
+        """
+        if os.getpid() != process:
+            return
+        self.close()
+        warnings.warn(
+            f"{name}: it was changed and never closed: what was added since the last sync is taken back; close it, or "
+            "use it in a `with` block",
+            ResourceWarning,
+            stacklevel=2,
+        )
 
     def lose(self, why: object) -> None:
         """Let the file neither be changed nor committed any more: a change failed that cannot be taken back."""
