@@ -2,6 +2,7 @@
 
 import errno
 import itertools
+import json
 import mmap
 import os
 import random
@@ -14,8 +15,8 @@ import pytest
 from kills import killed
 from swath.errors import ArgumentError, StoreError
 from swath.formats import changes as changes_module
-from swath.formats import changes_log
-from swath.formats.changes import Changes, journal_path, repair
+from swath.formats import changes_log, changes_start
+from swath.formats.changes import Changes, journal_path, repair, replacing
 from swath.formats.undo import UndoableFile
 
 START = bytes(range(256)) * 40
@@ -394,14 +395,99 @@ def killed_while_changing(path):
 
 
 def test_a_journal_is_not_applied_to_a_file_that_has_replaced_its_own(path, tmp_path):
+    for call in (repair, lambda path: Changes(path).close()):
+        (tmp_path / "older").write_bytes(b"another")
+        killed_while_changing(path)
+        os.rename(path, tmp_path / "kept")
+        os.rename(tmp_path / "older", path)
+        with pytest.raises(StoreError, match=r"If the file was replaced, remove the journal") as raised:
+            call(path)
+        assert raised.value.errno == errno.ESTALE
+        assert content(path) == b"another"
+        os.rename(tmp_path / "kept", path)  # it can be taken back there still
+        assert repair(path)
+        assert content(path) == START
+
+
+@pytest.mark.parametrize("long_bytes", [1 << 20, 0], ids=["", "a journal that was written anew"])
+def test_the_journal_of_a_file_that_a_younger_one_has_replaced_goes(path, tmp_path, monkeypatch, long_bytes):
+    monkeypatch.setattr(changes_module, "LONG_BYTES", long_bytes)
+
+    def change():
+        changes = Changes(path)
+        transaction(changes, 1)
+        changes.settle()
+        transaction(changes, 2)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    for call in (lambda: repair(path), lambda: Changes(path).close()):
+        assert killed(change, -1)
+        (tmp_path / "new").write_bytes(b"another")
+        os.rename(tmp_path / "new", path)
+        assert not call()
+        assert content(path) == b"another"
+        assert os.listdir(tmp_path) == ["a.bin"]
+
+
+def test_a_file_that_got_the_inode_of_the_one_that_was_removed_is_another(path, tmp_path):
+    for _ in range(50):
+        killed_while_changing(path)
+        inode = os.stat(path).st_ino
+        os.unlink(path)
+        with open(path, "wb") as file:
+            file.write(b"restored" * 5000)
+        if os.stat(path).st_ino == inode:
+            break
+        os.unlink(journal_path(path))
+    else:
+        pytest.skip("this file system does not give an inode's number again at once")
+    assert not repair(path)
+    assert content(path) == b"restored" * 5000
+    assert os.listdir(tmp_path) == ["a.bin"]
+
+
+def test_without_times_of_birth_inodes_alone_tell_files(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(changes_start, "_statx", lambda: None)
+    killed_while_changing(path)
+    assert repair(path)
+    assert content(path) == START
     killed_while_changing(path)
     (tmp_path / "new").write_bytes(b"another")
     os.rename(tmp_path / "new", path)
     with pytest.raises(StoreError, match=r"If the file was replaced, remove the journal"):
         repair(path)
-    with pytest.raises(StoreError, match=r"If the file was replaced, remove the journal"):
-        Changes(path)
     assert content(path) == b"another"
+
+
+def test_a_journal_that_does_not_tell_when_its_file_was_made_is_known_by_the_inode(path, monkeypatch):
+    def data(start):
+        return json.dumps({"swath": 1, "file": start.file.inode, "size": start.size}).encode()
+
+    with monkeypatch.context() as older:
+        older.setattr(changes_start.Start, "data", data)
+        killed_while_changing(path)
+    assert repair(path)
+    assert content(path) == START
+
+
+@pytest.mark.parametrize("is_now", [True, False])
+def test_what_was_to_be_taken_back_goes_with_the_file_that_is_replaced(path, tmp_path, is_now):
+    killed_while_changing(path)
+    with pytest.raises(ZeroDivisionError), replacing(path, is_now=is_now):
+        raise ZeroDivisionError
+    with replacing(path, is_now=is_now):
+        assert os.path.getsize(journal_path(path)) > 0  # were it killed now, the old file could be repaired
+    assert os.listdir(tmp_path).count(".a.bin.swath-undo") == (not is_now)
+    assert repair(path) == (not is_now)
+
+
+def test_a_file_that_another_one_changes_is_not_replaced(path):
+    with Changes(path) as changes:
+        transaction(changes, 1)
+        with pytest.raises(StoreError, match="another program is changing it") as raised, replacing(path):
+            raise AssertionError
+    assert raised.value.errno == errno.EAGAIN
+    assert content(path) == START
 
 
 def test_a_file_that_was_copied_with_its_journal_is_repaired_where_that_is_said(path, tmp_path):

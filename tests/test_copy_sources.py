@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,49 @@ def test_an_array_that_is_written_to_is_copied_as_it_is_now(tmp_path: Path, suff
         assert_copied(a, tmp_path, random_values(0))
         a[...] = random_values(1)
         assert_copied(a, tmp_path, random_values(1))
+
+
+def records_file(path: Path) -> None:
+    with swath.create_file(path) as file:
+        file.create("x", (6,), "i4", dimensions=("x",))[...] = np.arange(6)
+        file.create("t", (None,), "i4", dimensions=("time",)).append(5)
+        file.create("u", (None,), "i4", dimensions=("time",)).append(6)
+
+
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_an_array_that_another_handle_has_moved_is_copied_from_where_it_is(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a.nc"
+    records_file(path)
+    with swath.open(path, "x", mode=mode) as a:
+        with swath.open_file(path, mode="r+") as file:
+            file.attributes["history"] = "h" * 20000  # the header outgrows its room: data move
+        swath.copy(a, tmp_path / "b.npy")
+        np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), np.arange(6))
+        np.save(tmp_path / "zeros.npy", np.zeros(6, "i4"))
+        assert swath.verify(a, tmp_path / "b.npy").equal
+        assert not swath.verify(a, tmp_path / "zeros.npy").equal
+
+
+@pytest.mark.parametrize("suffix", ["nc", "nc4", "h5", "zarr"])
+def test_an_array_that_another_handle_has_made_longer_is_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    records_file(path)
+    with swath.open(path, "t") as a:
+        with swath.open_file(path, mode="r+") as file:
+            file["t"].append(7)
+        for call in (lambda: swath.copy(a, tmp_path / "b.npy"), lambda: swath.verify(a, path, other_variable="t")):
+            with pytest.raises(swath.StoreError, match=r"it was .* when it was opened.*open it again") as raised:
+                call()
+            assert raised.value.errno == errno.ESTALE
+    assert not (tmp_path / "b.npy").exists()
+
+
+def test_rows_that_readers_do_not_see_yet_are_copied_from_the_array_that_has_them(tmp_path: Path) -> None:
+    records_file(tmp_path / "a.nc")
+    with swath.open_file(tmp_path / "a.nc", mode="r+") as file:
+        file["t"].append(7)  # u has none yet
+        swath.copy(file["t"], tmp_path / "b.npy")
+        np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), [5, 7])
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])

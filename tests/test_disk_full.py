@@ -170,3 +170,42 @@ def test_allocating_is_taken_back_whichever_write_fails(
         with pytest.raises(swath.StoreError, match="Input/output error; it is as it was before"):
             allocate(broken)
         check_is_as_before(path, before)
+
+
+NEW_FILE_PROGRAM = """
+import os, resource, signal, sys
+import swath
+from swath.simulated import run_ranks
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path, ranks = sys.argv[1], int(sys.argv[2])
+
+
+def work(comm):
+    file = swath.create_file(path, comm=comm)
+    file.create("v", (300000,), "i4", fill=7)  # it is filled when the file is closed
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200000, resource.RLIM_INFINITY))
+    try:
+        file.close()
+    except swath.StoreError as error:
+        return error.errno, str(error)
+
+
+told = run_ranks(ranks, work)
+assert all(one is not None and one[0] == 27 and "File too large" in one[1] for one in told), told
+descriptors = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+open_files = [os.readlink(one) for one in descriptors if os.path.lexists(one)]
+assert not any("disk." in name for name in open_files), open_files
+assert os.listdir(os.path.dirname(path)) == []
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("suffix", ["nc", "nc4", "h5"])
+def test_what_kept_a_new_file_from_being_completed_is_told_and_nothing_stays(
+    tmp_path: Path, suffix: str, ranks: int
+) -> None:
+    if resource.getrlimit(resource.RLIMIT_FSIZE)[1] != resource.RLIM_INFINITY:
+        pytest.skip("the size of files is limited already")
+    command = [sys.executable, "-c", NEW_FILE_PROGRAM, str(tmp_path / f"disk.{suffix}"), str(ranks)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr

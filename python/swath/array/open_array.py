@@ -546,6 +546,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
     def _memory_to_write(self, request: Request, values: Any, operation: _core.Operation) -> list[Part]:
         if self.mode != "r+":
             raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
+        self._file.expect_write()
         values = self._unmasked(values)
         if isinstance(request.distribution, Places):
             return self._placing.to_write(request, values)

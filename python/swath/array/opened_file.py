@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from swath import _core, formats
-from swath.array import appending
+from swath.array import appending, staleness
 from swath.array.records import Records
 from swath.errors import ArgumentError
 from swath.formats import Contents, Description, NewArray, files, pools
@@ -108,6 +107,9 @@ class OpenedFile:
         self._make_array = make_array
         self._records: Records | None = None  # once something grows
         self._has_changed = False  # what it holds, since the last sync
+        self._has_written = False  # elements, since then
+        self._extended: dict[str, int] = {}  # on rank 0: the rows that this handle gave variables room for
+        self._name: staleness.OpenName | None = None  # on rank 0, of a file that may be changed
         self._arrays: weakref.WeakValueDictionary[str, Array] = weakref.WeakValueDictionary()
         self._made_in = _core.fork_generation()
         self._changes: Changes | None = None  # on rank 0
@@ -139,6 +141,12 @@ class OpenedFile:
         return throttle.throttle_for(self.path, engine, self.options.streams, coordinator)
 
     def _open_core(self) -> _core.File:
+        if self.mode != "r+" or self.ranks.rank != 0 or pools.is_in_pool(self.path):
+            return self._open_path()
+        self._name, core = staleness.opened(os.path.join(self.folder, self.path), self._open_path)
+        return core
+
+    def _open_path(self) -> _core.File:
         engine = compared.effective_engine(self.options.engine)
         lock_timeout = lock_seconds(self.options.lock_timeout)
         servers = throttle.of_servers(self.path, self.options.streams)
@@ -238,6 +246,7 @@ class OpenedFile:
 
         def work() -> Placed:
             self.refuse_reading("change")
+            self.refuse_replaced("change")
             pools.refuse_change(self.path)
             inode = os.stat(self.path).st_ino
             changed = change(self.changes())
@@ -254,11 +263,28 @@ class OpenedFile:
     def changes(self) -> Changes:
         """Return what takes changes back. On rank 0."""
         if self._changes is None:
-            self._changes = changes_of(self.path, is_durable=not self.is_new)
+            changes = changes_of(self.path, is_durable=not self.is_new)
             if not self.is_new:
-                left = self._changes, self.final_path, os.getpid()
-                self._never_closed = weakref.finalize(self, _never_committed, *left)
+                try:
+                    self.refuse_replaced("change")
+                    staleness.refuse_changed(self)
+                except BaseException:
+                    changes.close()
+                    raise
+            self._changes = changes
+            if not self.is_new:
+                self._never_closed = weakref.finalize(self, changes.never_closed, self.final_path, os.getpid())
         return self._changes
+
+    def refuse_replaced(self, doing: str) -> None:
+        """Raise StoreError where another file has its name since it was opened. Tells on rank 0 only."""
+        if self._name is not None and not self.is_new:
+            self._name.refuse_replaced(doing)
+
+    def expect_write(self) -> None:
+        """Take note that elements are about to be written. Raises as `refuse_replaced`."""
+        self.refuse_replaced("write")
+        self._has_written = True
 
     def settle(self) -> None:
         """Let what was written of elements stay after a kill too, unless a variable was added meanwhile. On rank 0."""
@@ -367,7 +393,10 @@ class OpenedFile:
 
         def work() -> Description:
             self.refuse_reading("append to")
-            described = formats.extend(self.format, self.changes(), variable, rows, is_written=is_written)
+            self.refuse_replaced("append to")
+            changes = self.changes()
+            self._extended[variable] = rows
+            described = formats.extend(self.format, changes, variable, rows, is_written=is_written)
             if described.end > 0:
                 files.extend(self.path, described.end)  # gaps between what is written can be read
             return described
@@ -437,11 +466,16 @@ class OpenedFile:
 
         Changes stay when every node has brought to the medium what they tell of.
         """
-        sync = self.core.sync if self.ranks.is_first_of_node else lambda: None
+
+        def sync() -> None:
+            self.refuse_replaced("sync")
+            if self.ranks.is_first_of_node:
+                self.core.sync()
+
         self.ranks.run_collectively(f"sync {self.identity}", sync)
         keep = self._changes.commit if self._changes is not None else lambda: None
         self.ranks.run_collectively(f"keep changes of {self.identity}", keep)
-        self._has_changed = False
+        self._has_changed = self._has_written = False
 
     def _finish(self) -> None:
         self.ranks.on_first(f"finish {self.identity}", lambda: formats.finish(self.format, self.path))
@@ -489,6 +523,8 @@ class OpenedFile:
             if error is None:
                 try:
                     self._complete_records()
+                    if self._has_written:
+                        self.refuse_replaced("close")  # which rank 0 tells the others below
                 except Exception as failed:  # noqa: BLE001 - whatever it is, the file is closed
                     error = failed
             if self._shut(is_alone=self.ranks.size == 1):
@@ -543,7 +579,11 @@ class OpenedFile:
         if self.ranks.rank != 0:
             return
         if self._atomic_file is not None:
+            if self._changes is not None:
+                self._changes.abandon()  # there is no file any more in which something could be taken back
             self._atomic_file.remove()
+        elif self._changes is not None and self._name is not None and self._name.is_replaced():
+            self._changes.abandon()
         elif self._changes is not None:
             self._changes.undo()
 
@@ -553,21 +593,10 @@ class OpenedFile:
 
     def _let_go(self) -> None:
         self._expect_no_close()
-        if self._changes is not None and self._made_in == _core.fork_generation():
-            self._changes.close()
-        for array in list(self._arrays.values()):
-            array._core.let_go_of_file()
-        self.core = None  # type: ignore[assignment]
-
-
-def _never_committed(changes: Changes, path: str, process: int) -> None:
-    """The file is gone, or the program over, and nobody has closed it: take back what is not to stay, and say so."""
-    if os.getpid() != process:
-        return
-    changes.close()
-    warnings.warn(
-        f"{path}: it was changed and never closed: what was added since the last sync is taken back; close it, or use "
-        "it in a `with` block",
-        ResourceWarning,
-        stacklevel=2,
-    )
+        try:
+            if self._changes is not None and self._made_in == _core.fork_generation():
+                self._changes.close()
+        finally:
+            for array in list(self._arrays.values()):
+                array._core.let_go_of_file()
+            self.core = None  # type: ignore[assignment]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from swath import formats
 from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup
 from swath.array.open_array import Array
-from swath.errors import ArgumentError
-from swath.formats import Description
-from swath.formats.description import ChunkTable, CodedLayout
+from swath.errors import ArgumentError, StoreError
+from swath.formats import Description, pools
+from swath.formats.description import CodedLayout
 
 
 def description_of(source: Any, variable: str | None, doing: str) -> Description:
@@ -35,11 +36,33 @@ def description_of(source: Any, variable: str | None, doing: str) -> Description
 
 
 def current_description(array: Array) -> Description:
-    """Return where the elements of an open array are now: chunks have got other places since it was opened."""
+    """Return where the elements of an open array are now: another handle may have moved them since it was opened.
+
+    Raises:
+        StoreError: its file holds another array under the name since, of another shape or dtype.
+        Error: as `swath.open` does, where the file cannot be read any more.
+    """
     found = array._description
-    if isinstance(found.layout, CodedLayout) and isinstance(found.layout.places, ChunkTable):
-        return formats.describe(found.path, found.variable, format=found.format)
-    return found
+    if found.format == "raw" or pools.is_in_pool(found.path):
+        return found  # nothing moves in such a file
+    now = formats.describe(found.path, found.variable, format=found.format)
+    if now.shape == found.shape and now.dtype == found.dtype:
+        return now
+    if _has_rows_of_its_own(array, now) and not isinstance(found.layout, CodedLayout):
+        return found
+    raise StoreError(
+        f"{found.name}: it was {found.dtype} {found.shape} when it was opened, and is {now.dtype} {now.shape} in the "
+        "file: open it again, or, where rows were appended that others along the dimension have not yet, sync it first",
+        errno.ESTALE,
+    )
+
+
+def _has_rows_of_its_own(array: Array, now: Description) -> bool:
+    """Return whether it was appended to by this handle, so that it has rows that readers do not see yet."""
+    records = array._file._records
+    rows = None if records is None else records.rows.get(array.variable or "")
+    is_longer = rows is not None and rows == array.shape[0] > now.shape[0]
+    return is_longer and array.shape[1:] == now.shape[1:] and array.dtype == now.dtype
 
 
 def refuse_no_source(source: Any, doing: str) -> None:

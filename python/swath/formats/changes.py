@@ -19,11 +19,11 @@ import ctypes
 import errno
 import fcntl
 import functools
-import json
 import os
 import shutil
 import stat
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import NamedTuple
@@ -31,10 +31,10 @@ from typing import NamedTuple
 from swath.errors import ArgumentError, StoreError
 from swath.formats import pools
 from swath.formats.changes_log import Journal, Kind, Log, Memory, Record
+from swath.formats.changes_start import Identity, Start
 from swath.formats.files import read_at, store_errors, write_all
 from swath.store.beside import locked_own, refuse_planted
 
-VERSION = 1
 PIECE_BYTES = 16 << 20
 """Of what is overwritten, in a record at most."""
 LONG_BYTES = 16 << 20
@@ -79,7 +79,8 @@ class Changes:
         self._committed_size = 0  # how long the file was when the log's first record was made
         self._log: Journal | Memory = _locked_journal(path, lock_seconds) if is_durable else Memory()
         try:
-            _take_back(path, self._log)
+            if not _is_of_one_replaced(path, self._log):
+                _take_back(path, self._log)
             self._log.cut(0)  # a torn record, too
             self._size = _size(path)
         except BaseException:
@@ -217,6 +218,29 @@ class Changes:
         finally:
             self._log.close()
 
+    def abandon(self) -> None:
+        """Let go of the file, which is removed with all that it holds: nothing is taken back."""
+        self._is_started = False
+        self._log.cut(0)
+        self._log.close()
+
+    def never_closed(self, name: str, process: int) -> None:
+        """The file is let go of, or the program over, and nobody has closed it: take back what is not to stay, say so.
+
+        Args:
+            name: of the file, in words.
+            process: that has it open. A child of its has no business with it.
+        """
+        if os.getpid() != process:
+            return
+        self.close()
+        warnings.warn(
+            f"{name}: it was changed and never closed: what was added since the last sync is taken back; close it, or "
+            "use it in a `with` block",
+            ResourceWarning,
+            stacklevel=2,
+        )
+
     def lose(self, why: object) -> None:
         """Let the file neither be changed nor committed any more: a change failed that cannot be taken back."""
         self._lost = str(why) or type(why).__name__
@@ -239,8 +263,10 @@ class Changes:
     def _append(self, records: list[Record], *, sync: bool = True) -> None:
         if not self._is_started:
             with store_errors(self.path, "change"):
-                about = {"swath": VERSION, "file": os.stat(self.path).st_ino, "size": self._size}
-            records = [Record(Kind.START, 0, json.dumps(about).encode()), *records]
+                if self.is_durable:
+                    os.utime(self.path)  # what lies in a lower layer of an overlay is another file from now on
+                start = Start(Identity.of(self.path), self._size, self._log.identity())
+            records = [Record(Kind.START, 0, start.data()), *records]
             self._committed_size = self._size
         if records:
             self._log.append(records, sync=sync and self.is_durable)
@@ -291,13 +317,14 @@ def repair(path: str, *, is_copy: bool = False) -> bool:
         return False
     with store_errors(path, f"repair it by {name}"):
         if _is_foreign(name):
-            return _refuse_foreign(path, name)
+            _is_of_a_living_one(path, name)
+            return False
         try:
             journal = Journal(path, name, locked_own(name))
         except BlockingIOError:
             return False
         try:
-            if not os.path.lexists(path):
+            if not os.path.lexists(path) or (not is_copy and _is_of_one_replaced(path, journal)):
                 journal.cut(0)  # what it was of is gone
                 return False
             with _locked_target(path):
@@ -308,22 +335,53 @@ def repair(path: str, *, is_copy: bool = False) -> bool:
     return found
 
 
+@contextlib.contextmanager
+def replacing(path: str, *, is_now: bool = True) -> Iterator[None]:
+    """Let a new file take the name inside the block; a journal that a killed process has left of the old one goes.
+
+    Args:
+        path: the name.
+        is_now: False where it takes the name later: nothing goes, but what keeps it from doing so is raised.
+
+    Raises:
+        StoreError: another process changes the old file, or another user's was killed while it did.
+    """
+    name = "" if pools.is_in_pool(path) else journal_path(path)
+    with store_errors(path, f"replace it, beside which {name} lies"):
+        is_foreign = _is_foreign(name)
+        if is_foreign and _is_of_a_living_one(path, name):
+            raise StoreError(f"{path}: a process of another user is changing it; wait for it", errno.EAGAIN)
+        journal = None if is_foreign or not os.path.lexists(name) else _lock_journal(path, name, LOCK_SECONDS)
+    try:
+        yield
+        if is_now and journal is not None:
+            journal.cut(0)
+    finally:
+        if journal is not None:
+            journal.close()
+
+
 def _locked_journal(path: str, lock_seconds: float) -> Journal:
     name = journal_path(path)
-    until = time.monotonic() + lock_seconds
     with store_errors(path, f"keep a journal of changes in {name}"):
         mode = os.stat(path).st_mode
-        while True:
-            try:
-                journal = Journal(path, name, locked_own(name))
-                break
-            except BlockingIOError as error:
-                if time.monotonic() > until:
-                    what = f"another program is changing it: {error.strerror} holds {name}"
-                    way_out = "wait for it, or, where it is another rank of this program, sync the file on all ranks"
-                    raise StoreError(f"{path}: {what}; {way_out}", errno.EAGAIN) from None
-                time.sleep(0.02)
+        journal = _lock_journal(path, name, lock_seconds)
         journal.let_read(mode)
+    return journal
+
+
+def _lock_journal(path: str, name: str, lock_seconds: float) -> Journal:
+    until = time.monotonic() + lock_seconds
+    while True:
+        try:
+            journal = Journal(path, name, locked_own(name))
+            break
+        except BlockingIOError as error:
+            if time.monotonic() > until:
+                what = f"another program is changing it: {error.strerror} holds {name}"
+                way_out = "wait for it, or, where it is another rank of this program, sync the file on all ranks"
+                raise StoreError(f"{path}: {what}; {way_out}", errno.EAGAIN) from None
+            time.sleep(0.02)
     return journal
 
 
@@ -359,24 +417,39 @@ def _boot_id() -> bytes:
     return os.urandom(16)
 
 
-def _size_of_start(path: str, first: Record, is_copy: bool) -> int:
-    """Return how long the file was. Raises StoreError where the journal's first record is not of this file."""
+def _is_of_one_replaced(path: str, log: Log) -> bool:
+    """Return whether the records are of a file that a younger one has replaced, in which nothing is to be taken back.
+
+    Raises StoreError where they are no journal.
+    """
+    first = log.first(0)
+    if first is None:
+        return False
+    with store_errors(path, "see which file it is"):
+        return _start_of(path, first).was_replaced_by(Identity.of(path), log.identity())
+
+
+def _start_of(path: str, first: Record) -> Start:
     try:
-        about = json.loads(first.data)
-        version, inode, size = int(about["swath"]), int(about["file"]), int(about["size"])
-        if first.kind != Kind.START or version != VERSION or size < 0:
+        if first.kind != Kind.START:
             raise ValueError
-    except (ValueError, KeyError, TypeError):
+        return Start.of(first.data)
+    except ValueError:
         what = f"{journal_path(path)} is no journal of changes that this version of Swath knows"
         raise StoreError(f"{path}: {what}; remove it if you know what it is", errno.EINVAL) from None
-    if inode != os.stat(path).st_ino and not is_copy:
+
+
+def _size_of_start(path: str, first: Record, is_copy: bool) -> int:
+    """Return how long the file was. Raises StoreError where the journal's first record is not of this file."""
+    start = _start_of(path, first)
+    if not is_copy and not start.file.may_be(Identity.of(path)):
         raise StoreError(
             f"{path}: {journal_path(path)} tells how to take back what a process that was killed left unfinished in "
             "another file, which this one has replaced, or which both were copied from. If the file was replaced, "
             "remove the journal; if both were copied, say so: swath.formats.changes.repair(path, is_copy=True)",
             errno.ESTALE,
         )
-    return size
+    return start.size
 
 
 def _take_back_in_file(path: str, size: int, newest_first: Iterable[Record]) -> None:
@@ -437,8 +510,8 @@ def _is_foreign(name: str) -> bool:
     return False
 
 
-def _refuse_foreign(path: str, name: str) -> bool:
-    """Return False where another user's journal holds nothing, or its owner lives; else raise StoreError."""
+def _is_of_a_living_one(path: str, name: str) -> bool:
+    """Return whether the owner of another user's journal lives. Raises StoreError where not, and it holds records."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -450,7 +523,7 @@ def _refuse_foreign(path: str, name: str) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         status = os.fstat(descriptor)
     except BlockingIOError:
-        return False
+        return True
     finally:
         os.close(descriptor)
     if status.st_size == 0:

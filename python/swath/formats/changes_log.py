@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from swath.formats.changes_start import Identity, Start
 from swath.formats.files import read_at, store_errors, write_all
 from swath.store.beside import has_name
 
@@ -59,6 +60,9 @@ class Log(Protocol):
     def append(self, records: list[Record], *, sync: bool) -> None:
         """Append all of the records, or none; with `sync` they are on the medium then."""
 
+    def identity(self) -> Identity | None:
+        """Return which file holds them; None where they are in memory."""
+
     def end(self) -> int:
         """Return the place behind the last record."""
 
@@ -84,6 +88,9 @@ class Memory:
     def append(self, records: list[Record], *, sync: bool) -> None:
         """Append the records."""
         self._records += records
+
+    def identity(self) -> None:
+        """Return None: no file holds them."""
 
     def end(self) -> int:
         """Return how many there are."""
@@ -147,6 +154,10 @@ class Journal:
                     os.ftruncate(self._descriptor, before)
                 raise
 
+    def identity(self) -> Identity:
+        """Return which file it is."""
+        return Identity.of(self._descriptor)
+
     def end(self) -> int:
         """Return the place behind the last record."""
         return os.fstat(self._descriptor).st_size
@@ -188,7 +199,8 @@ class Journal:
             fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.fchmod(new, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
             for record in needed_to_go_back(self._oldest_first(0), committed_size):
-                write_all(new, _head(record) + record.data)
+                own = _in_journal(record, new) if record.kind == Kind.START else record
+                write_all(new, _head(own) + own.data)
             write_all(new, _head(settled) + settled.data)
             os.fdatasync(new)
             os.rename(self._aside, self.path)
@@ -246,6 +258,12 @@ class Journal:
             return None
         record = Record(kind, place, read_at(self._descriptor, count, at + _HEAD.size))
         return record if len(record.data) == count and _head(record) == head else None
+
+
+def _in_journal(start: Record, descriptor: int) -> Record:
+    """Return the first record of a journal as another begins with it, which takes its place."""
+    told = Start.of(start.data)
+    return start._replace(data=told._replace(journal=Identity.of(descriptor)).data())
 
 
 def _unlock(descriptor: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from swath import _core
 from swath.errors import ExistsError
-from swath.formats import zarr
+from swath.formats import changes, zarr
 from swath.formats.files import checked_path
 
 
@@ -30,7 +30,7 @@ class AtomicFile:
 
     Raises:
         ExistsError: the file exists and may not be replaced.
-        StoreError: it cannot be made.
+        StoreError: it cannot be made, or another process changes the file that it is to replace.
     """
 
     def __init__(
@@ -39,7 +39,8 @@ class AtomicFile:
         path = checked_path(path)
         if is_folder:
             _refuse_foreign(path, os.path.abspath(path))
-        self._core = _core.AtomicFile(path, overwrite, atomic, is_folder, working_path)
+        with changes.replacing(path, is_now=not atomic) if overwrite else contextlib.nullcontext():
+            self._core = _core.AtomicFile(path, overwrite, atomic, is_folder, working_path)
 
     @property
     def final_path(self) -> str:
@@ -76,9 +77,13 @@ class AtomicFile:
     def complete(self) -> None:
         """Give the (synced) file its name, and sync the folder so that the name lasts.
 
-        Raises ExistsError where the name was taken meanwhile and may not be replaced.
+        What a killed process has left beside the file that it replaces, to be taken back in that one, goes.
+
+        Raises ExistsError where the name was taken meanwhile and may not be replaced, StoreError where another process
+        changes the file that has it.
         """
-        self._core.complete()
+        with changes.replacing(self.final_path) if self._core.is_aside else contextlib.nullcontext():
+            self._core.complete()
 
     def never_closed(self, process: int, *, is_first: bool) -> None:
         """The array is gone, or the program over, and nobody has closed it: say so, and remove what is not complete.
