@@ -20,7 +20,7 @@ import swath
 from mpi_runs import run_well
 from swath.simulated import run_ranks
 
-ELEMENTS = 2000
+ELEMENTS = 400
 ROUNDS = 5
 SLOW = "model:xeon-eide"
 
@@ -95,7 +95,7 @@ def test_what_one_array_writes_is_not_undone_by_another(tmp_path: Path, kind: st
 
 def test_an_array_is_read_while_another_is_written(tmp_path: Path) -> None:
     with swath.open_file(classic_file(tmp_path), mode="r+", engine=SLOW) as file:
-        write = file["a"].write_async(np.ones(ELEMENTS), method="sieve", tuning={"sieve_bytes": 4096})
+        write = file["a"].write_async(np.ones(ELEMENTS), method="sieve", tuning={"sieve_bytes": 256})
         np.testing.assert_array_equal(file["b"][:100], np.zeros(100))
         assert not write.done()
         write.result()

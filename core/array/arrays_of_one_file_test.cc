@@ -60,7 +60,7 @@ struct Column {
 
 // Writes both arrays as `write_both` does, and counts the bytes of this rank that are others afterwards.
 using WriteBoth = std::function<void(Array&, const Column&, Array&, const Column&)>;
-int64_t lost(std::shared_ptr<Comm> comm, const std::string& path, Method method, const WriteBoth& write_both) {
+int64_t lost(const std::shared_ptr<Comm>& comm, const std::string& path, Method method, const WriteBoth& write_both) {
   const auto file = open_slow(path);
   const auto first = array_of(comm, file);
   const auto second = array_of(comm, file);
