@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/stopwatch.h"
@@ -18,6 +19,8 @@ int64_t move_in_view_order(File& file, const InFile& in_file, const InMemory& in
   const Stopwatch watch;
   if (in_file.bytes == 0) return 0;
   const bool reads = in_file.direction == Direction::kRead;
+  std::optional<File::WriteTurn> turn;  // its lock may overlap that of another write by the same view
+  if (!reads) turn.emplace(file);
   const auto engine = file.engine().lease();
   const int64_t size = reads ? engine->size() : INT64_MAX;
   std::unique_ptr<RangeLock> lock;

@@ -78,45 +78,51 @@ struct Array::Beginning {
   std::optional<Error> failure;
 };
 
-// Is inside the gate as long as it lives. Throws Error{kArgument} where the array is closed, on all ranks alike.
-class Array::Passage {
+// An operation's place in the order of all calls: at the array's gate and, of a write, among those that write into the
+// file. It is taken now, as long as it lives. Throws Error{kArgument} where the array is closed, on all ranks alike.
+class Array::Place {
  public:
-  Passage(Array& array, Gate::Use use, Comm& comm, const std::string& doing)
-      : turn_(comm.size() > 1 ? &comm.turn() : nullptr, doing, array.name_), gate_(array.gate_), use_(use) {
-    if (gate_.enter(use)) return;
+  Place(Array& array, Gate::Use use, Comm& comm, const std::string& doing) {
+    if (use == Gate::Use::kAlone) file_ = array.file();
+    take(array.gate_, use);
+    if (*at_array_) return;
     const Error closed(ErrorKind::kArgument, doing + " " + array.name_ + ": the array is closed; open the file again");
     agree_on(comm, Question{}, closed, RankHints{});
   }
-  ~Passage() { gate_.leave(use_); }
+
+  // Waits for those that came before.
+  void enter() {
+    at_array_->enter();
+    if (at_file_) at_file_->enter();
+  }
+
+ private:
+  void take(Gate& gate, Gate::Use use) {
+    WriteOrder* const writes = file_ == nullptr ? nullptr : file_->write_order();
+    std::unique_lock<std::mutex> both;
+    if (writes != nullptr) both = std::unique_lock(writes->taking.get());
+    at_array_.emplace(gate, use);
+    if (writes != nullptr && *at_array_) at_file_.emplace(writes->gate, Gate::Use::kAlone);
+  }
+
+  std::shared_ptr<File> file_;  // of a write
+  std::optional<GatePlace> at_array_;
+  std::optional<GatePlace> at_file_;
+};
+
+// The same of an operation that is carried out now: it is inside.
+class Array::Passage {
+ public:
+  Passage(Array& array, Gate::Use use, Comm& comm, const std::string& doing)
+      : turn_(comm.size() > 1 ? &comm.turn() : nullptr, doing, array.name_), place_(array, use, comm, doing) {
+    place_.enter();
+  }
   Passage(const Passage&) = delete;
   Passage& operator=(const Passage&) = delete;
 
  private:
   const CollectiveTurnScope turn_;
-  Gate& gate_;
-  const Gate::Use use_;
-};
-
-// The same for an operation that was called now and is carried out later: its place is among those that come now.
-class Array::LaterPassage {
- public:
-  LaterPassage(Array& array, Gate::Use use, Comm& comm, const std::string& doing)
-      : gate_(array.gate_), place_(gate_.reserve(use)) {
-    if (place_) return;
-    const Error closed(ErrorKind::kArgument, doing + " " + array.name_ + ": the array is closed; open the file again");
-    agree_on(comm, Question{}, closed, RankHints{});
-  }
-  ~LaterPassage() {
-    if (place_) gate_.leave(*place_);
-  }
-  LaterPassage(const LaterPassage&) = delete;
-  LaterPassage& operator=(const LaterPassage&) = delete;
-
-  void enter() { gate_.enter(*place_); }
-
- private:
-  Gate& gate_;
-  std::optional<Gate::Place> place_;
+  Place place_;
 };
 
 Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Options& options)
@@ -216,7 +222,7 @@ Execution Array::execute_current(const Call& call) {
 
 bool Array::may_go_beside(Direction direction) const {
   if (form()->layout() == nullptr && !goes_by_chunks(direction)) return false;
-  return direction == Direction::kRead || places_ == nullptr;
+  return direction == Direction::kRead || (places_ == nullptr && goes_beside_ranks());
 }
 
 // Collective where ranks meet for the first time.
@@ -234,10 +240,10 @@ Future Array::start(const Operation& operation, const LocalMemory& memory, const
   Comm& comm = ranks_meet ? comm_beside() : *alone_;
   const auto use = operation.direction() == Direction::kRead ? Gate::Use::kShared : Gate::Use::kAlone;
   std::unique_lock one_order(starting_.get());  // at the gate and in the queue
-  const auto passage =
-      std::make_shared<LaterPassage>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
+  const auto place =
+      std::make_shared<Place>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
   const auto execute_later = [=, this, &comm, profile = learning_->profile(), sync = will_sync_.load()] {
-    passage->enter();
+    place->enter();
     Progress unwatched;
     Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
     return execute_current({operation, memory, companions, progress, comm, false, profile, sync});
@@ -274,6 +280,7 @@ Execution Array::execute_now(const Call& call) {
 }
 
 void Array::refuse(const Operation* operation, const Error& error) {
+  beside_.finish_deferred();  // as those do that execute
   const bool is_alone = operation != nullptr && operation->decomposition().ranks() != comm_->size();
   const Question question = operation == nullptr ? Question{} : step_of(*operation);
   agree_on(is_alone ? *alone_ : *comm_, question, error, RankHints{});
@@ -625,6 +632,9 @@ void Array::sync_file() {
 }
 
 void Array::fill_unwritten() {
+  if (!is_unfilled_) return;
+  const auto open = file();
+  const File::WriteTurn turn(*open);
   if (is_unfilled_) fill(*comm_);
 }
 

@@ -2,7 +2,8 @@
 //
 // It has the ranks that opened it together, the file, the profile that prices are made from and what is learned of it,
 // and the plans of the latest operations. Any number of threads may use it: reads share it, a write has it alone, close
-// waits for both (base/gate.h). Collective calls are of one thread at a time.
+// waits for both (base/gate.h). Of all arrays of one file one writes at a time (array/file.h). Collective calls are of
+// one thread at a time.
 #pragma once
 
 #include <array>
@@ -126,14 +127,17 @@ class Array {
 
   // The same beside the program, for any number of operations: they are carried out one after another, in the order in
   // which they were started, by one thread; where ranks meet, on a communicator of its own. They take effect in the
-  // order of all calls: a write waits for the operations called before it, and those called after it wait for it. Where
-  // MPI allows no second thread, they are carried out when one of them is waited for, or when the array is used
-  // otherwise. The memory must stay until then. Nothing is learned from them.
+  // order of all calls: a write waits for the operations called before it, those called after it wait for it, and so do
+  // writes of other arrays of the file. Where MPI allows no second thread, reads are carried out when one of them is
+  // waited for, or when the array is used otherwise. The memory must stay until then. Nothing is learned from them.
   //
-  // What may not go beside (may_go_beside) is done at once: what needs the format's library, or code of the program.
+  // What may not go beside (may_go_beside) is done at once: what needs the format's library, or code of the program,
+  // and writes where MPI allows no second thread: those of several arrays have one order, and one that nobody carries
+  // out yet would be in the way of all others.
   Future start(const Operation& operation, const LocalMemory& memory, const Companions& companions);
   bool may_go_beside(Direction direction) const;
-  // Collective, beside ranks that start an operation: this rank cannot, and says why. All are told by the future.
+  // Collective, beside ranks that start an operation that may go beside: this rank cannot, and says why. All are told
+  // by the future.
   Future start_refused(const Operation* operation, const Error& error, int loop = SharedLoops::kNone);
 
   // Whether what ranks share goes on while this one does something else.
@@ -194,8 +198,8 @@ class Array {
   struct Call;
   struct Attempt;
   struct Beginning;
+  class Place;
   class Passage;
-  class LaterPassage;
 
   std::shared_ptr<const Stored> stored() const;
   std::shared_ptr<File> file() const;

@@ -68,6 +68,11 @@ SharedEngine& File::engine() {
   return *engine_;
 }
 
+File::WriteTurn::WriteTurn(File& file) {
+  WriteOrder* const order = file.write_order();
+  if (order != nullptr) place_.emplace(order->gate, Gate::Use::kAlone).enter();
+}
+
 int64_t File::read(int64_t offset, std::span<std::byte> bytes) {
   check_offset("read", path_, offset);
   const auto lease = engine().lease();
@@ -83,7 +88,9 @@ int64_t File::read(int64_t offset, std::span<std::byte> bytes) {
 void File::write(int64_t offset, std::span<const std::byte> bytes) {
   check_offset("write", path_, offset);
   if (bytes.empty()) return;
+  const WriteTurn turn(*this);
   const auto lease = engine().lease();
+  const auto lock = lease->lock_shared(offset, offset + std::ssize(bytes));
   Counters counters;
   // An engine reads from the memory of a write, and leaves it as it is.
   const Transfer transfer{offset, const_cast<std::byte*>(bytes.data()), std::ssize(bytes)};

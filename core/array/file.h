@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "array/shared_engine.h"
+#include "base/gate.h"
+#include "base/per_process.h"
 #include "store/engine.h"
 #include "store/stream.h"
 #include "throttle/throttled_engine.h"
@@ -21,6 +24,18 @@ struct FileOptions {
   ThrottleOptions throttle;        // how many streams it serves at a time
   // Of a store of several servers: who shares the tokens of each of them; empty: nothing takes turns there.
   std::string server_scope;
+};
+
+// The order in which operations write into one file, whichever array they are of: one at a time.
+//
+// Who writes into holes reads a window, and writes back what others have in it: it must have read their latest. Locks
+// of the file keep other open files away, not whoever has the same one (store/open_file.h). Reads of other arrays need
+// no turn: what is written back of theirs is what is there.
+struct WriteOrder {
+  Gate gate;
+  // Held while an operation takes a place here and one at its array's gate: both orders are one, so that nobody waits
+  // for who waits for him.
+  PerProcess<std::mutex> taking;
 };
 
 class File {
@@ -43,9 +58,20 @@ class File {
   const MakeStream& chunk_streams() const { return chunk_streams_; }
 
   int64_t size() { return engine().lease()->size(); }
+  // Null for a folder: each of its files is written by one array.
+  WriteOrder* write_order() { return engine_ ? &write_order_ : nullptr; }
+  // The turn of whoever writes into it otherwise than by an array, as long as it lives. Waits.
+  class WriteTurn {
+   public:
+    explicit WriteTurn(File& file);
+
+   private:
+    std::optional<GatePlace> place_;
+  };
+
   // Bytes as they are, of this rank alone. Of what lies beyond the end none are read: how many were.
   int64_t read(int64_t offset, std::span<std::byte> bytes);
-  // The file grows to hold them.
+  // In its turn. The file grows to hold them.
   void write(int64_t offset, std::span<const std::byte> bytes);
 
   // When it returns, what this node has written is on the medium; of a folder with one call, however many files.
@@ -64,6 +90,7 @@ class File {
   std::optional<SharedEngine> engine_;
   EngineOptions chunk_engine_{.engine = "posix"};
   MakeStream chunk_streams_;
+  WriteOrder write_order_;
 };
 
 }  // namespace swath

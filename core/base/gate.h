@@ -83,4 +83,23 @@ class GateScope {
   const bool is_inside_;
 };
 
+// A place at a gate, taken now, as long as it lives, unless that is closed: then it is false.
+class GatePlace {
+ public:
+  GatePlace(Gate& gate, Gate::Use use) : gate_(gate), place_(gate.reserve(use)) {}
+  ~GatePlace() {
+    if (place_) gate_.leave(*place_);
+  }
+  GatePlace(const GatePlace&) = delete;
+  GatePlace& operator=(const GatePlace&) = delete;
+
+  explicit operator bool() const { return place_.has_value(); }
+  // Waits for its turn; where it is inside already, does nothing.
+  void enter() { gate_.enter(*place_); }
+
+ private:
+  Gate& gate_;
+  std::optional<Gate::Place> place_;
+};
+
 }  // namespace swath

@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <future>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -52,6 +54,29 @@ TEST(Gate, WhoComesAfterAWaitingOneWaitsToo) {
   gate.leave(Use::kShared);
   alone.join();
   EXPECT_FALSE(has_to_wait(gate, Use::kShared));
+}
+
+TEST(Gate, APlaceIsGivenUpWithWhatHoldsIt) {
+  Gate gate;
+  {
+    GatePlace first(gate, Use::kAlone);
+    GatePlace second(gate, Use::kAlone);
+    ASSERT_TRUE(first && second);
+    EXPECT_TRUE(has_to_wait(gate, Use::kShared));
+    first.enter();
+  }
+  EXPECT_FALSE(has_to_wait(gate, Use::kAlone));
+  std::optional<GatePlace> inside(std::in_place, gate, Use::kShared);
+  inside->enter();
+  auto later = std::async(std::launch::async, [&gate] {
+    GatePlace place(gate, Use::kAlone);
+    place.enter();
+  });
+  while (!has_to_wait(gate, Use::kShared)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  inside.reset();
+  later.get();
+  EXPECT_TRUE(gate.close());
+  EXPECT_FALSE(GatePlace(gate, Use::kShared));
 }
 
 TEST(Gate, APlaceIsKeptForWhoEntersLater) {

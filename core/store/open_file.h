@@ -69,8 +69,11 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   void resize(int64_t bytes);
   void allocate(int64_t bytes);
   void sync();
-  // The lock keeps the file open, so that it may outlive the engine. It excludes other engines, not other locks of the
-  // same engine: those share one open file description.
+  // The lock keeps the file open, so that it may outlive the engine. It excludes other open files: of other processes,
+  // and of this one. Nothing excludes those who have this one, whichever engine they use: the kernel knows one holder,
+  // whose lock on a range takes the place of what it held of it before, and is gone as soon as anyone lets go of a
+  // range that overlaps it. So one operation at a time writes into an open file (WriteOrder, array/file.h), and holds
+  // no two locks that overlap.
   //
   // Who waits asks again and again, and sleeps between: the kernel's own wait could be neither bounded nor told of, and
   // in a simulation it would keep the one that has the lock from going on. Longer waits are told of (base/notice.h);

@@ -300,8 +300,11 @@ class OpenedFile:
                 changes.commit()
 
     def allocate(self, array: Description) -> Description:
-        """Give parts of an array that have no place in the file yet a place, and return where they are. Collective."""
-        self.finish_started(besides=array.variable or "")  # which writes now, and has its array alone
+        """Give parts of an array that have no place in the file yet a place, and return where they are. Collective.
+
+        A write of it does so, and has its array alone; no other array of the file writes meanwhile, and those that are
+        read stay where they are.
+        """
 
         def work() -> Description:
             allocated = formats.allocate(array, self.changes())
@@ -310,11 +313,10 @@ class OpenedFile:
 
         return self.ranks.on_first(f"allocate {array.variable} of {self.identity}", work)
 
-    def finish_started(self, besides: str | None = None) -> None:
-        """Wait for what arrays of it do beside the program, but for the variable `besides`. Collective."""
-        for variable, array in list(self._arrays.items()):
-            if variable != besides:
-                array._core.finish_started(self.ranks.size == 1)
+    def finish_started(self) -> None:
+        """Wait for what arrays of it do beside the program. Collective."""
+        for array in list(self._arrays.values()):
+            array._core.finish_started(self.ranks.size == 1)
 
     def refuse_closed(self, doing: str) -> None:
         """Raise ArgumentError where the file is closed."""
