@@ -16,6 +16,8 @@ class NewName {
   // Gives what was written its name, which lasts when it returns. Throws as AtomicFile::complete().
   virtual void complete() = 0;
   virtual void remove() const noexcept = 0;
+  // Lets go of an old one that remove() would put back.
+  virtual void settle() noexcept {}
   virtual bool is_aside() const = 0;
 };
 
