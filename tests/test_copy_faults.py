@@ -218,6 +218,34 @@ def test_only_the_same_copy_of_the_same_source_goes_on(tmp_path: Path) -> None:
     assert names(tmp_path) == {"a.npy", "b.npy"}
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "told"),
+    [
+        ({"offset": 400 * 300 * 8}, "source offset was 0, is 960000"),
+        ({"order": "F"}, r"source strides was \[2400, 8\], is \[8, 3200\]"),
+    ],
+)
+def test_a_copy_of_one_array_of_a_raw_file_does_not_go_on_with_another(
+    tmp_path: Path, elsewhere: dict[str, Any], told: str
+) -> None:
+    both = np.random.default_rng(5).random((2, 400, 300))
+    both.tofile(tmp_path / "a.raw")
+    options: dict[str, Any] = {"axes": (1, 0), "memory": 60_000, "checkpoint_bytes": 40_000}
+    place: dict[str, Any] = {"shape": (400, 300), "dtype": "f8"}
+    with swath.open(tmp_path / "a.raw", **place) as first:
+        how = {key: value for key, value in options.items() if key != "checkpoint_bytes"}
+        writes = swath.explain_copy(first, tmp_path / "b.npy", **how).plan.passes[0].write_requests
+        with pytest.raises(swath.StoreError, match="No space left"):
+            swath.copy(first, tmp_path / "b.npy", engine=f"fault:write@{writes // 2}=ENOSPC", **options)
+        with (
+            swath.open(tmp_path / "a.raw", **place, **elsewhere) as other,
+            pytest.raises(swath.ArgumentError, match=f"was another one: {told}.*--restart"),
+        ):
+            swath.copy(other, tmp_path / "b.npy", resume=True, **options)
+        assert swath.copy(first, tmp_path / "b.npy", resume=True, **options).resumed_bytes > 0
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), both[0].T)
+
+
 def test_a_copy_goes_on_with_another_number_of_ranks(tmp_path: Path) -> None:
     from swath.simulated import run_ranks
 

@@ -84,21 +84,44 @@ void remove_all(const std::string& path) noexcept {
   fs::remove_all(path, ignored);
 }
 
-// A folder that has the name is exchanged with the new one, and removed.
-int give_name_to_folder(const std::string& working, const std::string& name, Existing existing) {
+// A Zarr store, or nothing yet. Nobody means to replace anything else by a store.
+bool is_store(const std::string& folder) {
+  std::error_code ignored;
+  if (!is_folder(folder)) return false;
+  if (fs::is_empty(folder, ignored)) return true;
+  return exists(folder + "/zarr.json") || exists(folder + "/.zarray") || exists(folder + "/.zgroup");
+}
+
+[[noreturn]] void fail_by_what_is_no_store(const std::string& path) {
+  fail(path, "there is something else than a Zarr store; remove it yourself", EEXIST);
+}
+
+struct Naming {
+  int error = 0;             // an errno value
+  bool is_no_store = false;  // what has the name, which it keeps
+};
+
+// A store that has the name is exchanged with the new one, and removed.
+Naming give_name_to_folder(const std::string& working, const std::string& name, Existing existing) {
   int error = rename_with(AT_FDCWD, working, name, RENAME_NOREPLACE);
   if (error == ENOSYS && !exists(name)) error = rename_plainly(working, name);
-  if (error == 0 || existing == Existing::kRefuse) return error == ENOSYS ? EEXIST : error;
-  if (error != ENOSYS && error != EEXIST) return error;
+  if (error == 0 || existing == Existing::kRefuse) return {error == ENOSYS ? EEXIST : error};
+  if (error != ENOSYS && error != EEXIST) return {error};
+  if (!is_store(name)) return {.is_no_store = true};
   error = rename_with(AT_FDCWD, working, name, RENAME_EXCHANGE);
+  if (error == 0 && !is_store(working)) {  // somebody has put it there meanwhile
+    return {rename_with(AT_FDCWD, working, name, RENAME_EXCHANGE), true};
+  }
   if (error == 0) remove_all(working);
-  if (error != ENOSYS) return error;
+  if (error != ENOSYS) return {error};
   // A file system that cannot exchange: for a moment there is none of that name.
   const std::string old = working + "-old";
   error = rename_plainly(name, old);
-  if (error == 0) error = rename_plainly(working, name);
+  if (error != 0) return {error};
+  if (!is_store(old)) return {rename_plainly(old, name), true};
+  error = rename_plainly(working, name);
   if (error == 0) remove_all(old);
-  return error;
+  return {error};
 }
 
 }  // namespace
@@ -126,21 +149,23 @@ class NewFileName final : public NewName {
   NewFileName(std::string final_path, AtomicFileOptions options)
       : final_path_(std::move(final_path)), options_(std::move(options)) {}
 
-  // Sets options.working_path; what is not atomic takes the place of the old one.
+  // Sets options.working_path; what is not atomic takes the place of the old one, which is set aside.
   static std::unique_ptr<NewName> begin(const std::string& path, const std::string& final_path,
                                         AtomicFileOptions& options) {
     if (!options.is_folder && is_folder(final_path)) fail(path, "it is a directory", EISDIR);
     const std::string target = path_without_links(final_path);
     const std::string place = split(target).place;
     if (!is_folder(place)) fail(path, "there is no folder " + absolute_path(place), ENOENT);
+    if (options.is_folder && exists(target) && !is_store(target)) fail_by_what_is_no_store(path);
     NewFileName(final_path, options).check();
     if (options.atomic) {
       if (options.working_path.empty()) options.working_path = new_working_name(target);
     } else {
       options.working_path = target;
-      std::error_code error;
-      options.is_folder ? fs::remove_all(target, error) : fs::remove(target, error);
-      if (error) fail(path, "cannot remove the old one: " + error.message(), error.value());
+      options.replaced_path = new_working_name(target);
+      const int error = rename_plainly(target, options.replaced_path);
+      if (error == ENOENT) options.replaced_path.clear();
+      if (error != 0 && error != ENOENT) fail(path, "cannot remove the old one: " + system_message(error), error);
     }
     return std::make_unique<NewFileName>(final_path, options);
   }
@@ -154,25 +179,38 @@ class NewFileName final : public NewName {
 
   void complete() override {
     const std::string target = path_without_links(final_path_);
-    if (options_.working_path == target) return;
+    if (options_.working_path == target) return settle();
     const Existing existing = options_.overwrite ? Existing::kReplace : Existing::kRefuse;
-    int error = options_.is_folder ? give_name_to_folder(options_.working_path, target, existing)
-                                   : give_name(AT_FDCWD, options_.working_path, target, existing);
-    if (error == 0) error = sync_folder_of(target);
-    if (error != 0) fail(final_path_, "cannot give it its name: " + system_message(error), error);
+    Naming named = options_.is_folder ? give_name_to_folder(options_.working_path, target, existing)
+                                      : Naming{give_name(AT_FDCWD, options_.working_path, target, existing)};
+    if (named.error == 0 && named.is_no_store) fail_by_what_is_no_store(final_path_);
+    if (named.error == 0) named.error = sync_folder_of(target);
+    if (named.error != 0) fail(final_path_, "cannot give it its name: " + system_message(named.error), named.error);
   }
 
   void remove() const noexcept override {
-    if (options_.is_folder) {
-      remove_all(options_.working_path);
-    } else {
-      ::unlink(options_.working_path.c_str());
-    }
+    if (is_put_back_) return;
+    remove_at(options_.working_path);
+    if (options_.replaced_path.empty()) return;
+    is_put_back_ = rename_plainly(options_.replaced_path, options_.working_path) == 0;
+  }
+
+  void settle() noexcept override {
+    if (!options_.replaced_path.empty()) remove_at(options_.replaced_path);
   }
 
  private:
+  void remove_at(const std::string& path) const noexcept {
+    if (options_.is_folder) {
+      remove_all(path);
+    } else {
+      ::unlink(path.c_str());
+    }
+  }
+
   const std::string final_path_;
   const AtomicFileOptions options_;
+  mutable bool is_put_back_ = false;  // the old one has its name again
 };
 
 std::unique_ptr<NewName> name_of(const std::string& final_path, const AtomicFileOptions& options) {
@@ -211,6 +249,10 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
 bool AtomicFile::is_aside() const { return name_->is_aside(); }
 
 void AtomicFile::check_name() const { name_->check(); }
+
+void AtomicFile::settle() noexcept {
+  if (made_in_ == fork_generation()) name_->settle();
+}
 
 void AtomicFile::complete() {
   name_->complete();

@@ -28,14 +28,16 @@ struct AtomicFileOptions {
   // Where to write meanwhile; in the same folder. Empty: a new working name. One that is given is found again by
   // whoever goes on with it, so that it is not removed unless remove() is called.
   std::string working_path;
+  // Where the old one is until the new one, which is not atomic, is there to stay; set by AtomicFile. Not in a pool.
+  std::string replaced_path;
 };
 
 // Where a new file of the user's is written, and the name that it gets. Makes no file itself: whoever writes it does.
 // Symbolic links stay links: what they lead to is replaced.
 class AtomicFile {
  public:
-  // Throws Error{kStore}: EEXIST where the name is taken and may not be, ENOENT where there is no folder for it, what
-  // the system says where an old file cannot be removed (not atomic).
+  // Throws Error{kStore}: EEXIST where the name is taken and may not be, or a folder would replace what is no store,
+  // ENOENT where there is no folder for it, what the system says where an old file cannot be removed (not atomic).
   AtomicFile(const std::string& path, const AtomicFileOptions& options);
   // As another rank, or process, made it and tells of it; kept.
   static AtomicFile made_elsewhere(std::string final_path, AtomicFileOptions options);
@@ -52,8 +54,10 @@ class AtomicFile {
 
   // Throws Error{kStore} with EEXIST where the name is taken, and may not be.
   void check_name() const;
+  // What was not written aside is there to stay, as far as it is: removes the old one, which remove() puts back before.
+  void settle() noexcept;
   // Gives what was written, and synced, its name, and syncs the folder so that the name lasts. Throws Error{kStore}:
-  // with EEXIST where the name was taken meanwhile and may not be.
+  // with EEXIST where the name was taken meanwhile and may not be, or, of a folder, by what is no store.
   void complete();
   // What was written stays when this is let go of: somebody else removes it, or goes on with it.
   void keep() { is_kept_ = true; }

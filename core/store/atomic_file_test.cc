@@ -28,7 +28,7 @@ class AtomicFileTest : public testing::Test {
   // A store is a folder with one file.
   void write_folder(const std::string& path, const std::string& text) const {
     fs::create_directory(path);
-    write(path + "/chunk", text);
+    write(path + "/zarr.json", text);
   }
   std::string text(const std::string& path) const {
     std::ifstream file(path);
@@ -111,14 +111,30 @@ TEST_F(AtomicFileTest, WhatIsNotAtomicIsWrittenUnderItsNameAndStays) {
     EXPECT_FALSE(file.is_aside());
     EXPECT_EQ(file.working_path(), fs::canonical(files.folder()) / "a");
     write(file.working_path(), "new");
+    file.settle();
   }
   EXPECT_EQ(text(at("a")), "new");
+  EXPECT_EQ(names(), std::set<std::string>{"a"});
   AtomicFile again(at("a"), {.overwrite = true, .atomic = false});
   write(again.working_path(), "newer");
   again.complete();
   EXPECT_EQ(text(at("a")), "newer");
   again.remove();
   EXPECT_EQ(names(), std::set<std::string>{});
+}
+
+TEST_F(AtomicFileTest, WhatIsNotAtomicAndNotSettledGivesItsPlaceBack) {
+  for (const bool is_folder : {false, true}) {
+    is_folder ? write_folder(at("a"), "old") : write(at("a"), "old");
+    const AtomicFile file(at("a"), {.overwrite = true, .atomic = false, .is_folder = is_folder});
+    is_folder ? write_folder(file.working_path(), "new") : write(file.working_path(), "new");
+    for (int times = 0; times < 2; ++times) {
+      file.remove();
+      EXPECT_EQ(text(at(is_folder ? "a/zarr.json" : "a")), "old");
+      EXPECT_EQ(names(), std::set<std::string>{"a"});
+    }
+    fs::remove_all(at("a"));
+  }
 }
 
 TEST_F(AtomicFileTest, WhatCannotBeAFilesNameIsRefused) {
@@ -134,7 +150,7 @@ TEST_F(AtomicFileTest, AFolderReplacesAFolder) {
     AtomicFile store(at("a.zarr"), {.overwrite = true, .is_folder = true});
     write_folder(store.working_path(), expected);
     store.complete();
-    EXPECT_EQ(text(at("a.zarr/chunk")), expected);
+    EXPECT_EQ(text(at("a.zarr/zarr.json")), expected);
     EXPECT_EQ(names(), std::set<std::string>{"a.zarr"});
   }
   fs::remove_all(at("a.zarr"));
@@ -142,7 +158,36 @@ TEST_F(AtomicFileTest, AFolderReplacesAFolder) {
   write_folder(store.working_path(), "mine");
   write_folder(at("a.zarr"), "theirs");
   EXPECT_EQ(error_of([&] { store.complete(); }).os_error(), EEXIST);
-  EXPECT_EQ(text(at("a.zarr/chunk")), "theirs");
+  EXPECT_EQ(text(at("a.zarr/zarr.json")), "theirs");
+}
+
+TEST_F(AtomicFileTest, AStoreReplacesNothingButAStore) {
+  fs::create_directory(at("empty"));
+  for (const bool is_file : {false, true}) {
+    AtomicFile store(at("empty"), {.overwrite = true, .is_folder = true});
+    write_folder(store.working_path(), "mine");
+    fs::remove(at("empty"));
+    if (is_file) {
+      write(at("empty"), "theirs");
+    } else {
+      fs::create_directory(at("empty"));
+      write(at("empty/thesis"), "theirs");
+    }
+    const Error late = error_of([&] { store.complete(); });
+    EXPECT_EQ(late.os_error(), EEXIST);
+    EXPECT_NE(std::string(late.what()).find("something else than a Zarr store"), std::string::npos);
+    EXPECT_EQ(text(at(is_file ? "empty" : "empty/thesis")), "theirs");
+    for (const bool atomic : {false, true}) {
+      const Error early =
+          error_of([&] { AtomicFile(at("empty"), {.overwrite = true, .atomic = atomic, .is_folder = true}); });
+      EXPECT_EQ(early.os_error(), EEXIST);
+      EXPECT_EQ(text(at(is_file ? "empty" : "empty/thesis")), "theirs");
+    }
+    store.remove();
+    EXPECT_EQ(names(), std::set<std::string>{"empty"});
+    fs::remove_all(at("empty"));
+    fs::create_directory(at("empty"));
+  }
 }
 
 TEST_F(AtomicFileTest, WhatIsLetGoOfIsRemovedUnlessItIsKept) {
@@ -223,7 +268,7 @@ class AtomicFileKilled : public AtomicFileTest, public testing::WithParamInterfa
     std::string path = file.working_path();
     if (GetParam().is_folder) {
       ::mkdir(path.c_str(), 0777);
-      path += "/chunk";
+      path += "/zarr.json";
     }
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
     for (const char* half : {"n", "ew"}) {
@@ -232,7 +277,7 @@ class AtomicFileKilled : public AtomicFileTest, public testing::WithParamInterfa
     ::close(descriptor);
     file.complete();
   }
-  std::string found() const { return text(at(GetParam().is_folder ? "a/chunk" : "a")); }
+  std::string found() const { return text(at(GetParam().is_folder ? "a/zarr.json" : "a")); }
 };
 
 INSTANTIATE_TEST_SUITE_P(, AtomicFileKilled,

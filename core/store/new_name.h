@@ -17,6 +17,8 @@ class NewName {
   virtual void complete() = 0;
   // Removes what was written; nothing where it has its name, whether complete() said so or failed.
   virtual void remove() const noexcept = 0;
+  // Lets go of an old one that remove() would put back.
+  virtual void settle() noexcept {}
   virtual bool is_aside() const = 0;
 };
 

@@ -20,7 +20,7 @@ using swath::Capabilities;
 namespace {
 
 // What ranks send each other of one.
-using AtomicFileState = std::tuple<std::string, bool, bool, bool, std::string>;
+using AtomicFileState = std::tuple<std::string, bool, bool, bool, std::string, std::string>;
 
 void bind_atomic_file(nb::module_& m) {
   nb::class_<AtomicFile>(m, "AtomicFile", "A new file, and the name that it gets when it is complete.")
@@ -28,7 +28,7 @@ void bind_atomic_file(nb::module_& m) {
           "__init__",
           [](AtomicFile* self, const std::string& path, bool overwrite, bool atomic, bool is_folder,
              const std::string& working_path) {
-            new (self) AtomicFile(path, {overwrite, atomic, is_folder, working_path});
+            new (self) AtomicFile(path, {overwrite, atomic, is_folder, working_path, {}});
             self->keep();  // when Python lets go of it is no matter: who never closes it is told, and removes it
           },
           "path"_a, "overwrite"_a, "atomic"_a, "is_folder"_a, "working_path"_a,
@@ -37,19 +37,20 @@ void bind_atomic_file(nb::module_& m) {
            [](const AtomicFile& file) {
              const AtomicFileOptions& options = file.options();
              return AtomicFileState(file.final_path(), options.overwrite, options.atomic, options.is_folder,
-                                    options.working_path);
+                                    options.working_path, options.replaced_path);
            })
       .def("__setstate__",
            [](AtomicFile& self, const AtomicFileState& state) {
-             const auto& [final_path, overwrite, atomic, is_folder, working_path] = state;
-             new (&self)
-                 AtomicFile(AtomicFile::made_elsewhere(final_path, {overwrite, atomic, is_folder, working_path}));
+             const auto& [final_path, overwrite, atomic, is_folder, working_path, replaced_path] = state;
+             new (&self) AtomicFile(
+                 AtomicFile::made_elsewhere(final_path, {overwrite, atomic, is_folder, working_path, replaced_path}));
            })
       .def_prop_ro("final_path", &AtomicFile::final_path)
       .def_prop_ro("working_path", &AtomicFile::working_path)
       .def_prop_ro("is_aside", &AtomicFile::is_aside, "Whether it has another name until it is complete.")
       .def("check_name", &AtomicFile::check_name, nb::call_guard<nb::gil_scoped_release>(),
            "Raises ExistsError where the name is taken, and may not be.")
+      .def("settle", &AtomicFile::settle, nb::call_guard<nb::gil_scoped_release>())
       .def("complete", &AtomicFile::complete, nb::call_guard<nb::gil_scoped_release>())
       .def("remove", &AtomicFile::remove, nb::call_guard<nb::gil_scoped_release>());
 }

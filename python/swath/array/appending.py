@@ -8,6 +8,7 @@ import numpy as np
 
 from swath.array.request import Request
 from swath.errors import Error
+from swath.formats.signals import uninterrupted
 from swath.space import Block, Distribution, Whole
 
 if TYPE_CHECKING:
@@ -25,14 +26,19 @@ def append(array: Array, request: Request, values: Any, records: int | None) -> 
     file = array._file
     first = file.rows_to_append_to(array, words)
     last = first + (1 if several is None else several)
-    file.extend(array, last, f"{words}: from row {first}", is_written=True)
+    has_room = False
     try:
+        file.extend(array, last, f"{words}: from row {first}", is_written=True)
+        has_room = True
         array._write(request._replace(selection=first if several is None else slice(first, last)), values)
-    except Error as error:
-        if array._ranks.size == 1 or array._ranks.all_raise(error):
-            file.extend(array, first, f"{words}: taken back")
+    except BaseException as error:
+        is_known = array._ranks.size == 1 or array._ranks.all_raise(error)
+        if is_known and (has_room or not isinstance(error, Error)):  # an interrupt may come when there is room
+            with uninterrupted():
+                file.extend(array, first, f"{words}: taken back")
         raise
-    file.wrote(array.variable or "", last)
+    with uninterrupted():
+        file.wrote(array.variable or "", last)
 
 
 def fill_rows(array: Array, first: int, last: int) -> None:

@@ -308,7 +308,7 @@ def create(
             bytes of an object; by default (65536, 4, 4194304).
         format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or "zarr:v2".
         overwrite: whether an existing file may be replaced.
-        atomic: False writes under the final name at once.
+        atomic: False writes under the final name at once; what it replaces goes when the new file is made.
         comm: an mpi4py communicator; without one, all work is of this process alone.
         engine: see `open`.
         streams: see `open`.
@@ -432,25 +432,24 @@ def _created(
 
     def prepare() -> tuple[AtomicFile, FoundOfStore]:
         lock_seconds(options.lock_timeout)
-        return new.atomic_file(), _found_of_store(new.path, ranks, options.engine, options.streams)
+        atomic_file = new.atomic_file()
+        with atomic_file.removed_on_error():
+            return atomic_file, _found_of_store(new.path, ranks, options.engine, options.streams)
 
     ranks.agree(words)  # before anything is removed
     atomic_file, found = ranks.on_first(f"create {name}", prepare)
-
-    def work() -> Made:
-        with atomic_file.removed_on_error():
-            return make(atomic_file)
-
-    made = ranks.on_first(f"create {name}: header", work)
     with_file = dataclasses.replace(options, atomic_file=atomic_file, found=found)
     try:
+        made = ranks.on_first(f"create {name}: header", lambda: make(atomic_file))
         created = ranks.run_collectively(f"create {name}: engines", lambda: opened(made, with_file))
         created._file.expect_close()
-        return created
     except BaseException:
         if ranks.rank == 0:
             atomic_file.remove()
         raise
+    if ranks.rank == 0:
+        atomic_file.settle()
+    return created
 
 
 def _created_file(

@@ -126,6 +126,7 @@ class Part:
             "source": os.path.abspath(self.source.path),
             "source variable": self.source.variable,
             "source dtype": str(self.source.dtype),
+            **self._place_as_given(),
             "axes": list(self.axes),
             "shape": list(new.shape),
             "dtype": str(new.dtype),
@@ -136,6 +137,13 @@ class Part:
             "format": self.format,
             "variable": new.variable,
         }
+
+    def _place_as_given(self) -> dict[str, Any]:
+        """Return where a source lies whose file does not say so: elsewhere in the same file is another array."""
+        layout = self.source.layout
+        if self.source.format != "raw" or not isinstance(layout, StridedLayout):
+            return {}
+        return {"source offset": layout.offset, "source strides": list(layout.strides)}
 
     def describe(self, path: str) -> Description:
         """Return where the target is in its file. Raises FormatError where it is not what was made."""

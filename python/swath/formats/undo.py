@@ -1,12 +1,13 @@
 """A file whose changes can be taken back, for libraries that do not survive a write that fails.
 
 HDF5 keeps a file open, and locked, whose last write failed; its metadata then tell of chunks that are nowhere, and
-later it may crash. So it is told of no failure: what it writes from then on goes nowhere, it closes the file in peace,
-and then the file is made what it was.
+later it may crash. So it is told of no failure, nor of an interrupt, which it would take for one: what it writes from
+then on goes nowhere, it closes the file in peace, and then the file is made what it was.
 """
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 from collections.abc import Iterator
@@ -22,12 +23,13 @@ HELD_BYTES_MAX = 16 << 20
 
 
 class UndoableFile:
-    """An existing file, open for reading and writing, locked as HDF5 locks files: what h5py takes for a file.
+    """An existing file, in a `with` block open for reading and writing, locked as HDF5 locks files: a file for h5py.
 
     What is overwritten, which is metadata mostly, for new elements have places behind the end, is kept by `changes`.
 
     Attributes:
         failure: of the first write that failed; those after it were not done.
+        raised: by a signal's handler meanwhile; writes after it were not done either.
 
     Raises:
         StoreError: the system refuses, or another program has it open.
@@ -35,28 +37,44 @@ class UndoableFile:
 
     def __init__(self, changes: Changes) -> None:
         self.failure: OSError | None = None
+        self.raised: BaseException | None = None
         self._changes = changes
         self._mark: Mark | None = None
         self._at = 0
         self._held: list[tuple[int, bytes]] = []
         self._held_bytes = 0
         self._reserved: list[tuple[int, int]] = []
-        with store_errors(changes.path, "open"):
-            self._descriptor = os.open(changes.path, os.O_RDWR | os.O_CLOEXEC)
-        try:
-            lock_target(self._descriptor, changes.path, "HDF5 cannot change it")
-            self._size_before = self._size = os.fstat(self._descriptor).st_size
-        except BaseException:
-            os.close(self._descriptor)
-            raise
+        self._size_before = self._size = 0
+        self._stored: io.FileIO | None = None
+        self._descriptor = -1
 
     def __enter__(self) -> UndoableFile:
+        path = self._changes.path
+        with store_errors(path, "open"):
+            self._stored = open(path, "r+b", buffering=0)  # closed, too, where nobody gets to know of it
+        try:
+            self._descriptor = self._stored.fileno()
+            lock_target(self._descriptor, path, "HDF5 cannot change it")
+            self._size_before = self._size = os.fstat(self._descriptor).st_size
+        except BaseException:
+            self._stored.close()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)
+        if self._stored is not None:
+            self._stored.close()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing has failed, so that what is written may stay."""
+        return self.failure is None and self.raised is None
+
+    def give_up(self, raised: BaseException) -> None:
+        """Take note of what a signal's handler has raised: what is written from now on goes nowhere."""
+        self.raised = self.raised or raised
 
     def undo(self) -> None:
         """Make the file what it was when it was opened."""
@@ -69,7 +87,7 @@ class UndoableFile:
         """Do the writes that are held back; never fail: see `failure`."""
         held, self._held, self._held_bytes = self._held, [], 0
         reserved, self._reserved = self._reserved, []
-        if (held or reserved) and self.failure is None:
+        if (held or reserved) and self.is_well:
             try:
                 for ranges in _portions(reserved):
                     self._changes.keep_all(self._descriptor, ranges)
@@ -105,7 +123,7 @@ class UndoableFile:
         """Do as files do, but never fail: see `failure`. What overwrites something may be done later."""
         view = memoryview(data).cast("B")
         over = max(min(self._size_before - self._at, len(view)), 0)
-        if self.failure is None:
+        if self.is_well:
             try:
                 self._begin()
                 write_all(self._descriptor, view[over:], self._at + over)
@@ -128,7 +146,7 @@ class UndoableFile:
         """
         at = self._at
         over = min(self._size_before - at, count)
-        if self.failure is None:
+        if self.is_well:
             try:
                 self._begin()
             except OSError as error:
@@ -143,7 +161,7 @@ class UndoableFile:
         """Do as files do, but never fail: see `failure`."""
         length = self._at if size is None else size
         self.settle()
-        if self.failure is None:
+        if self.is_well:
             try:
                 self._begin()
                 self._changes.keep(self._descriptor, length, max(self._size_before - length, 0))

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from swath import _core
-from swath.errors import ExistsError
-from swath.formats import changes, zarr
+from swath.formats import changes
 from swath.formats.files import checked_path
 
 
@@ -29,7 +28,7 @@ class AtomicFile:
         working_path: the file of that name where it is not atomic; else a hidden name in the same folder.
 
     Raises:
-        ExistsError: the file exists and may not be replaced.
+        ExistsError: the file exists and may not be replaced, or a store would replace what is none.
         StoreError: it cannot be made, or another process changes the file that it is to replace.
     """
 
@@ -37,8 +36,6 @@ class AtomicFile:
         self, path: Any, *, overwrite: bool, atomic: bool = True, is_folder: bool = False, working_path: str = ""
     ) -> None:
         path = checked_path(path)
-        if is_folder:
-            _refuse_foreign(path, os.path.abspath(path))
         with changes.replacing(path, is_now=not atomic) if overwrite else contextlib.nullcontext():
             self._core = _core.AtomicFile(path, overwrite, atomic, is_folder, working_path)
 
@@ -71,16 +68,20 @@ class AtomicFile:
             raise
 
     def remove(self) -> None:
-        """Remove what was written; nothing where it is gone, and in a forked child."""
+        """Remove what was written, and put back what it had replaced before it was `settled`; not in a forked child."""
         self._core.remove()
+
+    def settle(self) -> None:
+        """Let a file that is not atomic be there to stay, whatever comes: the old one is removed."""
+        self._core.settle()
 
     def complete(self) -> None:
         """Give the (synced) file its name, and sync the folder so that the name lasts.
 
         What a killed process has left beside the file that it replaces, to be taken back in that one, goes.
 
-        Raises ExistsError where the name was taken meanwhile and may not be replaced, StoreError where another process
-        changes the file that has it.
+        Raises ExistsError where the name was taken meanwhile and may not be replaced, of a store by anything else, and
+        StoreError where another process changes the file that has it.
         """
         with changes.replacing(self.final_path) if self._core.is_aside else contextlib.nullcontext():
             self._core.complete()
@@ -105,9 +106,3 @@ class AtomicFile:
             ResourceWarning,
             stacklevel=2,
         )
-
-
-def _refuse_foreign(path: Any, final: str) -> None:
-    """Raise ExistsError where a new store would replace a file, or a folder that is no store: nobody means that."""
-    if os.path.lexists(final) and not (os.path.isdir(final) and (zarr.is_store(final) or not os.listdir(final))):
-        raise ExistsError(f"create {path}: there is something else than a Zarr store; remove it yourself", 17)

@@ -41,7 +41,7 @@ class DatasetAccessor:
             path: the file. Its suffix says the format where `format` does not.
             format: see `swath.create_file`.
             mode: "w-" for a new file, "w" to replace one that exists, "a" to add to it: new variables, and the values
-                of those that are there in the same shape.
+                of those that are there in the same shape, encoded as they are there.
             group: path of the group that it is written to.
             encoding: by variable, how it is stored: `dtype`, `_FillValue`, `scale_factor`, `units`, … as in xarray;
                 of HDF5 and netCDF-4 `chunksizes`, `zlib`, `complevel`, `shuffle`, `fletcher32`, `compression`; of Zarr
@@ -52,7 +52,8 @@ class DatasetAccessor:
 
         Raises:
             ExistsError: the file exists, in mode "w-".
-            ArgumentError: what the format cannot store.
+            ArgumentError: what the format cannot store; in mode "a" also what a variable that is there cannot hold, an
+                encoding that is not its own, and data that are read from what they overwrite.
             StoreError: the system refuses.
         """
         name = (group or "").strip("/")

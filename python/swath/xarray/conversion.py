@@ -52,18 +52,18 @@ class Shared:
     """An array that a process opens once, however many tasks bring it."""
 
     def __init__(self, array: Array | Decoded, token: str) -> None:
-        self._array = array
+        self.array = array
         self._token = token
         self.shape = array.shape
         self.dtype = array.dtype
         self.ndim = array.ndim
 
     def __getitem__(self, selection: Any) -> npt.NDArray[Any]:
-        return self._array[selection]  # type: ignore[no-any-return]
+        return self.array[selection]  # type: ignore[no-any-return]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        reduce: Any = copyreg.dispatch_table.get(type(self._array), lambda array: array.__reduce__())
-        opener, arguments = reduce(self._array)[:2]
+        reduce: Any = copyreg.dispatch_table.get(type(self.array), lambda array: array.__reduce__())
+        opener, arguments = reduce(self.array)[:2]
         return _shared, (self._token, opener, arguments)
 
 
@@ -101,7 +101,7 @@ def to_xarray(array: Array | Decoded) -> xr.DataArray:
     stored = array.stored if isinstance(array, Decoded) else array
     name = stored.variable or ""
     if stored.format in ("raw", "npy"):
-        lazy = LazyArray(_AlreadyOpen({name: stored}), name, stored.shape, stored.dtype)
+        lazy = LazyArray(_AlreadyOpen({name: stored}), stored.path, name, stored.shape, stored.dtype)
         names = [f"dim_{axis}" for axis in range(stored.ndim)]
         return xr.DataArray(xr.Variable(names, indexing.LazilyIndexedArray(lazy)), name=UNNAMED)
     group, _, short = name.rpartition("/")

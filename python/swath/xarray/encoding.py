@@ -6,7 +6,7 @@ does in netCDF classic, in Zarr as fixed-length strings. Data stay lazy, but for
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,8 @@ from swath.errors import ArgumentError
 from swath.xarray.storage import storage_of
 
 Encoding = Mapping[Hashable, Mapping[str, Any]]
+AsThere = Callable[[Hashable, xr.Variable, Mapping[str, Any]], xr.Variable]
+"""Returns a variable, by its name, with the encoding of its values in the file, but for what is given."""
 
 _FEW_TYPES = {"int64": "i4", "uint64": "i4", "uint32": "i4", "uint16": "i2", "uint8": "i1", "bool": "i1"}
 """Of CDF-1 and CDF-2: what xarray stores these as in netCDF 3, where all values fit."""
@@ -93,7 +95,7 @@ class EncodedGroup:
 
 
 def encoded(
-    data_set: xr.Dataset, target: Target, encoding: Encoding, unlimited: Collection[Hashable]
+    data_set: xr.Dataset, target: Target, encoding: Encoding, unlimited: Collection[Hashable], as_there: AsThere
 ) -> tuple[list[EncodedVariable], dict[str, Any]]:
     """Return the variables of a data set, and its attributes, as they will be stored.
 
@@ -115,6 +117,7 @@ def encoded(
                 "it out"
             )
         variables[name].encoding = dict(words)
+    variables = {name: as_there(name, variable, given.get(name, {})) for name, variable in variables.items()}
     if target.format == "zarr":
         stored = {name: _for_zarr(variable, name) for name, variable in variables.items()}
     else:

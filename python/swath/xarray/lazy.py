@@ -27,15 +27,17 @@ class LazyArray(BackendArray):  # type: ignore[misc]
     """A variable of a file, read when it is indexed. Threads read it at once; it is pickled as path and name.
 
     Attributes:
+        path: of the file.
         name: of the variable, with its groups.
         shape: in elements.
         dtype: as stored.
     """
 
-    __slots__ = ("_manager", "dtype", "name", "shape")
+    __slots__ = ("_manager", "dtype", "name", "path", "shape")
 
-    def __init__(self, manager: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(self, manager: Any, path: str, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._manager = manager
+        self.path = path
         self.name = name
         self.shape = shape
         self.dtype = dtype

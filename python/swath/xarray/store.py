@@ -100,7 +100,7 @@ class SwathDataStore(AbstractDataStore):  # type: ignore[misc]
 
     def _variable(self, variable: Variable) -> xr.Variable:
         assert variable.dtype is not None
-        lazy = LazyArray(self._source.manager, variable.name, variable.shape, variable.dtype)
+        lazy = LazyArray(self._source.manager, self._source.path, variable.name, variable.shape, variable.dtype)
         dimensions = self._source.names[variable.name]
         attributes = dict(variable.attributes)
         if variable.dtype.kind == "S" and "_FillValue" in attributes:

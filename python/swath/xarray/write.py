@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
@@ -19,14 +20,13 @@ from swath.array.open_array import Array
 from swath.array.opening import create_whole_file, open_file
 from swath.errors import ArgumentError, ExistsError
 from swath.formats import ChunkedLayout, CodedLayout, LibraryLayout, TiledLayout
-from swath.formats.description import Shards
+from swath.formats.description import Shards, is_beyond
 from swath.xarray.blocks import Blocked, batches
 from swath.xarray.encoding import EncodedGroup, EncodedVariable, Encoding, Target, encoded
 from swath.xarray.layout import new_file
+from swath.xarray.there import encoded_as_there, refuse_other_encoding, refuse_own_values, without_fill
 
 MODES = ("w-", "w", "a")
-_SCALES = ("scale_factor", "add_offset", "_Unsigned", "missing_value")
-"""Attributes that say how values are encoded."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ def write(data_sets: Mapping[str, xr.Dataset], path: str, options: WriteOptions)
         )
     if exists and options.mode == "a":
         with open_file(path, mode="r+") as file:
-            groups = _encoded(data_sets, Target(file.format, file.version in ("CDF-1", "CDF-2")), options)
+            groups = _encoded(data_sets, Target(file.format, file.version in ("CDF-1", "CDF-2")), options, file)
+            _refuse_own_values(file, groups)
             write_blocks(_added(file, groups), options.memory_bytes)
         return
     kind = formats.format_for(path, options.format)
@@ -64,15 +65,31 @@ def write(data_sets: Mapping[str, xr.Dataset], path: str, options: WriteOptions)
         write_blocks(list(zip(file.many(list(variables)), variables.values(), strict=True)), options.memory_bytes)
 
 
-def _encoded(data_sets: Mapping[str, xr.Dataset], target: Target, options: WriteOptions) -> list[EncodedGroup]:
+def _encoded(
+    data_sets: Mapping[str, xr.Dataset], target: Target, options: WriteOptions, file: File | None = None
+) -> list[EncodedGroup]:
+    """Return data sets as they will be stored; `file` is the one that they are added to."""
     found = []
     for name, data_set in data_sets.items():
         unlimited = unlimited_dimensions(data_set, options.unlimited_dims)
         if target.format == "netcdf-classic" and not unlimited:
             unlimited = _empty_dimension(data_set)
-        variables, attributes = encoded(data_set, target, options.encoding.get(name, {}), unlimited)
+        as_there = functools.partial(_as_there, file, name)
+        variables, attributes = encoded(data_set, target, options.encoding.get(name, {}), unlimited, as_there)
         found.append(EncodedGroup(name, tuple(variables), attributes, frozenset(map(str, unlimited))))
     return found
+
+
+def _as_there(
+    file: File | None, group: str, name: Hashable, variable: xr.Variable, given: Mapping[str, Any]
+) -> xr.Variable:
+    path = f"{group}/{name}" if group else str(name)
+    return variable if file is None or path not in file else encoded_as_there(variable, file[path], given)
+
+
+def _refuse_own_values(file: File, groups: list[EncodedGroup]) -> None:
+    variables = {group.path_of(variable): variable for group in groups for variable in group.variables}
+    refuse_own_values(file.path, [name for name in variables if name in file], variables)
 
 
 def _empty_dimension(data_set: xr.Dataset) -> set[Hashable]:
@@ -83,7 +100,7 @@ def _empty_dimension(data_set: xr.Dataset) -> set[Hashable]:
 
 def _added(file: File, groups: list[EncodedGroup]) -> list[tuple[Array, EncodedVariable]]:
     """Return the arrays of a file that exists, which variables are written to."""
-    arrays = [(_made(file, group, variable), variable) for group in groups for variable in group.variables]
+    arrays = [_made(file, group, variable) for group in groups for variable in group.variables]
     for group in groups:
         if group.name and group.name not in file.groups:
             raise ArgumentError(f"{file.path}: group {group.name!r} has no variables: it is made in a new file only")
@@ -114,8 +131,8 @@ def unlimited_dimensions(data_set: xr.Dataset, wanted: Iterable[Hashable] | None
     return unlimited
 
 
-def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> Array:
-    """Return the array that the variable is written to: a new one, or the one that the file has."""
+def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> tuple[Array, EncodedVariable]:
+    """Return the array that the variable is written to, a new one or the one that the file has, and what is written."""
     name, data = group.path_of(variable), variable.data
     if name in file:
         array = file[name]
@@ -124,32 +141,14 @@ def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> Array:
                 f"{file.path}: {name} is there as {array.dtype} {array.shape}; {data.dtype} {data.shape} does not fit "
                 'into it: choose another name, or mode="w"'
             )
-        _encode_anew(array, variable)
-        return array
+        refuse_other_encoding(array, variable)
+        array.attributes.update(variable.attributes)
+        return array, without_fill(array, variable)
     shape = (None, *data.shape[1:]) if group.grows(variable) else data.shape
     array = file.create(name, shape, data.dtype, **variable.options)
     if group.grows(variable):
         _grow(array, data.shape[0])
-    return array
-
-
-def _encode_anew(array: Array, variable: EncodedVariable) -> None:
-    """Let the attributes of an array say how the values are encoded that it gets now, all of them.
-
-    Raises ArgumentError where its fill value, which stays, is another one than stands for missing values in these.
-    """
-    fill, there = variable.fill, array.attributes.get("_FillValue")
-    is_same = there is not None and np.array_equal(fill, there)
-    if fill is not None and fill == fill and not is_same:  # NaN is read as missing anyway
-        has = "no _FillValue" if there is None else f"_FillValue {there}"
-        raise ArgumentError(
-            f"{array.path}: {array.variable} has {has}, and missing values are encoded as {fill}: give the file's "
-            'own in encoding=, or choose mode="w"'
-        )
-    for name in _SCALES:
-        if name in array.attributes and name not in variable.attributes:
-            del array.attributes[name]
-    array.attributes.update(variable.attributes)
+    return array, variable
 
 
 def _grow(array: Array, rows: int) -> None:
@@ -172,10 +171,13 @@ def write_blocks(arrays: list[tuple[Array, EncodedVariable]], budget: int) -> No
 
 
 def _as_stored(values: Any, array: Array) -> npt.NDArray[Any]:
-    """Return values in the dtype of the array. Raise ArgumentError for whole numbers and text that it cannot hold."""
+    """Return values in the dtype of the array. Raise ArgumentError for numbers and text that it cannot hold."""
     given = np.asarray(values)
-    stored = given.astype(array.dtype, copy=False)
-    if array.dtype.kind in "iuSU" and not np.can_cast(given.dtype, array.dtype) and not (stored == given).all():
+    with np.errstate(over="ignore"):
+        stored = given.astype(array.dtype, copy=False)
+    if np.can_cast(given.dtype, array.dtype):
+        return stored
+    if (array.dtype.kind in "iuSU" and not (stored == given).all()) or is_beyond(stored, given):
         raise ArgumentError(f"{array.path}: {array.variable} is {array.dtype}, and not all of these {given.dtype} are")
     return stored
 

@@ -12,6 +12,7 @@ import numpy as np
 from swath.errors import Error, FormatError, StoreError, UnsupportedError, store_error
 from swath.formats import files
 from swath.formats.changes import Changes, changes_of
+from swath.formats.signals import handlers_raise_later
 from swath.formats.undo import UndoableFile
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -61,13 +62,21 @@ def changed(
     _refuse_what_is_no_file(path)
     with opening(changes) as stored:
         try:
-            with _translated(path, _DOING[mode]), h5py.File(stored, mode, **_options(mode)) as file:
+            with (
+                handlers_raise_later(stored.give_up),
+                _translated(path, _DOING[mode]),
+                h5py.File(stored, mode, **_options(mode)) as file,
+            ):
                 yield file
             stored.settle()
         except BaseException:
-            if stored.failure is None:
+            if stored.is_well:
                 stored.undo()
                 raise
+        if stored.raised is not None:
+            stored.undo()
+            raised, stored.raised = stored.raised, None
+            raise raised from None
         if stored.failure is not None:
             stored.undo()
             reason = f"{stored.failure.strerror}; it is as it was before"
