@@ -48,6 +48,7 @@ class OpenOptions:
         found: what rank 0 found out about the store.
         atomic_file: a new file; None where the file exists.
         learns: whether operations teach the profile.
+        minds_name: whether it is refused where the file has lost its name; else whoever opens it looks for itself.
     """
 
     mode: str = "r"
@@ -57,6 +58,7 @@ class OpenOptions:
     found: FoundOfStore = field(default_factory=FoundOfStore)
     atomic_file: AtomicFile | None = None
     learns: bool = True
+    minds_name: bool = True
 
 
 class Placed(NamedTuple):
@@ -141,7 +143,8 @@ class OpenedFile:
         return throttle.throttle_for(self.path, engine, self.options.streams, coordinator)
 
     def _open_core(self) -> _core.File:
-        if self.mode != "r+" or self.ranks.rank != 0 or pools.is_in_pool(self.path):
+        minds_name = self.options.minds_name and self.mode == "r+" and not pools.is_in_pool(self.path)
+        if not minds_name or self.ranks.rank != 0:
             return self._open_path()
         self._name, core = staleness.opened(os.path.join(self.folder, self.path), self._open_path)
         return core

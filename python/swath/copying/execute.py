@@ -193,11 +193,14 @@ def _as_placed(side: Side, description: Description) -> Side:
 class OneFile:
     """A file that this process alone has open, for several of its arrays, which learns nothing.
 
+    A copy's journal tells whether it is still there; a rank that closes one which another rank has removed hears
+    nothing, but of what went wrong there.
+
     Stages that run at once would teach wrong prices. Layouts are not warned of: whoever opens it so has planned.
     """
 
     def __init__(self, stack: contextlib.ExitStack, first: Description, mode: str, engine: str | None) -> None:
-        options = OpenOptions(mode, engine, learns=False)
+        options = OpenOptions(mode, engine, learns=False, minds_name=False)
         self.file = OpenedFile(first.path, first.format, Ranks(_core.solo_comm()), options, Array)
         stack.callback(self.file.close)
 
