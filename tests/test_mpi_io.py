@@ -93,7 +93,7 @@ def test_hints_decide_how_it_is_done(tmp_path: Path) -> None:
     ended = run_well(2, python("mpi_io_modes.py", "hints", tmp_path))
     operations = Counter({told.kind: told.operations for told in reported(ended)})
     assert operations == {
-        "collective write by two-phase": 4,
+        "collective write by two-phase": 5,
         "independent read by list": 1,
         "collective write by list": 1,
         "collective read by list": 1,

@@ -58,13 +58,12 @@ InfoPairs known_hints(MPI_Info info) {
 
 void Hints::take(const InfoPairs& pairs) {
   for (const auto& [key, value] : pairs) {
-    if (take_one(key, value)) {
+    if (take_one(key, value, true)) {
       taken_[key] = value;
     } else {
       ignored_.insert(key + "=" + value);
     }
   }
-  sieve_bytes_ = own_sieve_bytes_;
 }
 
 void Hints::take_of_rank(const InfoPairs& pairs) {
@@ -73,7 +72,7 @@ void Hints::take_of_rank(const InfoPairs& pairs) {
     if (known != taken_.end() && known->second == value) continue;
     if (!is_of_rank(key)) {
       ignored_.insert(key + "=" + value + ", which MPI_File_set_view says,");
-    } else if (take_one(key, value)) {
+    } else if (take_one(key, value, false)) {
       taken_[key] = value;
     } else {
       ignored_.insert(key + "=" + value);
@@ -81,8 +80,12 @@ void Hints::take_of_rank(const InfoPairs& pairs) {
   }
 }
 
-bool Hints::take_one(const std::string& key, const std::string& value) {
+bool Hints::take_one(const std::string& key, const std::string& value, bool is_of_all) {
   const auto size = size_of(value);
+  const auto take_sieve_bytes = [&](size_t direction) {
+    own_sieve_bytes_[direction] = *size;
+    if (is_of_all) sieve_bytes_[direction] = *size;
+  };
   const auto for_direction = [&](const char* reading) {
     return static_cast<size_t>(key == reading ? Direction::kRead : Direction::kWrite);
   };
@@ -119,12 +122,14 @@ bool Hints::take_one(const std::string& key, const std::string& value) {
   } else if (key == "cb_buffer_size") {
     sizes_["window_bytes"] = *size;
   } else if (key == "ind_rd_buffer_size" || key == "ind_wr_buffer_size") {
-    own_sieve_bytes_[for_direction("ind_rd_buffer_size")] = *size;
+    take_sieve_bytes(for_direction("ind_rd_buffer_size"));
   } else {
     const std::string name = key.substr(std::min(key.size(), std::string(kOwn).size()));
     if (!is_tuning(name)) return false;
     sizes_[name] = *size;
-    if (name == "sieve_bytes") own_sieve_bytes_.fill(*size);
+    if (name == "sieve_bytes") {
+      for (const size_t direction : {size_t{0}, size_t{1}}) take_sieve_bytes(direction);
+    }
   }
   return true;
 }

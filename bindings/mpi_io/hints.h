@@ -60,7 +60,8 @@ class Hints {
     bool together = true;
   };
 
-  bool take_one(const std::string& key, const std::string& value);
+  // `is_of_all`: all ranks have it. False: it cannot be obeyed.
+  bool take_one(const std::string& key, const std::string& value, bool is_of_all);
   TuningSettings tuning(int64_t sieve_bytes) const;
 
   std::array<Collective, 2> collective_;

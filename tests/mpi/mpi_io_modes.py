@@ -239,6 +239,8 @@ def hints_that_differ(file: MPI.File, filetype: MPI.Datatype) -> None:
         found = bytearray(64)
         file.Read_at_all(0, found)  # by two-phase
         assert found == bytes([RANK + 1]) * 64, key
+    file.Set_info(MPI.Info.Create({"cb_nodes": "1"}))  # which makes nobody's own hint one of all
+    file.Write_at_all(0, bytes([RANK + 1]) * 64)  # by two-phase
 
 
 # ---- several communicators, several files, one file ------------------------------------------------------------------
