@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "base/meanwhile.h"
 #include "base/thread.h"
 
@@ -17,10 +18,20 @@ JobQueue::~JobQueue() {
 }
 
 void JobQueue::add(std::function<void()> job) {
+  if (!has_thread()) return job();
   const std::lock_guard guard(mutex_);
   jobs_.push_back(std::move(job));
-  if (!thread_.joinable()) thread_ = start_thread([this] { work(); });
   changed_.notify_all();
+}
+
+bool JobQueue::has_thread() {
+  const std::lock_guard guard(mutex_);
+  try {
+    if (!thread_.joinable()) thread_ = start_thread([this] { work(); });
+  } catch (const Error&) {
+    return false;  // the system has no more
+  }
+  return true;
 }
 
 void JobQueue::finish() {

@@ -17,12 +17,13 @@ class JobQueue {
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
 
-  // `job` must not throw.
+  // `job` must not throw. Where the system has no thread for it, it is done when this returns.
   void add(std::function<void()> job);
   // Returns when all jobs are done that were added before.
   void finish();
 
  private:
+  bool has_thread();
   void work();
 
   std::mutex mutex_;
