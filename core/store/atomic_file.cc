@@ -120,7 +120,11 @@ Naming give_name_to_folder(const std::string& working, const std::string& name, 
   if (error != 0) return {error};
   if (!is_store(old)) return {rename_plainly(old, name), true};
   error = rename_plainly(working, name);
-  if (error == 0) remove_all(old);
+  if (error == 0) {
+    remove_all(old);
+  } else {
+    rename_plainly(old, name);
+  }
   return {error};
 }
 
