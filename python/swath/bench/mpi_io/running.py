@@ -21,7 +21,8 @@ from swath.mpi_io import preload
 WITHOUT, WITH = "without", "with"
 CONTENDERS = (WITHOUT, WITH)
 SETTINGS = {
-    # All ranks are on this machine, no ssh; a rank that waits lets others work: there may be more ranks than cores.
+    # All ranks are on this machine, no ssh; where the MPI has it, a rank that waits lets others work. MPICH over UCX
+    # has no such setting: with more ranks than cores its ranks take the processor from each other.
     "HYDRA_LAUNCHER": "fork",
     "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",
