@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "array/array_place.h"
 #include "array/chunk_reading.h"
 #include "array/collectively.h"
 #include "base/hash.h"
@@ -76,53 +77,6 @@ struct Array::Beginning {
   RankHints own;
   std::optional<Attempt> attempt;
   std::optional<Error> failure;
-};
-
-// An operation's place in the order of all calls: at the array's gate and, of a write, among those that write into the
-// file. It is taken now, as long as it lives. Throws Error{kArgument} where the array is closed, on all ranks alike.
-class Array::Place {
- public:
-  Place(Array& array, Gate::Use use, Comm& comm, const std::string& doing) {
-    if (use == Gate::Use::kAlone) file_ = array.file();
-    take(array.gate_, use);
-    if (*at_array_) return;
-    const Error closed(ErrorKind::kArgument, doing + " " + array.name_ + ": the array is closed; open the file again");
-    agree_on(comm, Question{}, closed, RankHints{});
-  }
-
-  // Waits for those that came before.
-  void enter() {
-    at_array_->enter();
-    if (at_file_) at_file_->enter();
-  }
-
- private:
-  void take(Gate& gate, Gate::Use use) {
-    WriteOrder* const writes = file_ == nullptr ? nullptr : file_->write_order();
-    std::unique_lock<std::mutex> both;
-    if (writes != nullptr) both = std::unique_lock(writes->taking.get());
-    at_array_.emplace(gate, use);
-    if (writes != nullptr && *at_array_) at_file_.emplace(writes->gate, Gate::Use::kAlone);
-  }
-
-  std::shared_ptr<File> file_;  // of a write
-  std::optional<GatePlace> at_array_;
-  std::optional<GatePlace> at_file_;
-};
-
-// The same of an operation that is carried out now: it is inside.
-class Array::Passage {
- public:
-  Passage(Array& array, Gate::Use use, Comm& comm, const std::string& doing)
-      : turn_(comm.size() > 1 ? &comm.turn() : nullptr, doing, array.name_), place_(array, use, comm, doing) {
-    place_.enter();
-  }
-  Passage(const Passage&) = delete;
-  Passage& operator=(const Passage&) = delete;
-
- private:
-  const CollectiveTurnScope turn_;
-  Place place_;
 };
 
 Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Options& options)
@@ -565,85 +519,6 @@ RankHints Array::own_share_hint(const Call& call) {
   RankHints own;
   own.shares = KnownShares::key_of(call.operation, call.comm.rank());
   return own;
-}
-
-// ---- the whole array ------------------------------------------------------------------------------------------------
-
-void Array::fill(Comm& comm) {
-  run_collectively(comm, question("fill"), [this] { fill_own_part(); });
-  is_unfilled_ = false;
-}
-
-void Array::fill_own_part() {
-  const Layout& layout = *form()->layout();
-  const int64_t element_bytes = layout.element_bytes();
-  const int64_t elements = layout.is_chunked() ? layout.chunk_bytes() / element_bytes : element_count(layout.shape());
-  const int64_t first = elements * comm_->rank() / comm_->size() * element_bytes;
-  const int64_t last = elements * (comm_->rank() + 1) / comm_->size() * element_bytes;
-  const auto lease = file_->engine().lease();
-  for (int64_t panel = 0; panel < layout.panel_count(); ++panel) {
-    const int64_t begin = layout.panel(panel).offset;
-    fill_range(*lease, begin + first, begin + last, fill_);
-  }
-}
-
-void Array::close() {
-  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "close", name_);
-  if (!shut()) return;
-  try {
-    agree_on(*comm_, question("close"), std::nullopt, RankHints{});
-    if (new_file_ != nullptr) {
-      finish();
-    } else if (file()->may_lose_writes()) {
-      run_collectively(*comm_, question("check"), [this] { file()->check_written(); });
-    }
-  } catch (...) {
-    if (new_file_ != nullptr && comm_->rank() == 0) new_file_->remove();
-    let_go_of_file();
-    throw;
-  }
-  let_go_of_file();
-}
-
-bool Array::shut() {
-  beside_.finish();
-  return gate_.close();
-}
-
-void Array::let_go_of_file() {
-  plans_.clear();
-  std::shared_ptr<File> file;
-  const std::lock_guard guard(mutex_.get());
-  file_.swap(file);
-}
-
-void Array::sync() {
-  beside_.finish();
-  const Passage passage(*this, Gate::Use::kBeside, *comm_, "sync");
-  sync_file();
-}
-
-void Array::sync_file() {
-  // Every write ended with an agreement: nothing that any rank wrote is on its way still.
-  run_collectively(*comm_, question("sync"), [this] {
-    if (is_first_of_node_) file()->sync();
-  });
-  will_sync_ = true;
-}
-
-void Array::fill_unwritten() {
-  if (!is_unfilled_) return;
-  const auto open = file();
-  const File::WriteTurn turn(*open);
-  if (is_unfilled_) fill(*comm_);
-}
-
-void Array::finish() {
-  fill_unwritten();
-  sync_file();
-  run_collectively(*comm_, question("complete"), [this] {
-    if (comm_->rank() == 0) new_file_->complete();
-  });
 }
 
 }  // namespace swath

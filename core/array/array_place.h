@@ -1,0 +1,64 @@
+// Where an operation of an array has its place among those of other threads, and of other arrays of the file. For the
+// parts of array.h alone.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "array/array.h"
+#include "array/collectively.h"
+#include "array/file.h"
+#include "base/gate.h"
+
+namespace swath {
+
+// An operation's place in the order of all calls: at the array's gate and, of a write, among those that write into the
+// file. It is taken now, as long as it lives. Throws Error{kArgument} where the array is closed, on all ranks alike.
+class Array::Place {
+ public:
+  Place(Array& array, Gate::Use use, Comm& comm, const std::string& doing) {
+    if (use == Gate::Use::kAlone) file_ = array.file();
+    take(array.gate_, use);
+    if (*at_array_) return;
+    const Error closed(ErrorKind::kArgument, doing + " " + array.name_ + ": the array is closed; open the file again");
+    agree_on(comm, Question{}, closed, RankHints{});
+  }
+
+  // Waits for those that came before.
+  void enter() {
+    at_array_->enter();
+    if (at_file_) at_file_->enter();
+  }
+
+ private:
+  void take(Gate& gate, Gate::Use use) {
+    WriteOrder* const writes = file_ == nullptr ? nullptr : file_->write_order();
+    std::unique_lock<std::mutex> both;
+    if (writes != nullptr) both = std::unique_lock(writes->taking.get());
+    at_array_.emplace(gate, use);
+    if (writes != nullptr && *at_array_) at_file_.emplace(writes->gate, Gate::Use::kAlone);
+  }
+
+  std::shared_ptr<File> file_;  // of a write
+  std::optional<GatePlace> at_array_;
+  std::optional<GatePlace> at_file_;
+};
+
+// The same of an operation that is carried out now: it is inside.
+class Array::Passage {
+ public:
+  Passage(Array& array, Gate::Use use, Comm& comm, const std::string& doing)
+      : turn_(comm.size() > 1 ? &comm.turn() : nullptr, doing, array.name_), place_(array, use, comm, doing) {
+    place_.enter();
+  }
+  Passage(const Passage&) = delete;
+  Passage& operator=(const Passage&) = delete;
+
+ private:
+  const CollectiveTurnScope turn_;
+  Place place_;
+};
+
+}  // namespace swath
