@@ -18,7 +18,8 @@ from swath.array.described import DescribedArray
 from swath.array.iterating import Iterating
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
-from swath.array.opened_file import OpenedFile, OpenOptions
+from swath.array.open_options import OpenOptions
+from swath.array.opened_file import OpenedFile
 from swath.array.places import Places
 from swath.array.placing import PlacedParts, Placing
 from swath.array.plan import Plan

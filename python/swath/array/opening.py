@@ -18,7 +18,8 @@ from swath import formats
 from swath.array.decoded import Decoded
 from swath.array.file import File
 from swath.array.open_array import Array
-from swath.array.opened_file import FoundOfStore, OpenedFile, OpenOptions
+from swath.array.open_options import FoundOfStore, OpenOptions
+from swath.array.opened_file import OpenedFile
 from swath.errors import ArgumentError, ExistsError
 from swath.formats import Contents, Description, pools
 from swath.formats.new_file import NewFile as WholeFile

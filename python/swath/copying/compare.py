@@ -14,7 +14,7 @@ import numpy.typing as npt
 from swath import _core
 from swath.array import progress
 from swath.array.open_array import Array
-from swath.array.opened_file import OpenOptions
+from swath.array.open_options import OpenOptions
 from swath.copying.costs import Costs
 from swath.copying.one_pass import Pass
 from swath.copying.pipeline import Elements, Progress, Tiles

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from swath import _core
 from swath.array import progress
 from swath.array.open_array import Array
-from swath.array.opened_file import OpenedFile, OpenOptions
+from swath.array.open_options import OpenOptions
+from swath.array.opened_file import OpenedFile
 from swath.copying.ahead import ReadAhead
 from swath.copying.journal import BEGIN, Journal, Position
 from swath.copying.one_pass import Pass
