@@ -7,13 +7,16 @@ SHELL := bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
+# Tests in as many processes as there are cores: many of them wait for ranks, disks and programs that they have started.
+PYTEST = pytest -q -n $(JOBS) --dist worksteal --durations 50 --durations-min 1
 
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := build/core
+LINT := build/lint
 SANITIZE := build/sanitize
 SANITIZE_THREADS := build/sanitize-threads
-PY := python applications tests tools docs README.md
+PY := python benchmarks applications conftest.py tests tools docs README.md
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
@@ -22,21 +25,30 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export HYDRA_LAUNCHER := fork
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-CXX_SOURCES := $(shell find core bindings examples include python/bindings python/swath instruments -name '*.cc' -o -name '*.c' -o -name '*.h' 2>/dev/null)
+# Where ccache is installed, a source is compiled once for all checkouts: its paths are those below the checkout.
+export CMAKE_C_COMPILER_LAUNCHER = $(shell command -v ccache)
+export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_file_ctime
+
+CXX_SOURCES := $(shell find core bindings examples include python/bindings instruments -name '*.cc' -o -name '*.c' -o -name '*.h' 2>/dev/null)
 CMAKE_LISTS := CMakeLists.txt $(shell find core bindings examples python/bindings instruments -name CMakeLists.txt 2>/dev/null)
 PACKAGE := $(shell find python/swath -type f -not -path '*/__pycache__/*' 2>/dev/null)
+BENCHMARKS := $(shell find benchmarks -type f -not -path '*/__pycache__/*' -not -path benchmarks/tests/'*' 2>/dev/null)
+C_OF_BENCHMARKS := $(filter %.c %.h,$(BENCHMARKS))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo modelled-disk rados-packages rados-test test test-all test-cpp test-py test-py-all sanitize sanitize-threads run-sanitized-threads mpi-io-suites lint lint-py lint-cpp format docs bench clean
+.PHONY: .FORCE help setup demo modelled-disk rados-packages rados-test test test-all test-cpp test-py test-py-slow test-py-all sanitize sanitize-threads run-sanitized-threads build-tests mpi-io-suites lint lint-py lint-cpp format docs bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
 
 # ---- set-up ----------------------------------------------------------------------------------------------------------
 
-setup: $(VENV)/.ready $(VENV)/.installed  ## .venv with everything in it, Swath built and installed
+setup: $(VENV)/.ready $(VENV)/.installed $(VENV)/.benchmarks  ## .venv with everything in it, Swath built and installed
 
 # The environment with what Swath is built and used with. Without build isolation mpicc comes from the mpich that later
 # runs the ranks, and nothing is downloaded twice.
@@ -47,15 +59,30 @@ $(VENV)/.base: pyproject.toml $(wildcard tools/*)
 	@touch $@
 
 # And with what it is developed and tested with, which the demo need not wait for.
-$(VENV)/.ready: $(VENV)/.base
+$(VENV)/.ready: $(VENV)/.base benchmarks/pyproject.toml
 	$(BIN)/python tools/requirements.py | $(PIP) install -r /dev/stdin
 	@tools/browser.sh $(VENV)
 	@touch $@
 
-# The CMake build stays in build/, so that installing again compiles only what changed.
-$(VENV)/.installed: $(VENV)/.base $(CXX_SOURCES) $(CMAKE_LISTS) $(PACKAGE)
-	$(PIP) install --no-deps --no-build-isolation --config-settings=build-dir=build/{wheel_tag} .
+# One CMake build for the package and for the C++ tests, which are compiled when they are asked for. It stays, so that
+# installing again compiles only what changed.
+$(VENV)/.installed: $(VENV)/.base $(CXX_SOURCES) $(CMAKE_LISTS) $(PACKAGE) build/system-features.txt
+	$(PIP) install --no-deps --no-build-isolation --config-settings=build-dir=$(CORE) \
+	  --config-settings=cmake.define.SWATH_BUILD_TESTS=ON --config-settings=cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON .
 	@touch $@
+
+# The benchmarks, a package of their own.
+$(VENV)/.benchmarks: $(VENV)/.ready $(BENCHMARKS)
+	$(PIP) install --no-deps --no-build-isolation ./benchmarks
+	@touch $@
+
+# What the system has that Swath can be built with. Looked at each time, and newer only where it has changed: CMake looks
+# again for what it did not find when the package is installed again.
+build/system-features.txt: .FORCE | build
+	@tools/system-features.sh >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+.FORCE:
 
 # ---- using it --------------------------------------------------------------------------------------------------------
 
@@ -63,15 +90,14 @@ demo: $(VENV)/.installed  ## read a real file in every distribution, and see wha
 	swath demo
 
 bench: setup  ## measure, beside the peers
-	python -m swath.bench
+	python -m swath_bench
 
 docs: setup | build  ## the documentation in build/docs: a warning or a link that leads nowhere is an error
 	python -m sphinx -q -E -W --keep-going -d build/doctrees -c docs . build/docs
 	@echo "build/docs/index.html"
 
-modelled-disk: $(VENV)/.ready | build  ## the FUSE file system that behaves as a disk or a RAID (docs/modelled-disks.md)
-	$(call configure,$(CORE))
-	@if cmake --build $(CORE) --target help | grep -q swath-modelled-disk; then \
+modelled-disk: $(VENV)/.installed  ## the FUSE file system that behaves as a disk or a RAID (docs/modelled-disks.md)
+	@if cmake --build $(CORE) --target help | grep swath-modelled-disk >/dev/null; then \
 	  cmake --build $(CORE) --target swath-modelled-disk; \
 	else \
 	  echo "swath-modelled-disk: NOT BUILT (libfuse 3 is not installed: libfuse3-dev, pkg-config)"; \
@@ -81,13 +107,16 @@ modelled-disk: $(VENV)/.ready | build  ## the FUSE file system that behaves as a
 
 test: test-cpp test-py  ## the unit tests, C++ and Python, in minutes
 
-test-all: test-cpp sanitize sanitize-threads test-py-all  ## all tests: also under the sanitizers, also the slow ones
+test-all: test-cpp sanitize sanitize-threads test-py-all  ## all tests: also under the sanitizers, also those of many cases
 
 test-py: setup modelled-disk  ## the Python and MPI tests but the slow ones
-	pytest -m "not slow" $(PYTEST_ARGS)
+	$(PYTEST) -m "not slow and not exhaustive" $(PYTEST_ARGS)
 
-test-py-all: setup modelled-disk  ## the Python and MPI tests, the slow ones too
-	pytest $(PYTEST_ARGS)
+test-py-slow: setup modelled-disk  ## the Python and MPI tests, the slow ones too: those of CI
+	$(PYTEST) -m "not exhaustive" $(PYTEST_ARGS)
+
+test-py-all: setup modelled-disk  ## all Python and MPI tests: also those of many cases
+	$(PYTEST) $(PYTEST_ARGS)
 
 # $(call configure,DIR,OPTIONS): the core and its tests alone; CMake's talk is shown when it fails.
 define configure
@@ -103,17 +132,16 @@ define run_ctest
 	fi
 endef
 
-test-cpp: $(VENV)/.ready | build  ## the C++ unit tests
-	$(call configure,$(CORE))
-	cmake --build $(CORE)
+test-cpp: build-tests  ## the C++ unit tests
 	$(call run_ctest,$(CORE))
+
+build-tests: setup
+	cmake --build $(CORE) --target swath_tests
 
 rados-packages:  # what a cluster for tests is made of, where apt-get may install it
 	@tools/rados-packages.sh
 
-rados-test: rados-packages setup | build  ## the tests of files in Ceph pools, against a cluster of their own
-	$(call configure,$(CORE))
-	cmake --build $(CORE)
+rados-test: rados-packages build-tests  ## the tests of files in Ceph pools, against a cluster of their own
 	tools/rados-test.sh $(CORE) $(PYTEST_ARGS)
 
 mpi-io-suites: setup  ## suites of other projects without and with the MPI-IO drop-in (SUITES="mpi4py romio", SUITE_ARGS=--help)
@@ -146,15 +174,15 @@ lint-py: $(VENV)/.ready
 	mypy
 
 lint-cpp: $(VENV)/.ready | build
-	@echo "clang-format" && clang-format --dry-run -Werror $(CXX_SOURCES)
-	$(call configure,$(CORE))
-	@run-clang-tidy.py -quiet -p $(CORE) -j $(JOBS)
+	@echo "clang-format" && clang-format --dry-run -Werror $(CXX_SOURCES) $(C_OF_BENCHMARKS)
+	$(call configure,$(LINT),-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DSWATH_UNITY=OFF)
+	@echo "clang-tidy" && python tools/clang_tidy.py $(LINT) $(JOBS)
 
 format: $(VENV)/.ready  ## rewrite the sources in the project's style
 	ruff check --fix-only --quiet $(PY)
 	ruff format $(PY)
-	clang-format -i $(CXX_SOURCES)
+	clang-format -i $(CXX_SOURCES) $(C_OF_BENCHMARKS)
 
 clean:  ## remove what was built, the virtual environment too
 	rm -rf build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
-	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python benchmarks tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,34 +1,62 @@
-// Ranks for an example: those of MPI where it is built with MPI, else three that are simulated in this process.
+// Ranks for an example: those of MPI where it is built with MPI, else this process alone.
 #pragma once
 
+#include <swath/swath.h>
+
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #ifdef SWATH_EXAMPLE_MPI
-#include "comm/mpi_comm.h"
-#else
-#include "comm/simulated.h"
+#include <swath/mpi.h>
 #endif
 
 namespace example {
 
-using Work = std::function<void(std::shared_ptr<swath::Comm>, const std::string& path)>;
+// What each rank does, with the arguments of the program.
+using Work = std::function<void(const std::shared_ptr<swath::Comm>&, const std::vector<std::string>&)>;
 
-inline int run(int arguments, char** argument, const Work& work) {
-  if (arguments != 2) return std::fprintf(stderr, "usage: %s FILE\n", argument[0]), 2;
+// Errors are the same on all ranks: rank 0 prints them.
+inline int run_rank(const std::shared_ptr<swath::Comm>& comm, const std::vector<std::string>& arguments,
+                    const Work& work) {
+  try {
+    work(comm, arguments);
+    return 0;
+  } catch (const std::exception& error) {
+    if (comm->rank() == 0) std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
+
+// `usage`: the names of the arguments, those in brackets may be left out.
+inline int run(int count, char** argument, const char* usage, const Work& work) {
+  const std::vector<std::string> arguments(argument + 1, argument + count);
+  if (arguments.empty()) {
+    std::fprintf(stderr, "usage: %s %s\n", argument[0], usage);
+    return 2;
+  }
 #ifdef SWATH_EXAMPLE_MPI
-  MPI_Init(&arguments, &argument);
-  work(std::make_shared<swath::MpiComm>(MPI_COMM_WORLD), argument[1]);
+  MPI_Init(&count, &argument);
+  const int status = run_rank(swath::make_mpi_comm(MPI_COMM_WORLD), arguments, work);
   MPI_Finalize();
+  return status;
 #else
-  swath::Simulation simulation(3, 1, 0);
-  swath::run_ranks(simulation, [&](swath::Comm& comm) {
-    work(std::shared_ptr<swath::Comm>(&comm, [](swath::Comm*) {}), argument[1]);
-  });
+  return run_rank(swath::make_solo_comm(), arguments, work);
 #endif
-  return 0;
+}
+
+// The first dimension in blocks, one a rank.
+inline swath::Distribution blocks(size_t dimensions, int ranks) {
+  std::vector<swath::DimensionRule> rules(dimensions);
+  std::vector<int64_t> grid(dimensions, 1);
+  if (dimensions > 0) {
+    rules.front().kind = swath::DimensionRule::Kind::kBlock;
+    grid.front() = ranks;
+  }
+  return {rules, grid};
 }
 
 }  // namespace example

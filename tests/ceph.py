@@ -123,12 +123,12 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster(port: int, **settings: object) -> Iterator[Cluster]:
+def cluster(**settings: object) -> Iterator[Cluster]:
     """A cluster while the `with` lasts; `settings` as tools/ceph.sh reads them from the environment."""
     folder = Path(tempfile.mkdtemp(prefix="swath-ceph.", dir="/tmp"))
     folder.chmod(0o755)
     own = Cluster(folder / "cluster")
-    env = {**os.environ, "CEPH_PORT": str(port), **{key: str(value) for key, value in settings.items()}}
+    env = {**os.environ, **{key: str(value) for key, value in settings.items()}}
     try:
         started = subprocess.run(
             [str(SCRIPT), "start", str(own.folder)], env=env, capture_output=True, text=True, timeout=240, check=False

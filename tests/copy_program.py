@@ -1,5 +1,7 @@
 """A copy in a process of its own, to be killed or measured: run as a program by test_copy_faults.py and others.
 
+A copy that comes to its end is verified by the libraries of its formats.
+
 python copy_program.py run SOURCE TARGET JSON        copies with the options in JSON; "passes": 2 forces two passes
 python copy_program.py memory SOURCE TARGET JSON     the same, and prints how much memory it took, as JSON
 """
@@ -8,12 +10,14 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import by_library
 import swath
 from memory_cases import status
 from swath.copying import plan as planning
@@ -21,9 +25,8 @@ from swath.copying import plan as planning
 
 def force_two_passes() -> None:
     """Whatever they cost."""
-    planning.SHORT_SECONDS = 0.0
     planning.SECOND_PASS_PAYS = 1e9
-    planning._floor = lambda source, target, costs: 0.0
+    planning._gain_max = lambda *_: math.inf
 
 
 def measured(source: str, target: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -37,8 +40,10 @@ def measured(source: str, target: str, options: dict[str, Any]) -> dict[str, Any
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that from now on
     before = status("VmRSS")
-    plan = swath.copy(source, target, **options).plan
-    return {"peak": status("VmHWM") - before, "planned": plan.memory_bytes, "passes": len(plan.passes)}
+    copied = swath.copy(source, target, **options)
+    plan, peak = copied.plan, status("VmHWM")
+    by_library.check(source, target, copied, options)
+    return {"peak": peak - before, "planned": plan.memory_bytes, "passes": len(plan.passes)}
 
 
 def main() -> None:
@@ -50,7 +55,7 @@ def main() -> None:
     if what == "memory":
         print(json.dumps(measured(source, target, options)))
     else:
-        swath.copy(source, target, **options)
+        by_library.verified(swath.copy)(source, target, **options)
 
 
 if __name__ == "__main__":

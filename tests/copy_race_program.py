@@ -1,4 +1,4 @@
-"""One of several processes that copy to one target again and again: run as a program by test_copy_faults.py.
+"""One of several processes that copy to one target again and again: run as a program by test_copy_meets_others.py.
 
 python copy_race_program.py FOLDER NUMBER SECONDS     prints, as JSON, how many copies were complete, refused, and wrong
 """

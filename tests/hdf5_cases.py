@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 from swath.formats import hdf5
 from swath.formats.changes import Changes
@@ -82,3 +83,10 @@ def append(changes: Changes, name: str, row: int, values: Any) -> None:
     description = hdf5.extend(changes, name, row + 1)
     assert description.shape[0] == row + 1
     store(description, np.asarray(values)[None], row)
+
+
+def read_by_h5py(path: Any, name: str) -> Any:
+    """Return all values of a dataset."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "r") as file:
+        return file[name][()]

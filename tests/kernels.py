@@ -10,10 +10,11 @@ import errno
 import os
 import struct
 import sys
+from collections.abc import Mapping
 
 import pytest
 
-from swath.bench.standalone import page_cache as kernel
+from swath.store.standalone import page_cache as kernel
 
 with open(__file__, "rb") as _file:
     HAS_CACHESTAT = kernel.cached_bytes(_file.fileno(), 1) is not None
@@ -22,17 +23,19 @@ needs_cachestat = pytest.mark.skipif(not HAS_CACHESTAT, reason="this kernel does
 
 REFUSED = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "cachestat": 451}
 """Numbers of system calls; those that came after 2011 are the same on all machines."""
+REFUSED_AS_UNKNOWN = dict.fromkeys(REFUSED.values(), errno.ENOSYS)
+"""As a kernel does that has not got them."""
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2  # <linux/prctl.h>, <linux/seccomp.h>
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06  # <linux/bpf_common.h>
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 
 
-def refuse() -> None:
-    """From now on, in this process and those that it starts, these calls fail as on a kernel that has not got them."""
+def refuse(errors: Mapping[int, int] = REFUSED_AS_UNKNOWN) -> None:
+    """From now on, in this process and those that it starts, system calls of these numbers fail with these errors."""
     instructions = [(LOAD, 0, 0, 0)]  # the number of the call
-    for place, number in enumerate(REFUSED.values()):
-        instructions.append((JUMP_IF_EQUAL, len(REFUSED) - place, 0, number))
-    instructions += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE | errno.ENOSYS)]
+    for number, error in errors.items():
+        instructions += [(JUMP_IF_EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE | error)]
+    instructions.append((RETURN, 0, 0, ALLOW))
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in instructions))
 
     class Program(ctypes.Structure):

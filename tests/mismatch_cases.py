@@ -162,6 +162,8 @@ TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
             "workers": (1,),
             "engine": ENGINES[1:3],
             "checkpoint_bytes": (1000,),
+            "exclude": (["a"],),
+            "skip_unsupported": (True,),
         },
     ),
     (
@@ -170,6 +172,7 @@ TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
         {
             "variable": ("v", "coded_v"),
             "target_variable": ("w",),
+            "coordinates": (True,),
             "chunks": ((4, 3),),
             "shards": ((8, 6),),
             "codecs": ("gzip", []),
@@ -186,6 +189,9 @@ TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
             "memory": ("1MiB",),
             "workers": (1,),
             "cached": (True,),
+            "overwrite": (True,),
+            "resume": (True,),
+            "coordinates": (True,),
             "target_variable": ("w",),
             "axes": ((1, 0),),
             "order": ("F",),
@@ -208,6 +214,7 @@ TABLES: list[tuple[Call, Arguments, dict[str, tuple[Any, ...]]]] = [
             "axes": ((1, 0),),
             "memory": ("1MiB",),
             "engine": ENGINES[1:3],
+            "by_library": (True,),
         },
     ),
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+import by_library
 import swath
 from kernels import HAS_CACHESTAT
 from swath.simulated import run_ranks
@@ -48,8 +49,9 @@ def main() -> None:
         for method in METHODS:
             np.testing.assert_array_equal(np.load(folder / f"{method}-{ranks}.npy"), VALUES)
 
-    swath.copy(folder / "read.npy", folder / "copy.zarr", format="zarr", chunks=(32, 32), memory="8MiB")
-    swath.copy(folder / "copy.zarr", folder / "copy.npy", memory="8MiB")
+    copy = by_library.verified(swath.copy)
+    copy(folder / "read.npy", folder / "copy.zarr", format="zarr", chunks=(32, 32), memory="8MiB")
+    copy(folder / "copy.zarr", folder / "copy.npy", memory="8MiB")
     np.testing.assert_array_equal(np.load(folder / "copy.npy"), VALUES)
 
     found = calibration.calibrate(str(folder), calibration.Effort(0.2, 8 << 20, 1 << 20))

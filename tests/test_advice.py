@@ -176,7 +176,7 @@ def test_a_chunk_shape_s_neighbours_differ_by_a_step_or_an_exchange() -> None:
     [
         ("raw", "a.bin", ["[:, j, k]:10", "[i, :, :]"]),
         ("npy", "a.npy", "[:, :, k]"),
-        ("netcdf-classic", "a.nc", "[:, :, k]"),
+        ("netcdf-classic", "a.nc3", "[:, :, k]"),
         ("hdf5", "a.h5", ["[:, j, k]:10", "[i, :, :]"]),
         ("hdf5", "a.h5", ["[:, j:j+5, k:k+7]:10"]),
         (candidates.FORMATS, "a.h5", ["[:, j, k:k+8]:100", "[i, :, :]:100"]),

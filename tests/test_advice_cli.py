@@ -50,7 +50,7 @@ def test_a_target_that_cannot_have_the_layout_is_refused_before_anything_is_writ
     np.save(tmp_path / "a.npy", np.zeros((64, 64)))
     how = ["layout", "--access", "[:, j]", "--file", str(tmp_path / "a.npy"), "--apply", str(tmp_path / "b.nc")]
     assert cli.main(how) == 2
-    assert "cannot be stored as netcdf-classic" in capsys.readouterr().err
+    assert "cannot be stored as netcdf4" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
 
 

@@ -217,7 +217,7 @@ def test_copies_of_all_arrays_pay_after_as_many_uses_as_they_save(tmp_path: Path
     texts = ["B[j, i] = A[i, j]", "A [:, j]:200"]
     advice = swath.advise_layout(texts, shapes, "f8", memory="1MiB", store=tmp_path)
     with swath.open(tmp_path / "a.npy") as a:
-        pays = payback_of_several(advice, texts, {"A": (a, str(tmp_path / "b.h5"))})
+        pays = payback_of_several(advice, texts, {"A": (a, str(tmp_path / "b.npy"))})
         assert pays.seconds_then == advice.total
         assert pays.seconds_now > 2 * pays.seconds_then
         assert pays.uses == pytest.approx(pays.copy_seconds / (pays.seconds_now - pays.seconds_then))

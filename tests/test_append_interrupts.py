@@ -16,13 +16,17 @@ import pytest
 
 import swath
 from swath.array.open_array import Array
-from swath.formats.hdf5 import access
+from swath.formats import hdf5
+from swath.formats.hdf5.changing import Hdf5OfCore
 from swath.formats.signals import handlers_raise_later
 from swath.formats.undo import UndoableFile
 
-pytest.importorskip("h5py")
+h5py = pytest.importorskip("h5py")
 
 OF_A_FILE = ("seek", "read", "write", "truncate", "tell", "flush")
+"""What h5py calls of a file that it changes: where elements are written that only HDF5's library reaches."""
+OF_THE_CORE = ("extend", "set_length")
+"""What an append asks of the core."""
 
 
 class ToldError(Exception):
@@ -54,12 +58,12 @@ def sends_itself(which: int, number: int, method: Callable[..., Any]) -> Callabl
     """A method that gets a signal at its call of that number."""
     calls = 0
 
-    def called(*given: Any) -> Any:
+    def called(*given: Any, **named: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == number:
             os.kill(os.getpid(), which)
-        return method(*given)
+        return method(*given, **named)
 
     return called
 
@@ -77,7 +81,7 @@ def told() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ToldError])
-@pytest.mark.parametrize("suffix", ["nc", "nc4", "h5", "zarr"])
+@pytest.mark.parametrize("suffix", ["nc3", "nc4", "h5", "zarr"])
 def test_an_interrupted_record_is_taken_back(tmp_path: Path, suffix: str, error: type[BaseException]) -> None:
     path = tmp_path / f"a.{suffix}"
     file, t = new_file(path)
@@ -100,27 +104,44 @@ def test_an_interrupted_record_is_taken_back(tmp_path: Path, suffix: str, error:
 @pytest.mark.parametrize(("which", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGUSR1, ToldError)])
 @pytest.mark.parametrize("name", OF_A_FILE)
 @pytest.mark.usefixtures("told")
-def test_a_signal_while_hdf5_is_at_work_is_raised_as_it_is(
+def test_a_signal_while_h5py_is_at_work_is_raised_as_it_is(
     tmp_path: Path, name: str, which: int, error: type[BaseException]
 ) -> None:
     path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as made:
+        made.create_dataset("t", data=np.ones(4, "i4"), chunks=(4,), scaleoffset=8)
     raised = 0
     for number in range(1, 6):
-        file, t = new_file(path)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(UndoableFile, name, sends_itself(which, number, getattr(UndoableFile, name)))
-            try:
-                t.append(np.full(4, 2, "f4"))
-            except error:
-                raised += 1
-            else:
-                assert t.shape == (2, 4)
-        appended = [[2.0] * 4] * (t.shape[0] - 1)  # it may be there when the interrupt comes
-        t.append(np.full(4, 3, "f4"))
-        file.close()
-        assert rows(path) == [[1.0] * 4, *appended, [3.0] * 4]
-        path.unlink()
+        with swath.open_file(path, mode="r+") as file:
+            t = file["t"]
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(UndoableFile, name, sends_itself(which, number, getattr(UndoableFile, name)))
+                try:
+                    t[...] = np.full(4, 2, "i4")
+                except error:
+                    raised += 1
+            assert t[...].tolist() in ([1] * 4, [2] * 4)  # it may be there when the interrupt comes
+            t[...] = np.ones(4, "i4")
+            assert t[...].tolist() == [1] * 4
     assert raised > 0
+
+
+@pytest.mark.parametrize(("which", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGUSR1, ToldError)])
+@pytest.mark.parametrize("name", OF_THE_CORE)
+@pytest.mark.usefixtures("told")
+def test_a_signal_while_a_file_is_changed_is_raised_as_it_is(
+    tmp_path: Path, name: str, which: int, error: type[BaseException]
+) -> None:
+    path = tmp_path / "a.h5"
+    file, t = new_file(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hdf5, name, sends_itself(which, 1, getattr(hdf5, name)))
+        with pytest.raises(error):
+            t.append(np.full(4, 2, "f4"))
+    appended = [[2.0] * 4] * (t.shape[0] - 1)  # it may be there when the interrupt comes
+    t.append(np.full(4, 3, "f4"))
+    file.close()
+    assert rows(path) == [[1.0] * 4, *appended, [3.0] * 4]
 
 
 def test_a_program_ends_well_after_a_signal_while_hdf5_was_at_work(tmp_path: Path) -> None:
@@ -130,7 +151,7 @@ import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 from test_append_interrupts import *
 file, t = new_file(Path({str(tmp_path / "a.h5")!r}))
-UndoableFile.seek = sends_itself(signal.SIGINT, 1, UndoableFile.seek)
+hdf5.extend = sends_itself(signal.SIGINT, 1, hdf5.extend)
 try:
     t.append(np.full(4, 2, "f4"))
 except KeyboardInterrupt as error:
@@ -149,7 +170,7 @@ def test_a_handler_that_raises_nothing_lets_the_record_be_appended(tmp_path: Pat
     before = signal.signal(signal.SIGUSR1, lambda number, _: told.append(number))
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(UndoableFile, "read", sends_itself(signal.SIGUSR1, 1, UndoableFile.read))
+            patch.setattr(hdf5, "extend", sends_itself(signal.SIGUSR1, 1, hdf5.extend))
             t.append(np.full(4, 2, "f4"))
     finally:
         signal.signal(signal.SIGUSR1, before)
@@ -162,12 +183,12 @@ def test_an_interrupt_before_hdf5_is_at_work_leaves_no_file_open(tmp_path: Path)
     path = tmp_path / "a.h5"
     file, t = new_file(path)
 
-    def interrupted(_: str) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     open_before = times_open(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(access, "_refuse_what_is_no_file", interrupted)
+        patch.setattr(Hdf5OfCore, "_opened", interrupted)
         with pytest.raises(KeyboardInterrupt) as raised:
             t.append(np.full(4, 2, "f4"))
     assert raised.value is not None  # it, and what it was raised in, is kept

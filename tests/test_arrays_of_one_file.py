@@ -220,3 +220,45 @@ def test_ranks_are_told_what_one_of_them_cannot_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_what_ranks_write_to_one_array_is_not_undone_by_another(tmp_path: Path, ranks: int) -> None:
     assert run_well(ranks, "one_file_ranks.py", classic_file(tmp_path)).split() == ["0"] * ranks
+
+
+@pytest.mark.parametrize("rows", [6, None])
+def test_elements_are_moved_only_when_no_rank_is_at_them(tmp_path: Path, rows: int | None) -> None:
+    """The first rank to come may be the one that moves them: the others still read by themselves."""
+    values = np.arange(24.0).reshape(6, 4)
+
+    def work(comm: Any) -> None:
+        columns = swath.Distribution((swath.Whole(), swath.Cyclic()), grid=(1, comm.size))
+        with swath.create_file(path, comm=comm) as file:
+            v = file.create("v", (rows, 4), "f8", dimensions=("y", "x"))
+            share = values[:, columns.indices(values.shape, comm.rank)[1]]
+            v.write(share, columns) if rows else v.append(share, columns, records=6)
+            np.testing.assert_array_equal(v[...], values)
+            file.create("w", (rows, 3), "i4", dimensions=("y", "z"), attributes={"history": "x" * 5000})
+            np.testing.assert_array_equal(v[...], values)
+
+    for seed in range(8):
+        path = tmp_path / f"{seed}.nc3"
+        run_ranks(3, work, seed=seed)
+        with swath.open(path, "v") as v:
+            np.testing.assert_array_equal(v[...], values)
+
+
+@pytest.mark.parametrize("suffix", ["nc3", "nc4", "h5", "zarr"])
+def test_a_variable_that_ranks_disagree_on_is_not_there(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+
+    def work(comm: Any) -> None:
+        with swath.create_file(path, comm=comm) as file:
+            file.create("v", (4,), "f4", dimensions=("x",))
+            with pytest.raises(swath.DisagreementError):
+                file.create("a", (3,), "f4" if comm.rank else "f8", dimensions=("q",))
+            with pytest.raises(swath.DisagreementError):
+                file.attributes["rank"] = f"{comm.rank}"
+            assert list(file) == ["v"]
+            file.create("a", (5,), "i2", dimensions=("q",))
+
+    run_ranks(2, work)
+    with swath.open_file(path) as file:
+        assert {name: file[name].shape for name in file} == {"v": (4,), "a": (5,)}
+        assert "rank" not in file.attributes

@@ -15,9 +15,9 @@ import pytest
 
 import swath
 from mpi_runs import mpiexec, needs_mpi
-from swath import formats
-from swath.commands import arguments, cli, doctor, output
-from swath.errors import ArgumentError, UnsupportedError
+from swath import _core, formats
+from swath.commands import arguments, cli, doctor, output, rados
+from swath.errors import ArgumentError, Error, UnsupportedError
 from swath.ranks import mpi
 from swath.space import Block, Cyclic, Whole
 
@@ -303,10 +303,61 @@ def swath_process(*argv: str, launcher: tuple[str, ...] = (), **environment: str
 def test_doctor_looks_at_everything(capsys: Capture) -> None:
     cli.main(["doctor", "--json"])
     findings = {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
-    looked_at = {"swath", "Python", "NumPy", "h5py", "netCDF4", "io_uring", "shared memory", "mpi4py", "started by"}
+    looked_at = {
+        "swath",
+        "Python",
+        "NumPy",
+        "h5py",
+        "netCDF4",
+        "HDF5",
+        "io_uring",
+        "shared memory",
+        "mpi4py",
+        "started by",
+    }
     assert looked_at | {"zstd", "blosc", "lz4", "gzip", "modelled disks"} <= set(findings)
     assert findings["started by"]["state"] == "ok"
     assert findings["NumPy"]["found"] == np.__version__
+
+
+@pytest.mark.parametrize(
+    ("version", "library", "found"),
+    [
+        ("", None, [("RADOS", "without", "install librados-dev (as Debian calls it), and build Swath again")]),
+        (
+            "3.0.0",
+            None,
+            [
+                ("RADOS", "ok", ""),
+                (
+                    "RADOS object class",
+                    "without",
+                    "install rados-objclass-dev and libradospp-dev (as Debian calls it), and build Swath again",
+                ),
+            ],
+        ),
+        ("3.0.0", "/x/libcls_swath.so", [("RADOS", "ok", ""), ("RADOS object class", "ok", "")]),
+    ],
+)
+def test_doctor_says_what_there_is_of_rados_and_what_to_install(
+    version: str, library: str | None, found: list[tuple[str, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor._core, "librados_version", lambda: version)
+    monkeypatch.setattr(rados, "class_library", lambda: library)
+    findings = list(doctor._rados())
+    assert [(each.name, each.state, each.advice) for each in findings] == found
+    assert all(
+        each.found.count(text) == 1 for each, text in zip(findings, (version, library or ""), strict=False) if text
+    )
+
+
+def test_doctor_says_that_rados_is_there_exactly_where_names_in_pools_are_not_refused(capsys: Capture) -> None:
+    cli.main(["doctor", "--json"])
+    findings = {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
+    with pytest.raises(Error) as refused:
+        _core.striped_name("rados:pool/name?conf=/nowhere/ceph.conf")
+    is_refused = "built without librados" in str(refused.value)
+    assert findings["RADOS"]["state"] == ("without" if is_refused else "ok")
 
 
 def test_doctor_starts_ranks_to_see_whether_they_find_each_other() -> None:
@@ -407,9 +458,9 @@ def test_under_its_own_mpiexec_rank_0_alone_prints(npy: str) -> None:
     assert swath_process("--version", launcher=launcher).stdout == f"swath {swath.__version__}\n"
 
 
-def test_a_closed_pipe_is_no_error(npy: str) -> None:
+def test_a_closed_pipe_is_told_by_the_status_alone(npy: str) -> None:
     shell = f'"{sys.executable}" -m swath.commands.cli explain "{npy}" --dist "block,cyclic" --ranks 99 | true'
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", shell], capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (141, "")

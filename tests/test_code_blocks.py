@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -13,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import code_blocks
+import installed_library
 from mpi_runs import needs_mpi
 
 ROOT = Path(__file__).parent.parent
-BUILD = ROOT / "build/core"
 DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 BLOCKS = {document: code_blocks.blocks_of(document) for document in DOCUMENTS}
-SLOW = {"docs/calibration.md"}
+SLOW = {"docs/calibration.md", "docs/layout.md", "docs/madbench.md"}
 LANGUAGES = {"python", "sh", "cpp", "text", "{toctree}"}
 NOT_RUN_MAX = 8
 """Blocks that no test can run: more of them would be a habit."""
@@ -90,21 +89,16 @@ def test_few_blocks_are_not_run() -> None:
     assert len(left_out) <= NOT_RUN_MAX, left_out
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(installed_library.BUILD_SECONDS_MAX + 100)
 @pytest.mark.parametrize("document", of_documents("cpp"))
 def test_cpp_programs_compile_and_run(document: Path, tmp_path: Path) -> None:
-    compiler, library = shutil.which(os.environ.get("CXX", "c++")), BUILD / "core/libswath_core.a"
-    if compiler is None or not library.exists():
-        pytest.skip("no C++ compiler, or no core in build/ (make test-cpp)")
-    libraries = re.compile(r"^(?:SWATH_\w+|LIBURING|LIBRADOS)_LIBRARY:FILEPATH=(/.+)$", re.MULTILINE)
-    found = libraries.findall((BUILD / "CMakeCache.txt").read_text())
+    prefix = installed_library.prefix_for()
     for number, block in enumerate(block for block in BLOCKS[document] if block.language == "cpp"):
-        source, program = tmp_path / f"{number}.cc", tmp_path / str(number)
+        source = tmp_path / f"{number}.cc"
         source.write_text(f'#line {block.line} "{document}"\n{block.text}')
-        include = [f"-I{ROOT / folder}" for folder in ("core", "include")]
-        command = [compiler, "-std=c++20", *include, source, library, *found, "-pthread", "-o", program]
-        compiled = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-        assert compiled.returncode == 0, compiled.stderr
-        subprocess.run([program], cwd=tmp_path, timeout=20, check=True)
+        program = installed_library.compiled(source, tmp_path / str(number), prefix)
+        subprocess.run([program], cwd=tmp_path, env=installed_library.surroundings(prefix), timeout=20, check=True)
 
 
 def test_a_block_knows_its_place_and_why_it_is_not_run(tmp_path: Path) -> None:

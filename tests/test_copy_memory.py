@@ -24,6 +24,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "as-it-is": ("b.npy", {"dtype": ">f8"}),
     "zarr": ("b.zarr", {"chunks": (256, 256), "codecs": []}),
     "zarr-compressed": ("b.zarr", {"axes": (1, 0), "chunks": (256, 512), "codecs": "zstd"}),
+    "zarr-blosc": ("b.zarr", {"chunks": (256, 512), "codecs": ["blosc"]}),
     "zarr-shards": ("b.zarr", {"chunks": (64, 256), "shards": (256, 512), "codecs": ["blosc", "crc32c"]}),
 }
 
@@ -45,7 +46,7 @@ def measure(folder: Path, case: str, rows: int, memory: int) -> dict[str, int]:
     return told
 
 
-@pytest.mark.parametrize("case", ["transposed", "chunks", "transposed-converted", "zarr", "zarr-shards"])
+@pytest.mark.parametrize("case", ["transposed", "chunks", "transposed-converted", "zarr", "zarr-blosc", "zarr-shards"])
 def test_memory_stays_within_the_budget(tmp_path: Path, case: str) -> None:
     told = measure(tmp_path, case, 6000, 48 * MIB)  # an array of 94 MiB
     assert told["planned"] <= 48 * MIB

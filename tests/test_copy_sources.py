@@ -17,7 +17,7 @@ SHAPE = (60, 50)
 STORED: dict[str, dict[str, Any]] = {
     "raw": {},
     "npy": {},
-    "nc": {},
+    "nc3": {},
     "zarr": {"chunks": (10, 50)},
     "h5": {},
     "chunked.h5": {"chunks": (7, 50)},
@@ -73,7 +73,7 @@ def test_an_array_that_another_handle_has_moved_is_copied_from_where_it_is(tmp_p
         assert not swath.verify(a, tmp_path / "zeros.npy").equal
 
 
-@pytest.mark.parametrize("suffix", ["nc", "nc4", "h5", "zarr"])
+@pytest.mark.parametrize("suffix", ["nc3", "nc4", "h5", "zarr"])
 def test_an_array_that_another_handle_has_made_longer_is_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
     records_file(path)

@@ -49,7 +49,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     data_set = xr.Dataset({"v": (("t", "y", "x"), VALUES)})
     data_set.swath.to_file(folder / "a.nc4", encoding={"v": {"chunksizes": CHUNKS, "zlib": True}})
     data_set.swath.to_file(folder / "a.zarr", encoding={"v": {"chunks": CHUNKS}})
-    data_set.swath.to_file(folder / "a.nc", unlimited_dims=["t"])
+    data_set.swath.to_file(folder / "a.nc", unlimited_dims=["t"], format="netcdf-classic")
     return [folder / name for name in ("a.nc4", "a.zarr", "a.nc")]
 
 
@@ -191,7 +191,7 @@ def test_arrays_of_all_kinds_are_dask_arrays(tmp_path: Path) -> None:
         assert float(dask_array.ma.filled(decoded.to_dask(), 0).sum().compute()) == np.nansum(packed().p.values)
 
 
-@pytest.mark.parametrize("name", ["a.nc", "a.nc4", "a.h5", "a.zarr"])
+@pytest.mark.parametrize("name", ["a.nc3", "a.nc4", "a.h5", "a.zarr"])
 def test_an_array_is_a_data_array_with_its_coordinates(tmp_path: Path, name: str) -> None:
     for data_set, variable in ((plain(), "t"), (plain(), "time"), (plain(), "scalar"), (packed(), "p")):
         data_set.swath.to_file(tmp_path / name, mode="w")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import swath
 from swath.array.decoding import Decoding, cast_exactly, stored_fill
 
 NUMBERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
@@ -137,6 +139,16 @@ def test_missing_elements_are_stored_as_the_fill_value_else_the_missing_value(
     found = stored_fill(np.dtype(">i2"), attributes)
     assert found == expected
     assert found is None or found.dtype == ">i2"
+
+
+def test_missing_characters_are_masked_as_netcdf4_python_masks_them(tmp_path: Path) -> None:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format="NETCDF3_CLASSIC") as file:
+        file.createDimension("x", 3)
+        file.createVariable("flag", "S1", ("x",), fill_value=b"-")[:] = [b"a", b"-", b"c"]
+    with netCDF4.Dataset(tmp_path / "a.nc") as file:
+        theirs = file["flag"][:]
+    ours = swath.open(tmp_path / "a.nc", "flag", decode=True)[...]
+    assert ours.mask.tolist() == theirs.mask.tolist() == [False, True, False]
 
 
 def test_a_cast_is_exact_or_none() -> None:

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import swath
-from swath import formats
 
 h5py = pytest.importorskip("h5py")
 SHAPE = (64, 64)
@@ -133,43 +132,65 @@ def test_a_limit_of_the_files_size_leaves_an_hdf5_file_as_it_was(tmp_path: Path,
     check_is_as_before(path, before)
 
 
+ALLOCATING_PROGRAM = """
+import ctypes, sys
+import swath
+from pathlib import Path
+from swath import formats
+path, library = Path(sys.argv[1]), ctypes.CDLL(sys.argv[2])
+before = path.read_bytes()
+description = formats.describe(path, "u")
+
+
+def allocate(broken):
+    library.fail_write(broken)
+    try:
+        formats.allocate(description)
+    finally:
+        library.fail_write(-1) if broken >= 0 else None
+    return library.writes()
+
+
+writes = allocate(-1)
+assert path.read_bytes() != before
+assert writes > 3, writes
+for broken in {*range(0, writes, 9), *range(max(writes - 5, 0), writes)}:
+    path.write_bytes(before)
+    try:
+        allocate(broken)
+    except swath.StoreError as error:
+        assert "Input/output error; it is as it was before" in str(error), error
+    else:
+        raise AssertionError(f"write {broken} of {writes} failed, and nobody said so")
+    assert path.read_bytes() == before, broken
+print(writes)
+"""
+
+
+@pytest.fixture(scope="module")
+def failing_writes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    library = tmp_path_factory.mktemp("preloaded") / "failing_writes.so"
+    source = Path(__file__).parent / "preload" / "failing_writes.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
 @pytest.mark.parametrize("library", ["earliest", "latest"])
 @pytest.mark.parametrize("layout", ["contiguous", "chunks"])
 def test_allocating_is_taken_back_whichever_write_fails(
-    tmp_path: Path, layout: str, library: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, layout: str, library: str, failing_writes: Path
 ) -> None:
     path = tmp_path / "a.h5"
     make_file(path, layout, library)
     before = path.read_bytes()
-    description = formats.describe(path, "u")
-    write = os.pwrite
-
-    def allocate(broken: int | None) -> int:
-        """How many writes there are; number `broken` fails."""
-        calls = 0
-
-        def counted(*given: Any) -> int:
-            nonlocal calls
-            calls += 1
-            if calls - 1 == broken:
-                raise OSError(5, os.strerror(5))
-            return write(*given)
-
-        monkeypatch.setattr(os, "pwrite", counted)
-        try:
-            formats.allocate(description)
-        finally:
-            monkeypatch.undo()
-        return calls
-
-    writes = allocate(None)
-    assert path.read_bytes() != before
-    assert writes > 3
-    for broken in {*range(0, writes, 9), *range(max(writes - 5, 0), writes)}:
-        path.write_bytes(before)
-        with pytest.raises(swath.StoreError, match="Input/output error; it is as it was before"):
-            allocate(broken)
-        check_is_as_before(path, before)
+    command = [sys.executable, "-c", ALLOCATING_PROGRAM, path, failing_writes]
+    environment = {**os.environ, "LD_PRELOAD": str(failing_writes)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    check_is_as_before(path, before)
 
 
 NEW_FILE_PROGRAM = """
@@ -200,7 +221,7 @@ assert os.listdir(os.path.dirname(path)) == []
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-@pytest.mark.parametrize("suffix", ["nc", "nc4", "h5"])
+@pytest.mark.parametrize("suffix", ["nc3", "nc4", "h5"])
 def test_what_kept_a_new_file_from_being_completed_is_told_and_nothing_stays(
     tmp_path: Path, suffix: str, ranks: int
 ) -> None:

@@ -13,7 +13,7 @@ import swath
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "docs/**/*.ipynb")
+    for pattern in ("*.md", "benchmarks/*.md", "docs/**/*.md", "docs/**/*.ipynb")
     for path in ROOT.glob(pattern)
     if ".ipynb_checkpoints" not in path.parts
 )

@@ -312,12 +312,12 @@ def test_a_plan_does_not_grow_with_its_regions(tmp_path: Path) -> None:
         def plan(elements):
             with open(sys.argv[1], "wb") as file:
                 file.truncate(8 * elements)
-            before, start = resident(), time.perf_counter()
+            before, start = resident(), time.process_time()
             with swath.open(sys.argv[1], shape=elements, dtype="<f8") as a:
                 d = swath.Distribution((swath.Cyclic(),), grid=(4,))
                 plans = [a.explain(d, write=w, method=m) for w in (False, True) for m in sys.argv[2].split(",")]
                 texts = [str(plan) + json.dumps(plan.to_dict()) for plan in plans]
-            return resident() - before, time.perf_counter() - start, plans[0].to_dict()["runs"]
+            return resident() - before, time.process_time() - start, plans[0].to_dict()["runs"]
 
         plan(1000)  # what is loaded and cached once
         print(json.dumps([plan(1000), plan(10**12)]))
@@ -338,16 +338,16 @@ def test_a_plan_does_not_grow_with_its_regions(tmp_path: Path) -> None:
 def test_planning_is_quick_for_many_ranks_and_many_chunks(tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     with raw(tmp_path, (10**6, 10**3)) as a:
-        start = time.perf_counter()
+        start = time.process_time()  # of the processor: others may have it meanwhile
         plan = a.explain(Distribution((Block(), Cyclic(3)), grid=(100, 10)))
         assert "... and 984 more ranks" in str(plan)
-        assert time.perf_counter() - start < 5
+        assert time.process_time() - start < 5
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("v", shape=(20_000, 10), dtype="f8", chunks=(1, 10), fillvalue=1.0)[:] = 0
     with swath.open(tmp_path / "a.h5") as a:
-        start = time.perf_counter()
+        start = time.process_time()
         str(a.explain(Distribution((Cyclic(3), Whole()), grid=(4, 1))))
-        assert time.perf_counter() - start < 5
+        assert time.process_time() - start < 5
 
 
 def test_explain_says_what_is_wrong(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_fault_of_io_uring_is_the_same_error_on_all_ranks(tmp_path: Path, scen
     check_scene(scene, tmp_path, (3, 2, True), "uring", 15)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(1800, method="thread")
 @pytest.mark.parametrize("kind", ["posix", "uring"])
 @pytest.mark.parametrize("world", WORLDS, ids=str)

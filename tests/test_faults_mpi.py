@@ -27,7 +27,7 @@ def test_a_fault_is_the_same_error_on_ranks_that_exchange_messages(tmp_path: Pat
     assert "all right" in run_well(3, "fault_ranks.py", "faults", tmp_path, "posix", 5, environment=WAYS[way])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(1900)
 @pytest.mark.parametrize(("way", "kind"), [*((way, "posix") for way in WAYS), ("shared memory", "uring")])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])

@@ -32,7 +32,7 @@ CASES: dict[str, Case] = {
     "half, of long primes": ("rfftn", [40, 100_003], "<f8", "b.npy", 40, {}),
     "back to real": ("irfftn", [2000, 1501], "<c16", "b.npy", 24, {}),
     "back to real, from real": ("irfftn", [2000, 1501], "<f8", "b.npy", 16, {}),
-    "back to real, netCDF": ("irfftn", [2000, 1501], ">c8", "b.nc", 16, HDF5),
+    "back to real, netCDF": ("irfftn", [2000, 1501], ">c8", "b.nc3", 16, HDF5),
     "integers": ("fftn", [5000, 1500], "<i2", "b.npy", 24, {}),
     "cut": ("fftn", [5000, 2000], "<f8", "b.npy", 24, {"s": [1000, 3000]}),
     "lengthened": ("fftn", [1000, 500], "<f8", "b.npy", 24, {"s": [3000, 2000]}),

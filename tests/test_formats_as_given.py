@@ -84,8 +84,8 @@ def test_a_fill_value_of_another_type_is_kept_where_it_fits(tmp_path: Path, fill
 def test_a_classic_name_may_be_given_in_another_form_of_unicode(tmp_path: Path, is_added: bool) -> None:
     path = tmp_path / "t.nc"
     if is_added:
-        swath.create_file(path).close()
-    with swath.create(path, (2,), "f4", variable="e\u0301") as array:
+        swath.create_file(path, format="netcdf-classic").close()
+    with swath.create(path, (2,), "f4", variable="e\u0301", format="netcdf-classic") as array:
         array.write(np.ones(2, "f4"))
     assert list(swath.open_file(path)) == ["\u00e9"]
 
@@ -194,6 +194,6 @@ def test_fill_values_that_would_become_infinite_are_refused_for_every_dtype(
 )
 @pytest.mark.parametrize("kind", [one for one in FORMATS if not one.startswith("zarr")])
 def test_halves_of_surrogate_pairs_are_refused(tmp_path: Path, kind: str, given: dict[str, Any]) -> None:
-    with pytest.raises(swath.ArgumentError, match="dc80"):
+    with pytest.raises(swath.ArgumentError, match=r"dc80|\\x80"):
         swath.create(tmp_path / "a.file", (2, 3), "f4", format=kind, **{"variable": "v", **given})
     assert list(tmp_path.iterdir()) == []

@@ -122,7 +122,7 @@ def test_a_created_file_is_one_hole(tmp_path):
     assert status.st_blocks * 512 < 2**20
 
 
-@pytest.mark.parametrize("suffix", ["raw", "npy", "nc", "h5"])
+@pytest.mark.parametrize("suffix", ["raw", "npy", "nc3", "h5"])
 def test_an_existing_file_is_never_replaced(tmp_path, suffix):
     path = tmp_path / f"a.{suffix}"
     path.write_bytes(b"precious")
@@ -131,7 +131,7 @@ def test_an_existing_file_is_never_replaced(tmp_path, suffix):
     assert path.read_bytes() == b"precious"
 
 
-@pytest.mark.parametrize("suffix", ["raw", "npy", "nc", "h5"])
+@pytest.mark.parametrize("suffix", ["raw", "npy", "nc3", "h5"])
 def test_what_cannot_be_created_leaves_no_file(tmp_path, suffix):
     for arguments in ({"order": (1, 2, 0)}, {"attributes": {"a": object()}}, {"fill": "no number"}, {"fill": [1, 2]}):
         if suffix == "raw" and "order" in arguments:
@@ -152,8 +152,8 @@ def test_names_have_no_place_in_files_without_metadata(tmp_path, suffix):
 
 
 def test_the_suffix_chooses_the_format_unless_told(tmp_path):
-    assert [format_for(f"a{s}") for s in (".npy", ".nc", ".nc4", ".h5", ".HDF5", ".bin", "")] == [
-        *("npy", "netcdf-classic", "netcdf4", "hdf5", "hdf5", "raw", "raw")
+    assert [format_for(f"a{s}") for s in (".npy", ".nc", ".nc4", ".nc3", ".h5", ".HDF5", ".bin", "")] == [
+        *("npy", "netcdf4", "netcdf4", "netcdf-classic", "hdf5", "hdf5", "raw", "raw")
     ]
     assert format_for("a.npy", "netcdf-classic:cdf2") == "netcdf-classic:cdf2"
     with pytest.raises(ArgumentError, match=r"creates no \.npz files"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pathlib
 import warnings
@@ -14,9 +15,9 @@ from hypothesis import strategies as st
 
 import swath
 from swath import Block, Boxes, Cyclic, Distribution, Whole, formats
-from swath.bench.standalone import page_cache
 from swath.errors import ArgumentError
 from swath.simulated import run_ranks
+from swath.store.standalone import page_cache
 from zarr_cases import V3, as_zarr_reads, foreign, same, store, values_of, zarr
 
 numcodecs = pytest.importorskip("numcodecs")
@@ -129,6 +130,33 @@ def test_structures_and_raw_bytes(tmp_path: Path, version: int) -> None:
         path = foreign(tmp_path / f"{i}.zarr", values, (6,), zarr_format=version)
         with swath.open(path) as a:
             assert a[...].tobytes() == values.tobytes()
+
+
+ZLIB_9 = {"name": "zlib", "configuration": {"level": 9}}
+MADE_IN_V3: list[tuple[Any, list[tuple[str, Any]]]] = [
+    ("zlib", [("gzip", {"level": 1})]),
+    (["shuffle", ZLIB_9], [("blosc", {"cname": "zlib", "clevel": 9, "shuffle": "shuffle", "typesize": 4})]),
+    (["shuffle", "zstd"], [("blosc", {"cname": "zstd", "shuffle": "shuffle", "typesize": 4})]),
+    ("lz4", [("blosc", {"cname": "lz4", "clevel": 9, "shuffle": "noshuffle"})]),
+    (["fletcher32", "gzip"], [("crc32c", {}), ("gzip", {"level": 5})]),
+    (["shuffle"], []),
+    ("numcodecs.zlib", [("numcodecs.zlib", {"level": 1})]),
+    (["numcodecs.shuffle", "gzip"], [("numcodecs.shuffle", {"elementsize": 4}), ("gzip", {})]),
+]
+
+
+@pytest.mark.parametrize(("codecs", "made"), MADE_IN_V3, ids=str)
+def test_version_3_gets_codecs_that_every_reader_has_unless_others_are_named(
+    tmp_path: Path, codecs: Any, made: list[tuple[str, Any]]
+) -> None:
+    values = values_of((23, 17), "<f4")
+    with swath.create(tmp_path / "a.zarr", values.shape, values.dtype, chunks=(10, 10), codecs=codecs) as a:
+        a[...] = values
+    same(as_zarr_reads(tmp_path / "a.zarr"), values)
+    found = json.loads((tmp_path / "a.zarr" / "zarr.json").read_text())["codecs"]
+    assert [codec["name"] for codec in found] == ["bytes", *(name for name, _ in made)]
+    for codec, (_, configured) in zip(found[1:], made, strict=True):
+        assert configured.items() <= codec.get("configuration", {}).items()
 
 
 CREATED = {

@@ -84,6 +84,17 @@ def test_what_may_be_ignored_is_ignored(tmp_path: Path) -> None:
         assert a.shape == (5, 4)
 
 
+@pytest.mark.parametrize("base", [V3, V2], ids=["v3", "v2"])
+def test_chunks_of_no_length_are_read_where_the_array_has_no_elements(tmp_path: Path, base: Any) -> None:
+    chunks = (
+        {"chunks": [0, 3]}
+        if base is V2
+        else {"chunk_grid": put(V3["chunk_grid"], ("configuration",), {"chunk_shape": [0, 3]})}
+    )
+    path = store(tmp_path, {**base, "shape": [0, 4], **chunks})
+    assert swath.open(path)[...].shape == as_zarr_reads(path).shape == (0, 4)
+
+
 def test_other_folders_are_no_stores(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no Zarr store"):
         swath.open(tmp_path)
@@ -259,6 +270,12 @@ NO_SUCH = [
     (V3, {"dimension_names": ["x"]}, "dimension_names: expected 2 names"),
     (V3, {"data_type": "int32", "fill_value": 1.5}, "fill_value: expected a value of dtype int32"),
     (V3, {"node_type": 3}, "node_type: expected one of 'array', 'group', found 3"),
+    (
+        V3,
+        {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0, 3]}}},
+        r"chunk_shape: expected lengths of chunks of at least 1 element, for an array of shape .*, found \[0, 3\]",
+    ),
+    (V2, {"chunks": [2, 0]}, "chunks: expected lengths of chunks of at least 1 element"),
     (V3, {"chunk_key_encoding": "\ud800"}, "chunk_key_encoding: expected a string of Unicode"),
     (V2, {"filters": 5}, r"\.zarray: filters: expected a list, found 5"),
     (V2, {"compressor": {"id": "lz4", "acceleration": 2**40}}, "compressor.acceleration: expected an integer from 0"),

@@ -81,6 +81,8 @@ def test_registered_filters_are_as_asked_and_hdf5plugin_reads_them(tmp_path: Pat
 
 def test_registered_filters_of_others_are_read_by_swath(tmp_path: Path) -> None:
     hdf5plugin = pytest.importorskip("hdf5plugin")
+    for name in ("zstd", "lz4", "blosc"):
+        hdf5plugin.register(name, force=True)  # those that netCDF4 brings along call another HDF5 library
     made = [
         *(hdf5plugin.Zstd(clevel=level) for level in (1, 19)),
         *(hdf5plugin.LZ4(nbytes=n) for n in (0, 999, 64)),
@@ -205,18 +207,6 @@ def test_a_chunk_that_all_ranks_share_is_encoded_once(tmp_path: Path) -> None:
         path.unlink()
 
 
-def test_incompressible_chunks_are_stored_without_the_compressor(tmp_path: Path) -> None:
-    noise = np.random.default_rng(3).integers(0, 256, (4, 5000), np.uint8)
-    noise[2] = 7
-    with swath.create(tmp_path / "a.h5", noise.shape, "u1", chunks=(1, 5000), codecs=["shuffle", "zlib"]) as a:
-        a.write(noise)
-    with h5py.File(tmp_path / "a.h5") as file:
-        np.testing.assert_array_equal(file["data"][...], noise)
-        infos = [file["data"].id.get_chunk_info_by_coord((row, 0)) for row in range(4)]
-    assert [info.filter_mask for info in infos] == [2, 2, 0, 2]
-    assert [info.size for info in infos if info.filter_mask] == [5000] * 3
-
-
 def test_elements_that_nobody_writes_are_the_fill_value(tmp_path: Path) -> None:
     with swath.create(tmp_path / "a.h5", (10, 10), "<i2", fill=-9, chunks=(4, 4), codecs="zlib") as a:
         a[5, 5] = 1
@@ -261,6 +251,52 @@ def test_chunks_are_where_hdf5_has_them_whichever_dimension_grows(
     with h5py.File(tmp_path / "a.h5") as file:
         np.testing.assert_array_equal(file["v"][1:4], -values[1:4])
         np.testing.assert_array_equal(file["v"][4:], values[4:])
+
+
+# ---- Filters of other packages ---------------------------------------------------------------------------------------
+
+READ = "import sys, swath; print(swath.open(sys.argv[1], 'v')[...].sum())"
+WRITE = """
+import sys, swath
+with swath.open(sys.argv[1], 'v', mode='r+') as a:
+    a[10:20] = 0
+    a.append([1, 2, 3])
+    print(a[...].sum())
+"""
+
+
+def run_alone(program: str, *arguments: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process that has imported nothing yet, and no folder of filters."""
+    without = {key: value for key, value in os.environ.items() if key != "HDF5_PLUGIN_PATH"}  # netCDF4 sets it
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=without)
+
+
+def with_filter_of_hdf5plugin(path: Path, name: str) -> None:
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    with h5py.File(path, "w") as file:
+        options = dict(getattr(hdf5plugin, name)())
+        file.create_dataset("v", data=np.arange(100), chunks=(30,), maxshape=(None,), **options)
+
+
+@pytest.mark.parametrize("name", ["Bitshuffle", "BZip2", "Blosc2"])
+def test_filters_of_hdf5plugin_are_found_by_programs_that_do_not_import_it(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.h5"
+    with_filter_of_hdf5plugin(path, name)
+    assert run_alone(READ, path).stdout == "4950\n"
+    assert run_alone(WRITE, path).stdout == f"{4950 - sum(range(10, 20)) + 6}\n"
+    with h5py.File(path) as file:
+        np.testing.assert_array_equal(file["v"], [*range(10), *[0] * 10, *range(20, 100), 1, 2, 3])
+
+
+def test_a_filter_that_is_nowhere_is_named_with_what_to_install(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with_filter_of_hdf5plugin(path, "Bitshuffle")
+    for program in (READ, WRITE):
+        run = run_alone("import sys; sys.modules['hdf5plugin'] = None\n" + program, path)
+        assert "UnsupportedError" in run.stderr
+        assert "needs filter 32008 (bitshuffle" in run.stderr
+        assert "pip install hdf5plugin" in run.stderr
 
 
 # ---- What goes wrong -------------------------------------------------------------------------------------------------
@@ -365,7 +401,7 @@ def test_places_are_taken_back_alone_or_left_to_whoever_has_the_file(tmp_path: P
         places = formats.chunk_places(formats.describe(path), file)
         assert places is not None
         for ends in (places.undo, places.keep):
-            offsets = places.place([((0, 0), 20_000, 1), ((1, 1), 20_000, 1)])
+            offsets = places.place([((0, 0), 20_000, 1, False), ((1, 1), 20_000, 1, False)])
             with open(path, "r+b") as stored:
                 for offset in offsets:
                     os.pwrite(stored.fileno(), noise, offset)

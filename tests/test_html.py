@@ -127,7 +127,7 @@ def test_an_open_array_shows_its_facts_its_layout_and_who_owned_what(tmp_path: P
 
 
 def test_a_file_lists_its_variables(tmp_path: Path) -> None:
-    with swath.create_file(tmp_path / "a.nc", attributes={"title": "a & b"}) as f:
+    with swath.create_file(tmp_path / "a.nc", format="netcdf-classic", attributes={"title": "a & b"}) as f:
         f.create("t", (None, 3), "f4", dimensions=("time", "x"))
         shown = f._repr_html_()
     tree(shown)
@@ -147,4 +147,4 @@ def test_the_repr_says_where_values_are_not_what_they_mean(tmp_path: Path) -> No
     for name, attributes, said in (("a", {"scale_factor": 2.0}, True), ("b", {"units": "K"}, False)):
         with swath.create(tmp_path / f"{name}.nc", (3,), "i2", variable="t", attributes=attributes) as a:
             assert ("values as stored; decode=True masks and scales" in repr(a)) == said
-            assert repr(a).startswith(f"<swath.Array >i2 (3,) in {tmp_path}/{name}.nc:t: C order at offset ")
+            assert repr(a).startswith(f"<swath.Array int16 (3,) in {tmp_path}/{name}.nc:t: C order at offset ")

@@ -26,7 +26,7 @@ import swath
 from interrupt_program import CASES
 from kernels import needs_cachestat
 from swath import simulated
-from swath.array import library_access
+from swath.files import library_access
 from swath.formats import LibraryLayout
 
 PROGRAM = Path(__file__).with_name("interrupt_program.py")

@@ -290,7 +290,6 @@ def test_a_loop_that_is_left_leaves_nothing(path: Path, ending: str) -> None:
         a.read(selection=0)
         threads = threads_of_process()
         raised = 0
-        begun = time.monotonic()
         try:
             loop = a.blocks((1, None), prefetch=40)
             for i, _ in enumerate(loop):
@@ -307,7 +306,6 @@ def test_a_loop_that_is_left_leaves_nothing(path: Path, ending: str) -> None:
             raised += 1
             loop = None
         assert raised == (ending in ("error", "fault"))
-        assert time.monotonic() - begun < 1  # forty reads of 23 ms take as long
         wait_for_threads(threads)
         if ending != "fault":
             np.testing.assert_array_equal(a[5, :9], np.arange(9) + 5 * COLUMNS)
@@ -318,9 +316,7 @@ def test_no_token_is_left_of_a_loop_that_is_left(path: Path) -> None:
     with large(path, engine="model:xeon-eide", streams=1) as a, large(path, engine="model:xeon-eide", streams=1) as b:
         for _ in a.blocks((1, None), prefetch=20):
             break
-        begun = time.monotonic()
-        b.read(selection=3)
-        assert time.monotonic() - begun < 1
+        b.read(selection=3)  # would wait for ever
 
 
 @pytest.mark.parametrize("prefetch", [0, 5])

@@ -152,7 +152,7 @@ def test_writers_of_every_layout_equal_numpy(seed: int, ranks: int) -> None:
     check_case(seed, ranks, writes=True)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(400)  # half a minute on a quiet machine
 @LONG
 @given(seed=st.integers(0, 2**32), ranks=st.integers(1, 4), writes=st.booleans())

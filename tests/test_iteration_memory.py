@@ -45,7 +45,7 @@ def created(folder: Path, kind: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("memory", [4 * MIB, 24 * MIB])
+@pytest.mark.parametrize("memory", [4 * MIB, pytest.param(24 * MIB, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("kind", "loop"),
     [

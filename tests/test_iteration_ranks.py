@@ -38,7 +38,7 @@ def mine(comm: Any, step: int) -> Any:
 
 
 @pytest.mark.parametrize("ending", ["break", "error", "interrupt", "collected"])
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 2, *(pytest.param(ranks, marks=pytest.mark.slow) for ranks in (3, 4))])
 def test_a_rank_that_leaves_alone_is_an_error_of_the_others(tmp_path: Path, ranks: int, ending: str) -> None:
     for prefetch in ("auto", 0, 3):
         assert run_well(ranks, "leaving_ranks.py", tmp_path / "a.raw", ending, prefetch).count("well") == ranks
@@ -196,7 +196,7 @@ def test_what_does_not_go_beside_is_left_alone_as_well(tmp_path: Path, kind: str
 
 
 @pytest.mark.parametrize("ending", ["one", "all", "killed"])
-@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("ranks", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_program_that_ends_in_the_middle_of_loops_leaves_nobody_waiting(
     tmp_path: Path, ranks: int, ending: str
 ) -> None:

@@ -124,7 +124,7 @@ def test_strace_counts_what_the_posix_counters_say(tmp_path: Path) -> None:
     check_with_strace(tmp_path, range(3))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(600)
 def test_strace_counts_what_the_posix_counters_say_of_many_requests(tmp_path: Path) -> None:
     check_with_strace(tmp_path, range(100, 130))
@@ -164,7 +164,7 @@ def test_a_preloaded_counter_counts_what_the_posix_counters_say(tmp_path: Path, 
     check_with_preload(tmp_path, preload, range(3, 8))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(600)
 def test_a_preloaded_counter_counts_what_the_posix_counters_say_of_many_requests(tmp_path: Path, preload: Path) -> None:
     check_with_preload(tmp_path, preload, range(200, 300))
@@ -244,7 +244,7 @@ def test_tracepoints_count_what_the_uring_counters_say(tmp_path: Path) -> None:
     check_with_tracepoints(tmp_path, range(8, 13))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(600)
 def test_tracepoints_count_what_the_uring_counters_say_of_many_requests(tmp_path: Path) -> None:
     check_with_tracepoints(tmp_path, range(300, 360))
@@ -275,7 +275,7 @@ def test_an_exact_plan_is_what_happens(tmp_path: Path) -> None:
     check_plans(tmp_path, range(1000, 1025))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(1800)
 def test_an_exact_plan_is_what_happens_to_many_requests(tmp_path: Path) -> None:
     check_plans(tmp_path, range(2000, 2600))

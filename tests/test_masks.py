@@ -237,7 +237,7 @@ def test_a_new_variable_with_a_fill_value_takes_masks(tmp_path: Path) -> None:
         np.testing.assert_array_equal(np.ma.getmaskarray(file["t"][:]), MISSING)
 
 
-@pytest.mark.parametrize("suffix", ["nc", "h5", "zarr"])
+@pytest.mark.parametrize("suffix", ["nc3", "h5", "zarr"])
 def test_masked_records_are_appended_or_refused_and_the_array_is_then_as_it_was(tmp_path: Path, suffix: str) -> None:
     record = np.ma.MaskedArray([1, 2, 3], mask=[0, 1, 0], dtype="i2")
     with swath.create_file(tmp_path / f"a.{suffix}") as f:

@@ -55,7 +55,7 @@ def outcomes_of(case: Any, folder: Path, ranks: int, seed: int) -> list[str]:
         raise AssertionError(f"seed {seed}, {ranks} ranks: {case}") from error
 
 
-@pytest.mark.parametrize("seeds", [range(100), pytest.param(range(100, 900), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("seeds", [range(100), pytest.param(range(100, 900), marks=pytest.mark.exhaustive)], ids=str)
 def test_random_mismatches_are_the_same_error_on_all_ranks(folder: Path, seeds: range) -> None:
     before = files_in(folder)
     for seed in seeds:

@@ -16,9 +16,9 @@ import pytest
 
 import swath
 from swath import _core
-from swath.bench import modelled_disk
 from swath.errors import ArgumentError, UnsupportedError
 from swath.simulated import run_ranks
+from swath.store import modelled_disk
 
 BUILD = Path(__file__).parents[1] / "build"
 MIB = 1 << 20

@@ -27,12 +27,13 @@ def test_every_method_reads_and_writes_what_numpy_does(ranks: int) -> None:
     assert "all right" in run_well(ranks, "property_ranks.py", 1000 * ranks, 25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["two nodes", "messages only", "a network"])
 def test_ranks_on_several_nodes_exchange_messages(way: str) -> None:
     assert "all right" in run_well(3, "property_ranks.py", 77, 25, environment=WAYS[way])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("ranks", [2, 4])

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mpi_runs import needs_mpi
-from swath.commands import cli
+from swath import _core
+from swath.commands import cli, start
 from swath.errors import UnsupportedError
 from swath.mpi_io import backends, building, preload
+from swath.store import profile
+from swath.store.profile import StoredProfile
 
 Capture = pytest.CaptureFixture[str]
 
@@ -24,7 +29,7 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture(scope="module")
 def stub() -> str:
     try:
-        return str(backends.library())
+        return preload.library()
     except UnsupportedError as error:
         pytest.skip(str(error))
 
@@ -91,9 +96,138 @@ def test_without_a_program_help_is_shown(capsys: Capture) -> None:
 
 
 def test_a_stub_that_ld_preload_cannot_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "library", lambda: Path("/my programs/libswath-mpi-io.so"))
+    monkeypatch.setattr(preload, "library", lambda: "/my programs/libswath-mpi-io.so")
     with pytest.raises(UnsupportedError, match="a space or a colon"):
         preload.environment({})
+
+
+# ---- how it starts ---------------------------------------------------------------------------------------------------
+
+OF_THE_START = {
+    "swath",
+    "swath.commands",
+    "swath.commands.start",
+    "swath.mpi_io",
+    "swath.mpi_io.measured",
+    "swath.mpi_io.preload",
+    "swath.store",
+    "swath.store.cache_folder",
+}
+TAKE_LONG = {"argparse", "dataclasses", "inspect", "json", "pathlib", "platform", "subprocess", "tempfile", "typing"}
+
+
+def started(*arguments: object, **more: object) -> subprocess.CompletedProcess[str]:
+    """`swath ARGUMENTS` by the installed script, as a job does it."""
+    script = Path(sysconfig.get_path("scripts"), "swath")
+    command = [sys.executable, script, *map(str, arguments)]
+    env = {**os.environ, **{name: str(value) for name, value in more.items()}}
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=100, check=False)
+
+
+def imported(command: Sequence[object], **more: object) -> set[str]:
+    """What a Python imports until it ends or becomes another program."""
+    env = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1", **{name: str(value) for name, value in more.items()}}
+    done = subprocess.run([sys.executable, *map(str, command)], env=env, capture_output=True, text=True, check=True)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+def imported_by_a_start(**more: object) -> set[str]:
+    """By `swath mpi-io true`, and not by Python alone."""
+    script = Path(sysconfig.get_path("scripts"), "swath")
+    return imported([script, "mpi-io", "true"], **more) - imported(["-c", "pass"])
+
+
+@pytest.fixture
+def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder with a profile of the store of the tests, as `swath calibrate` would leave it."""
+    monkeypatch.delenv(profile.VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    store = profile.store_of(tmp_path)
+    file = profile.file_of(store)
+    numbers = {**_core.default_profile().to_dict(), "sync_seconds": 0.125}
+    StoredProfile(file, store, profile.machine(), "Linux", "2026-01-01", numbers, {}, {}, []).save()
+    return tmp_path / "cache"
+
+
+def handed_over(cache: Path) -> str:
+    """The profiles that a program is given."""
+    ended = started("mpi-io", "sh", "-c", 'cat "$SWATH_MPI_IO_PROFILES"', XDG_CACHE_HOME=cache)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def test_a_start_imports_next_to_nothing(stub: str, tmp_path: Path) -> None:
+    modules = imported_by_a_start(XDG_CACHE_HOME=tmp_path)
+    assert {name for name in modules if name.partition(".")[0] == "swath"} == OF_THE_START
+    assert not {name.partition(".")[0] for name in modules} - {"swath", *sys.stdlib_module_names}
+    assert not modules & TAKE_LONG
+
+
+def test_profiles_that_have_not_changed_are_handed_over_without_importing_what_made_them(
+    stub: str, calibrated: Path
+) -> None:
+    sections = handed_over(calibrated)
+    assert imported_by_a_start(XDG_CACHE_HOME=calibrated) & ({"numpy", "swath._core"} | TAKE_LONG) == set()
+    assert handed_over(calibrated) == sections
+    first, mount, *numbers = sections.splitlines()
+    assert first.startswith("# made of ")
+    assert mount == f"mount {profile.store_of(calibrated).mount_point}"
+    assert "sync_seconds 0.125" in numbers
+
+
+def test_a_profile_that_is_changed_or_added_or_removed_changes_what_is_handed_over(stub: str, calibrated: Path) -> None:
+    assert "sync_seconds 0.125" in handed_over(calibrated)
+    found = profile.for_path(calibrated)
+    assert found is not None
+    dataclasses.replace(found, numbers={**found.numbers, "sync_seconds": 0.25}).save()
+    assert "sync_seconds 0.25" in handed_over(calibrated)
+    other = dataclasses.replace(found.machine, cores=found.machine.cores + 1)
+    dataclasses.replace(found, machine=other).save()
+    assert len(handed_over(calibrated).splitlines()) == 1  # of another machine: none, and that is kept, too
+    os.unlink(found.file)
+    ended = started("mpi-io", "sh", "-c", 'echo "${SWATH_MPI_IO_PROFILES-none}"', XDG_CACHE_HOME=calibrated)
+    assert ended.stdout == "none\n"
+
+
+def test_profiles_that_cannot_be_written_down_are_not_handed_over(stub: str, calibrated: Path) -> None:
+    Path(calibrated, "swath", f"mpi-io-profiles-{os.uname().nodename}").mkdir()
+    ended = started("mpi-io", "sh", "-c", 'echo "${SWATH_MPI_IO_PROFILES-none}"', XDG_CACHE_HOME=calibrated)
+    assert (ended.stdout, ended.stderr) == ("none\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "program", "report"),
+    [
+        (["mpi-io", "a", "--report", "b"], ["a", "--report", "b"], False),
+        (["mpi-io", "--report", "a", "--", "b"], ["a", "--", "b"], True),
+        (["mpi-io", "--report", "--", "--a"], ["--a"], True),
+        (["mpi-io", "--", "a"], ["a"], False),
+        (["mpi-io", "build", "--mpicxx", "a"], [], False),
+        (["mpi-io", "--", "build"], [], False),
+        (["mpi-io", "--library"], [], False),
+        (["mpi-io", "--traceback", "a"], [], False),
+        (["mpi-io", "--report"], [], True),
+        (["mpi-io"], [], False),
+        (["info", "mpi-io"], [], False),
+        ([], [], False),
+    ],
+)
+def test_a_start_reads_the_command_line_as_the_parser_does(
+    arguments: list[str], program: list[str], report: bool
+) -> None:
+    found, is_wanted = start._program_of_mpi_io(arguments)
+    assert (list(found), is_wanted) == (program, report)
+    if program:
+        options = cli.parser().parse_args(arguments)
+        parsed = options.program[1:] if options.program[:1] == ["--"] else options.program
+        assert (parsed, options.report) == (program, report)
+
+
+def test_an_error_of_a_start_is_one_line_and_status_2(stub: str) -> None:
+    ended = started("mpi-io", "/nowhere/program")
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
+    assert "/nowhere/program" in ended.stderr
 
 
 # ---- build -----------------------------------------------------------------------------------------------------------

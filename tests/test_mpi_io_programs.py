@@ -64,7 +64,7 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
 @pytest.fixture(scope="module")
 def backend_of(tmp_path_factory: pytest.TempPathFactory) -> BackendOf:
     try:
-        backends.library()
+        preload.library()
     except UnsupportedError as error:
         pytest.skip(str(error))
     return BackendOf(tmp_path_factory.mktemp("backends"))
@@ -199,10 +199,29 @@ def test_a_tool_in_front_sees_every_call_and_the_backend_still_serves(
 def test_a_program_that_is_linked_to_the_stub_needs_no_preload(
     mpi: Mpi, backend_of: BackendOf, tmp_path: Path, language: str
 ) -> None:
-    program = compiled(mpi, tmp_path, language, f"-Wl,--no-as-needed,{backends.library()}")
+    program = compiled(mpi, tmp_path, language, f"-Wl,--no-as-needed,{preload.library()}")
     ended = ran(mpi, [program, tmp_path / "a"], None, **{backends.VARIABLE: backend_of(mpi)})
     granted, multiple = levels(ended.stdout)
     assert (granted, ended.stderr) == (multiple, "")
+
+
+def test_the_report_names_a_program_that_finds_mpi_by_dlsym(tmp_path: Path) -> None:
+    wheel = MPIS[0]
+    if not Path(wheel.mpicc).exists():
+        pytest.skip("no MPI beside this Python")
+    libmpi = next(Path(sys.prefix, "lib").glob("libmpi.so.*"))
+    flags = building.find_mpi(wheel.mpicxx).flags
+    program = tmp_path / "found_by_dlsym"
+    subprocess.run(["cc", HERE / "found_by_dlsym.c", *flags, "-o", program, "-ldl"], check=True)
+    told = ran(wheel, [program, libmpi, tmp_path / "a"], backends.PACKAGE, SWATH_MPI_IO_REPORT=1)
+    assert (told.returncode, (tmp_path / "a").read_text()) == (0, "written")
+    (line,) = told.stderr.splitlines()  # of two ranks one
+    assert line.startswith("swath mpi-io: no file was served: this process has loaded ")
+    assert libmpi.name in line
+    assert "dlopen and dlsym" in line
+    for more in {}, {"SWATH_MPI_IO_REPORT": 0}, {"SWATH_MPI_IO_REPORT": 1, "SWATH_MPI_IO": "off"}:
+        ended = ran(wheel, [program, libmpi, tmp_path / "a"], backends.PACKAGE, **more)
+        assert (ended.returncode, ended.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("required", range(4))
@@ -269,6 +288,32 @@ def test_a_nonblocking_call_outlives_its_view(mpi: Mpi, backend_of: BackendOf, t
     done = ran(mpi, [program, tmp_path / "data"], backend_of(mpi), SWATH_MPI_IO_REPORT=1)
     assert done.stdout == "right\n", done.stderr
     assert f"data: served, {RANKS} ranks" in done.stderr
+
+
+def openmpi_with_sessions() -> Mpi:
+    """Open MPI 5: the one whose folder of programs SWATH_OPENMPI names, else Debian's. MPICH opens no such files."""
+    folder = os.environ.get("SWATH_OPENMPI", "")
+    if not folder:
+        return MPIS[-1]
+    programs = (str(Path(folder, each)) for each in ("mpicc", "mpicxx", "mpifort"))
+    return Mpi("openmpi-5", "openmpi", *programs, (str(Path(folder, "mpiexec")), "--oversubscribe"))
+
+
+@pytest.mark.slow  # a backend has to be built
+@pytest.mark.timeout(400)
+def test_a_file_of_a_program_that_has_sessions_only_is_given_back(tmp_path: Path) -> None:
+    openmpi = openmpi_with_sessions()
+    program = tmp_path / "sessions"
+    if not Path(openmpi.mpicc).exists():
+        pytest.skip(f"{openmpi.mpicc} is not installed")
+    made = subprocess.run([openmpi.mpicc, HERE / "sessions.c", "-o", program], capture_output=True, check=False)
+    if made.returncode != 0 or b"implicit declaration" in made.stderr:
+        pytest.skip("this MPI has no sessions")
+    backend = BackendOf(tmp_path / "backends")
+    for more in {"SWATH_MPI_IO": "off"}, {"SWATH_MPI_IO_REPORT": 1}:
+        done = ran(openmpi, [program, tmp_path / "data"], backend(openmpi), **more)
+        assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+    assert "data: given back to MPI: MPI was started by sessions only" in done.stderr, done.stderr
 
 
 LARGE_TYPES = [f"PMPI_Type_{name}_c" for name in ("get_envelope", "get_contents", "get_extent", "size")]

@@ -12,7 +12,7 @@ import pytest
 
 import swath
 from swath.errors import UnsupportedError
-from swath.mpi_io import backends
+from swath.mpi_io import backends, preload
 
 HERE = Path(__file__).parent / "mpi_io"
 INCLUDE = Path(__file__).parent.parent / "bindings" / "mpi_io"
@@ -28,7 +28,7 @@ THREADS = 8
 @pytest.fixture(scope="module")
 def stub() -> Path:
     try:
-        return backends.library()
+        return Path(preload.library())
     except UnsupportedError as error:
         pytest.skip(str(error))
 
@@ -239,6 +239,24 @@ def test_without_an_mpi_a_call_is_refused_and_nothing_else_changes(built: Built,
     ended = run(built.program(None), 1, "MPI_Init")
     assert ended.returncode < 0
     assert "swath: MPI_Init was called, but this process has loaded no MPI" in ended.stderr
+
+
+def test_the_report_names_a_program_that_mpi_is_linked_into(built: Built, run: Run) -> None:
+    program = built.make("linked", "every_entry.c", str(HERE / "fake_mpi.c"), "-rdynamic")
+    ended = run(program, 1, SWATH_MPI_IO_REPORT=1)
+    assert (ended.returncode, ended.stdout.splitlines()) == (0, TO_EACH)
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith(f"swath mpi-io: no file was served: this process has loaded {program}")
+    assert "linked into it statically" in line
+    assert run(program, 1).stderr == ""
+
+
+def test_the_report_says_nothing_at_the_end_of_a_program_that_is_served_or_has_no_mpi(built: Built, run: Run) -> None:
+    served = {"SWATH_MPI_IO_BACKENDS": built.backends("on"), "SWATH_MPI_IO_REPORT": 1}
+    for name in "MPI_Init_thread", "PMPI_File_open":
+        assert run(built.program(built.mpi("AS_MPICH")), 1, name, **served).stderr == ""
+    assert run("true", SWATH_MPI_IO_REPORT=1).stderr == ""
+    assert "no file was served" in run(built.program(built.mpi("AS_MPICH")), 1, "MPI_Wait", **served).stderr
 
 
 def test_the_trampolines_of_aarch64_keep_every_argument_too(tmp_path: Path) -> None:

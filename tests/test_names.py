@@ -18,7 +18,7 @@ from swath.simulated import run_ranks
 
 VALUES = np.arange(12, dtype=">f4").reshape(3, 4)
 ODD = b"\xff\xfe d\xe4ta"
-SUFFIXES = ("raw", "npy", "nc", "h5", "zarr")
+SUFFIXES = ("raw", "npy", "nc3", "h5", "zarr")
 
 
 @pytest.fixture

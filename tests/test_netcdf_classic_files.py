@@ -23,9 +23,10 @@ from classic_files import (
     write_at,
 )
 from swath.errors import ArgumentError, ExistsError, UnsupportedError
-from swath.formats import netcdf_classic, netcdf_move
+from swath.formats import netcdf_classic
 from swath.formats.changes import Changes
 from swath.formats.contents import Dimension
+from swath.formats.netcdf_fills import NETCDF_FILLS
 
 netCDF4 = pytest.importorskip("netCDF4")
 
@@ -109,7 +110,8 @@ class Grown:
         assert made.shape == ((self.records, *inner) if grows else inner)
         assert made.unlimited == (new.unlimited if grows else ())
         self.attributes[name] = attributes
-        np.testing.assert_array_equal(values_at(made), np.zeros(made.shape, made.dtype))
+        unwritten = NETCDF_FILLS[made.dtype.str[1:]] if grows else np.zeros((), made.dtype)
+        np.testing.assert_array_equal(values_at(made), np.full(made.shape, unwritten, made.dtype))
         self.values[name] = random_values(self.rng, made.shape, dtype)
         if grows:
             self.grows.add(name)
@@ -160,13 +162,9 @@ class Grown:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("is_durable", [True, False])
-@pytest.mark.parametrize("piece_bytes", [40, netcdf_move.PIECE_BYTES])
-def test_a_file_that_grows_by_random_steps_keeps_all_that_was_in_it(
-    tmp_path, monkeypatch, version, is_durable, piece_bytes
-):
-    monkeypatch.setattr(netcdf_move, "PIECE_BYTES", piece_bytes)
+def test_a_file_that_grows_by_random_steps_keeps_all_that_was_in_it(tmp_path, version, is_durable):
     for seed in range(int(os.environ.get("SWATH_CLASSIC_FILES", "5"))):
-        rng = np.random.default_rng([seed, int(version[-1]), is_durable, piece_bytes])
+        rng = np.random.default_rng([seed, int(version[-1]), is_durable])
         grown = Grown(tmp_path / f"{seed}.nc", version, rng, is_durable)
         for step in range(12):
             what = rng.random()
@@ -191,7 +189,8 @@ def test_a_file_of_netcdf4_keeps_its_values_and_netcdf4_goes_on_with_it(tmp_path
         changed(path, netcdf_classic.set_attributes, "last", {"long": LONG}, is_durable=is_durable)
     else:
         made = changed(path, netcdf_classic.add, ADDED[what], is_durable=is_durable)
-        values[made.variable] = np.zeros(made.shape, made.dtype)
+        unwritten = NETCDF_FILLS[made.dtype.str[1:]] if made.unlimited else np.zeros((), made.dtype)
+        values[made.variable] = np.full(made.shape, unwritten, made.dtype)
         assert made.shape == ((3, 7) if what == "record" else ADDED[what].shape)
     assert os.stat(path).st_mode & 0o777 == 0o640
     assert_holds(path, values)

@@ -17,7 +17,7 @@ import mpi_runs
 import swath
 from swath.simulated import run_ranks
 
-SUFFIXES = ("raw", "npy", "nc", "h5", "zarr")
+SUFFIXES = ("raw", "npy", "nc3", "h5", "zarr")
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_mpi_ranks_that_let_go_leave_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("suffix", ["nc", "h5", "zarr"])
+@pytest.mark.parametrize("suffix", ["nc3", "h5", "zarr"])
 def test_a_variable_added_by_what_is_never_closed_is_taken_back_with_a_warning(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
     with swath.create_file(path) as f:

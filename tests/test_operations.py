@@ -81,7 +81,7 @@ def test_only_the_latest_operations_are_kept(tmp_path: Path) -> None:
         for number in range(open_array.OPERATIONS_KEPT + 10):
             row = number % 12
             np.testing.assert_array_equal(a[row, : 1 + number // 12], VALUES[row, : 1 + number // 12])
-        assert a._operations.cache_info().currsize == open_array.OPERATIONS_KEPT
+        assert a._as_stored.operations.cache_info().currsize == open_array.OPERATIONS_KEPT
 
 
 def test_a_closed_array_answers_nothing_from_memory(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def opened_and_closed(path):
     with swath.open(path, shape=1000, dtype="f8") as a:
         patterns = a.streams.reads.patterns
         np.testing.assert_array_equal(a[:10], np.arange(10))
-        a._file.throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
+        a._stored.file.throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
     return patterns
 
 

@@ -40,7 +40,7 @@ def test_a_path_may_be_of_any_kind(tmp_path: Path, kind: Any) -> None:
     with swath.open(second) as a:
         assert a[5] == 5
     swath.copy(first, third)
-    assert swath.explain_copy(first, third)
+    assert swath.explain_copy(first, third, overwrite=True)
     assert swath.verify(first, third, variable="t")
     assert np.load(tmp_path / "c.npy")[5] == 5
 

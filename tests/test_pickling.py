@@ -41,7 +41,7 @@ def opened(folder: Path, kind: str) -> swath.Array:
     return swath.open(path)
 
 
-@pytest.mark.parametrize("kind", ["raw C", "raw F", "raw", "npy", "nc", "h5", "zarr"])
+@pytest.mark.parametrize("kind", ["raw C", "raw F", "raw", "npy", "nc3", "h5", "zarr"])
 def test_an_array_is_pickled_as_what_opens_it_again(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with opened(Path(), kind) as a:
@@ -112,7 +112,7 @@ def test_decoded_values_go_along(tmp_path: Path) -> None:
         assert dask.base.tokenize(a) == dask.base.tokenize(b) != dask.base.tokenize(a.stored)
 
 
-@pytest.mark.parametrize("kind", ["raw", "nc", "h5", "zarr"])
+@pytest.mark.parametrize("kind", ["raw", "nc3", "h5", "zarr"])
 def test_a_token_is_of_the_array_and_of_the_state_of_its_file(tmp_path: Path, kind: str) -> None:
     with opened(tmp_path, kind) as a:
         token = dask.base.tokenize(a)
@@ -141,7 +141,7 @@ def test_arrays_of_one_file_have_tokens_of_their_own(tmp_path: Path) -> None:
 # ---- many at once ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["raw", "nc", "h5", "zarr"])
+@pytest.mark.parametrize("kind", ["raw", "nc3", "h5", "zarr"])
 def test_many_threads_read_one_array(tmp_path: Path, kind: str) -> None:
     with opened(tmp_path, kind) as a, ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(wrong_reads, [a] * 16, range(16))) == 0

@@ -47,7 +47,7 @@ def test_every_method_reads_and_writes_what_index_arrays_do(seed: int, ranks: in
     check_case(seed, ranks)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(3000)
 @LONG
 @given(seed=st.integers(0, 2**63), ranks=st.integers(1, 5))

@@ -40,7 +40,7 @@ def test_every_method_reads_and_writes_what_numpy_does(seed: int, ranks: int) ->
     check_case(seed, ranks)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(3000)
 @LONG
 @given(seed=st.integers(0, 2**63), ranks=st.integers(1, 5))

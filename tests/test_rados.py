@@ -197,7 +197,7 @@ def test_plans_count_the_operations_that_are_made(path: str) -> None:
             a.read(selection=columns, method=method)
             assert a.counters.read_requests == plan.cost(method, 0)["read_requests"], method
             if method == "datatype":
-                assert plan.method == "datatype" or not a._file.core.capabilities.structured_requests
+                assert plan.method == "datatype" or not a._stored.file.core.capabilities.structured_requests
 
 
 @pytest.mark.parametrize("inner", ["sieve", "list", "datatype"])
@@ -208,7 +208,7 @@ def test_two_phase_counts_the_operations_of_its_windows(path: str, inner: str) -
     columns = np.s_[:, ::64]
     asked = {"selection": columns, "method": f"two-phase/{inner}", "tuning": {"window_bytes": 65536}}
     with swath.open(path, mode="r+") as a:
-        has_class = a._file.core.capabilities.structured_requests
+        has_class = a._stored.file.core.capabilities.structured_requests
         plan = a.explain(**asked)
         assert plan.inner == ("list" if inner == "datatype" and not has_class else inner)
         assert (a.read(**asked) == v[columns]).all()
@@ -305,7 +305,7 @@ def test_without_the_class_lists_are_sent_and_the_plan_says_why(path: str) -> No
     with swath.create(path, (100, 100), "f8") as a:
         a.write(values((100, 100)))
     with swath.open(f"{path}&class=no") as a:
-        assert not a._file.core.capabilities.structured_requests
+        assert not a._stored.file.core.capabilities.structured_requests
         text = str(a.explain(selection=np.s_[:, ::3], method="datatype"))
         assert "takes no descriptions" in text
         assert "class=no" in text

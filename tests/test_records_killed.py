@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import netCDF4
@@ -30,6 +32,19 @@ def start(path: Path, kind: str, ranks: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
+@contextlib.contextmanager
+def open_process(process: int) -> Iterator[int]:
+    """Yields a descriptor that can be read when the process has ended, with all its locks.
+
+    mpiexec may end before: it sees the sockets of a killed rank closed while other files of it are still open.
+    """
+    handle = os.pidfd_open(process)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
 def killed_after(path: Path, kind: str, ranks: int, seed: int) -> int:
     """Kills all ranks a random time after a random record; returns how many records had been told of."""
     chance = random.Random(seed)
@@ -47,9 +62,13 @@ def killed_after(path: Path, kind: str, ranks: int, seed: int) -> int:
         if told >= last:
             time.sleep(chance.random() * 0.01)
             break
-    for process in processes:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+    with contextlib.ExitStack() as stack:
+        handles = [stack.enter_context(open_process(process)) for process in processes]
+        for handle in handles:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        for handle in handles:
+            assert select.select([handle], [], [], 30)[0], "a killed process does not end"
     program.stdout.close()
     program.wait(timeout=30)
     assert len(processes) == ranks

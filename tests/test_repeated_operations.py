@@ -491,3 +491,26 @@ def test_errors_of_a_read_at_once_are_those_of_all(path, culprit):
     assert told[0] == told[1] == told[2]
     assert told[0][0].startswith(f"rank {culprit}: read {path} at ")
     assert told[0][1].startswith(f"rank {culprit}: out: shape (3,)")
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_selection_that_changed_in_place_is_not_taken_for_the_one_before(path, ranks):
+    def work(comm):
+        row = np.array(1)
+        selection = (slice(None), slice(row, 3))
+        rows = swath.Distribution((swath.Block(), swath.Whole()), grid=(ranks, 1))
+        mine = slice(*rows.indices(OLD.shape, comm.rank)[0][[0, -1]] + [0, 1])
+        with swath.open(path, comm=comm) as a:
+            for first in (1, 2, 1):
+                row[...] = first
+                np.testing.assert_array_equal(a.read(rows, selection=selection), OLD[mine, first:3])
+
+    run_ranks(ranks, work)
+
+
+def test_what_is_read_again_with_another_method_or_rank_is_what_was_asked(path):
+    rows = cyclic(2)
+    with swath.open(path) as a:
+        for rank, method in [(0, "direct"), (1, "direct"), (1, "sieve"), (0, "sieve"), (0, "direct")]:
+            np.testing.assert_array_equal(a.read(rows, rank=rank, method=method), OLD[rank::2])
+            assert a.counters.method == method

@@ -17,7 +17,7 @@ import pytest
 import swath
 from swath.simulated import run_ranks
 
-SUFFIXES = ("nc", "nc4", "h5", "zarr")
+SUFFIXES = ("nc3", "nc4", "h5", "zarr")
 KILLED = """
 import os, signal, sys
 import swath
@@ -119,7 +119,7 @@ def test_one_that_is_not_replaced_after_all_is_repaired(tmp_path: Path, suffix: 
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-@pytest.mark.parametrize("suffix", ["nc", "zarr"])
+@pytest.mark.parametrize("suffix", ["nc3", "zarr"])
 def test_one_that_is_being_changed_is_not_replaced(tmp_path: Path, suffix: str, ranks: int) -> None:
     path = tmp_path / f"a.{suffix}"
     make(path, 1)

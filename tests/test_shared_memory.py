@@ -95,8 +95,8 @@ def test_a_folder_that_others_may_use_is_refused_and_says_so(shared, raw):
     os.mkfifo(shared / "table-2-0")
     refused = f"{shared}: other users may use it (mode 0777, expected 0700)"
     with opened(raw) as a:
-        assert a._file.throttle.reason.startswith(refused)
-        assert a._file.throttle.reason.endswith("this process counts its own streams only")
+        assert a._stored.file.throttle.reason.startswith(refused)
+        assert a._stored.file.throttle.reason.endswith("this process counts its own streams only")
         assert a.streams.streams == 1
         np.testing.assert_array_equal(a[:10], np.arange(10))
     told = status_command()
@@ -142,7 +142,7 @@ def test_what_another_user_has_planted_neither_hangs_nor_crashes(shared, raw, pl
         os.setuid(NOBODY)
         os.environ["SWATH_PROFILE"] = "none"
         with opened(raw) as a:
-            assert str(shared) in a._file.throttle.reason
+            assert str(shared) in a._stored.file.throttle.reason
             np.testing.assert_array_equal(a[:10], np.arange(10))
         with swath.stream(raw, streams=1):
             pass
@@ -262,9 +262,9 @@ def test_a_forked_child_has_tokens_of_its_own_and_leaves_those_of_its_parent(sha
         table = tables(shared)
 
         def work():
-            inherited = a._file.throttle._tokens
+            inherited = a._stored.file.throttle._tokens
             assert inherited.streams == 0
-            assert a._file.throttle.tokens is not inherited
+            assert a._stored.file.throttle.tokens is not inherited
             assert a.streams.streams == before.streams
             np.testing.assert_array_equal(a[:10], np.arange(10))  # from an engine of its own
             assert a.streams.streams == before.streams + 1
@@ -272,7 +272,7 @@ def test_a_forked_child_has_tokens_of_its_own_and_leaves_those_of_its_parent(sha
                 assert own.streams.scope == before.scope, "a process and its children are one job"
                 assert own.streams.streams == before.streams + 2
             block.__exit__(None, None, None)
-            a._file.throttle.tokens.leave()
+            a._stored.file.throttle.tokens.leave()
 
         assert in_child(work)
         after = a.streams

@@ -15,15 +15,15 @@ import pytest
 import swath
 from swath.simulated import run_ranks
 
-SUFFIXES = ("nc", "nc4", "h5", "zarr")
+SUFFIXES = ("nc3", "nc4", "h5", "zarr")
 CHANGED = "it was changed since it was opened"
 REPLACED = "the file that is open has lost its name since"
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    make(tmp_path / "a.nc")
-    return tmp_path / "a.nc"
+    make(tmp_path / "a.nc3")
+    return tmp_path / "a.nc3"
 
 
 def make(path: Path) -> None:
@@ -36,7 +36,7 @@ def write_anew(path: Path) -> None:
     """A variable is added that netCDF classic has no room for: another file gets the name."""
     inode = path.stat().st_ino
     with swath.open_file(path, mode="r+") as file:
-        file.create("u", (None,), "i4", dimensions=("time",)).append(7)
+        file.create("u", (None,), "i4", dimensions=("time",))[...] = 7
     assert path.stat().st_ino != inode
 
 
@@ -138,7 +138,7 @@ def test_what_was_written_and_not_synced_is_missed_by_close(path: Path, is_alone
     file = swath.open(path, "x", mode="r+") if is_alone else swath.open_file(path, mode="r+")
     array = file if is_alone else file["x"]
     array[...] = 5
-    path.rename(path.with_name("old.nc"))
+    path.rename(path.with_name("old.nc3"))
     make(path)
     with refused(f"close {path}: {REPLACED}"):
         file.close()
@@ -156,13 +156,13 @@ def test_who_has_written_nothing_may_close_what_is_replaced_or_removed(path: Pat
 
 
 def test_changes_of_a_file_that_is_replaced_meanwhile_are_not_made_to_the_other(path: Path, tmp_path: Path) -> None:
-    make(tmp_path / "b.nc")
-    with swath.open(tmp_path / "b.nc", "x", mode="r+") as x:
+    make(tmp_path / "b.nc3")
+    with swath.open(tmp_path / "b.nc3", "x", mode="r+") as x:
         x[...] = 4
     file = swath.open_file(path, mode="r+")
     file["t"].append(1)
     file.attributes["title"] = "not to be found"
-    os.rename(tmp_path / "b.nc", path)
+    os.rename(tmp_path / "b.nc3", path)
     for change in (
         lambda: file["t"].append(2),
         lambda: file.attributes.update(title="a"),
@@ -173,13 +173,13 @@ def test_changes_of_a_file_that_is_replaced_meanwhile_are_not_made_to_the_other(
         with refused(REPLACED):
             change()
     assert read(path) == {"x": [4] * 4, "t": [0]}
-    assert os.listdir(tmp_path) == ["a.nc"]
+    assert os.listdir(tmp_path) == ["a.nc3"]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_all_ranks_are_told_of_it(tmp_path: Path, ranks: int) -> None:
-    make(tmp_path / "a.nc")
-    make(tmp_path / "b.nc")
+    make(tmp_path / "a.nc3")
+    make(tmp_path / "b.nc3")
     by_block = swath.Distribution((swath.Block(),), grid=(ranks,))
 
     def work(comm: Any) -> list[str]:
@@ -190,14 +190,14 @@ def test_all_ranks_are_told_of_it(tmp_path: Path, ranks: int) -> None:
                 call()
             told.append(str(raised.value))
 
-        a = swath.open_file(tmp_path / "a.nc", mode="r+", comm=comm)
-        b = swath.open_file(tmp_path / "b.nc", mode="r+", comm=comm)
+        a = swath.open_file(tmp_path / "a.nc3", mode="r+", comm=comm)
+        b = swath.open_file(tmp_path / "b.nc3", mode="r+", comm=comm)
         x, t = a["x"], b["t"]
         share = np.full(by_block.local_shape((4,), comm.rank), 5, "i4")
         x.write(share, by_block)
         if comm.rank == 0:
-            write_anew(tmp_path / "a.nc")
-            with swath.open_file(tmp_path / "b.nc", mode="r+") as other:
+            write_anew(tmp_path / "a.nc3")
+            with swath.open_file(tmp_path / "b.nc3", mode="r+") as other:
                 other["t"].append(111)
         note(lambda: x.write(share, by_block))
         note(lambda: t.append(222))
@@ -210,14 +210,14 @@ def test_all_ranks_are_told_of_it(tmp_path: Path, ranks: int) -> None:
     assert told == [told[0]] * ranks
     assert [REPLACED in one for one in told[0]] == [True, False, True, True]
     assert CHANGED in told[0][1]
-    assert read(tmp_path / "b.nc")["t"] == [0, 111]
+    assert read(tmp_path / "b.nc3")["t"] == [0, 111]
 
 
 def test_a_file_is_found_by_its_relative_name_from_another_folder_too(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(path.parent)
-    with swath.open("a.nc", "x", mode="r+") as x:
+    with swath.open("a.nc3", "x", mode="r+") as x:
         monkeypatch.chdir("/")
         x[...] = 3
         x.sync()

@@ -312,7 +312,7 @@ def test_what_was_learned_is_remembered_with_the_store(file, monkeypatch, tmp_pa
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("SWATH_PROFILE", raising=False)
     with opened(file) as a:
-        a._file.throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
+        a._stored.file.throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
         target = a.streams.target
     kept = json.loads(next((tmp_path / "cache" / "swath" / "streams").iterdir()).read_text())
     assert kept["targets"][target]["read/large"] == {"limit": 2, "rate": 50e6, "crowd": 8.0}
@@ -338,7 +338,7 @@ def test_nothing_is_remembered_where_profiles_are_off(file, monkeypatch, tmp_pat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(profile.VARIABLE, "none")
     with opened(file) as a:
-        a._file.throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
+        a._stored.file.throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
     assert not (tmp_path / "cache").exists()
 
 
@@ -348,9 +348,9 @@ def test_nothing_is_remembered_where_profiles_are_off(file, monkeypatch, tmp_pat
 def test_the_command_shows_what_is_throttled_now(file):
     command = [sys.executable, "-m", "swath.commands.cli", "throttle", "status"]
     with opened(file, streams=3) as a:
-        a._file.throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
+        a._stored.file.throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
         target, scope = a.streams.target, a.streams.scope
-        tokens = a._file.throttle.tokens
+        tokens = a._stored.file.throttle.tokens
         grant = tokens.acquire(False, 4 << 20, 0)
         shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         plain = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)

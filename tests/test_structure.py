@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -25,7 +27,7 @@ Graph = dict[str, set[str]]
 
 TEST_SOURCE = re.compile(r"_tests?\.|_for_tests\.|engine_test_file\.")
 
-PURE = {"space", "layout", "formats", "plan"}
+PURE = {"space", "layout", "plan"}
 PLAN_OF_STORE = {"store/batch.h", "store/capabilities.h", "store/structured.h"}
 """What a plan may know of a store: data."""
 
@@ -69,10 +71,10 @@ def test_cycles_are_found_directly_and_around() -> None:
 
 def includes() -> Iterator[tuple[str, str]]:
     """("plan/steps.h", "layout/access.h") of every source and header, those of tests aside."""
-    for source in sorted(CORE.glob("*/*")):
+    for source in sorted(CORE.glob("*/**/*")):
         if source.suffix not in (".h", ".cc") or TEST_SOURCE.search(source.name) or source.parent.name == "testing":
             continue
-        for included in re.findall(r'^#include "([a-z_]+/[a-z_0-9]+\.h)"', source.read_text(), re.MULTILINE):
+        for included in re.findall(r'^#include "([a-z_]+/[a-z_0-9/]+\.h)"', source.read_text(), re.MULTILINE):
             yield str(source.relative_to(CORE)), included
 
 
@@ -113,8 +115,8 @@ def test_what_is_pure_knows_of_a_store_no_more_than_data() -> None:
 # ---- The package -----------------------------------------------------------------------------------------------------
 
 
-TOP_ENTRIES_MAX = 15
-NO_ENTRIES = {"__init__.py", "__pycache__", "_core.pyi", "_mpi.pyi", "py.typed"}
+TOP_ENTRIES_MAX = 16
+NO_ENTRIES = {"__init__.py", "_public.py", "__pycache__", "_core.pyi", "_mpi.pyi", "py.typed"}
 
 
 def test_the_top_of_the_package_has_few_entries() -> None:
@@ -188,6 +190,64 @@ def test_no_module_imports_one_that_imports_it() -> None:
 )
 def test_imports_are_found_wherever_they_are(text: str, expected: list[str]) -> None:
     assert list(imports_of([ast.parse(text)], "swath.a")) == expected
+
+
+# ---- What `import swath` loads ---------------------------------------------------------------------------------------
+
+
+def in_a_new_process(program: str) -> str:
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_importing_swath_alone_loads_no_other_module_of_it_and_no_numpy() -> None:
+    program = "import sys, swath; print(sorted(m for m in sys.modules if m.partition('.')[0] in ('swath', 'numpy')))"
+    assert in_a_new_process(program) == "['swath']\n"
+
+
+def test_public_names_are_there_however_they_are_asked_for() -> None:
+    assert set(swath.__all__) <= set(dir(swath))
+    names = sorted(name for name in swath.__all__ if getattr(swath, name) is not None)
+    star = "from swath import *; print(sorted(name for name in dir() if not name.startswith('_')))"
+    listed = "import swath; print(sorted(name for name in swath.__all__ if name in dir(swath)))"
+    assert in_a_new_process(star) == in_a_new_process(listed) == f"{names}\n"
+    assert in_a_new_process("from swath import open; print(open.__module__)") == "swath.array.opening\n"
+
+
+def test_modules_that_are_loaded_with_the_public_names_are_attributes_before() -> None:
+    program = (
+        "import sys, swath; swath.open; print(sorted({m.split('.')[1] for m in sys.modules if m[:6] == 'swath.'}))"
+    )
+    loaded = {name for name in ast.literal_eval(in_a_new_process(program)) if not name.startswith("_")}
+    assert loaded == set(swath._MODULES)
+    for module in swath._MODULES:
+        assert in_a_new_process(f"import swath; print(swath.{module}.__name__)") == f"swath.{module}\n"
+
+
+def test_a_name_that_swath_has_not_is_an_attribute_error_that_says_so() -> None:
+    for name in ("opne", "__nothing__"):
+        with pytest.raises(AttributeError, match=f"module 'swath' has no attribute '{name}'"):
+            getattr(swath, name)
+        assert not hasattr(swath, name)
+
+
+def test_arrays_can_be_pickled_by_a_process_that_only_opened_them(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(6))
+    path = str(tmp_path / "a.npy")
+    program = f"import pickle, swath; print(pickle.loads(pickle.dumps(swath.open({path!r})))[4])"
+    assert in_a_new_process(program) == "4\n"
+    sent = f"import pickle, sys; a = pickle.loads({pickle.dumps(swath.open(path))!r}); print(len(pickle.dumps(a)) > 0)"
+    assert in_a_new_process(sent) == "True\n"
+
+
+def test_arrays_that_a_process_has_only_unpickled_can_be_converted(tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
+    np.save(tmp_path / "a.npy", np.arange(6))
+    with swath.open(tmp_path / "a.npy") as a:
+        program = f"import pickle, sys; a = pickle.loads({pickle.dumps(a)!r}); print(a.to_xarray().values.tolist())"
+    in_process = f"{program}; print('swath._public' in sys.modules)"
+    assert in_a_new_process(in_process) == "[0, 1, 2, 3, 4, 5]\nFalse\n"
 
 
 # ---- One read --------------------------------------------------------------------------------------------------------
@@ -269,7 +329,7 @@ OWN_FILES = {
 
 def test_nothing_but_the_store_opens_reads_writes_or_renames_files() -> None:
     found = set()
-    for source in [*CORE.glob("*/*.cc"), *CORE.glob("*/*.h"), *(ROOT / "python" / "bindings").glob("*.cc")]:
+    for source in [*CORE.glob("*/**/*.cc"), *CORE.glob("*/**/*.h"), *(ROOT / "python" / "bindings").glob("*.cc")]:
         name = str(source.relative_to(CORE if CORE in source.parents else ROOT))
         if folder(name) in ("store", "testing") or TEST_SOURCE.search(name):
             continue

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import swath
-from swath.array import library_access
+from swath.files import library_access
 from swath.ranks.ranks import ranks_of
 from swath.simulated import run_ranks
 
@@ -67,7 +67,7 @@ def test_the_same_short_read_by_several_threads_brings_each_its_own(path):
         ("x.zarr", {"chunks": (128, 100)}),
         ("x.zarr", {"chunks": (64, 50), "shards": (512, 100)}),
         ("x.h5", {"chunks": (128, 100)}),
-        ("x.nc", {}),
+        ("x.nc", {"format": "netcdf-classic"}),
         ("x.raw", {"order": "F"}),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import swath
 pytest.importorskip("xarray")
 
 from swath.xarray import indices
-from swath.xarray.blocks import Blocked, batches, blocks_of
+from swath.xarray.blocks import Blocked, batches, blocks_of, recodings, refuse_recoding
 
 
 @st.composite
@@ -124,3 +125,47 @@ def test_points_select_what_numpy_selects(
     ]
     with swath.open(stored, shape=values.shape, dtype="<i4") as array:
         np.testing.assert_array_equal(indices.read_points(array, tuple(key)), expected)
+
+
+def naive_recodings(array: Blocked, budget: int) -> int:
+    """How many blocks the chunk of a file has that has most, counted element by element."""
+    touched: dict[tuple[int, ...], int] = {}
+    for block in blocks_of(array, budget):
+        first = [s.start + (array.first if axis == 0 else 0) for axis, s in enumerate(block)]
+        last = [s.stop - 1 + (array.first if axis == 0 else 0) for axis, s in enumerate(block)]
+        chunk = array.chunk or (1,) * len(array.shape)
+        spans = (range(f // c, n // c + 1) for f, n, c in zip(first, last, chunk, strict=True))
+        for one in itertools.product(*spans):
+            touched[one] = touched.get(one, 0) + 1
+    return max(touched.values(), default=1)
+
+
+@given(arrays(), st.integers(0, 30), st.integers(1, 3000))
+def test_blocks_that_are_appended_begin_in_chunks_of_the_file_and_are_counted(
+    array: Blocked, first: int, budget: int
+) -> None:
+    array = array._replace(first=first if array.shape else 0)
+    seen = np.zeros(array.shape, int)
+    for block in blocks_of(array, budget):
+        seen[block] += 1
+    assert (seen == 1).all()
+    if array.chunk is not None:
+        assert recodings(array, budget) == naive_recodings(array, budget)
+    if array.source is None and array.shape and array.chunk is not None:
+        assert all((b[0].start + first) % array.chunk[0] == 0 or b[0].start == 0 for b in blocks_of(array, budget))
+
+
+def test_as_many_chunks_of_the_source_are_one_block_as_the_budget_holds() -> None:
+    array = Blocked((60, 10), 8, source=((1,) * 60, (10,)), chunk=(30, 10))
+    assert recodings(array, 30 * 80) == 1
+    assert [recodings(array, rows * 80) for rows in (29, 15, 10, 9, 3, 1)] == [2, 2, 3, 4, 10, 30]
+
+
+def test_a_budget_under_which_chunks_are_coded_again_and_again_is_refused_with_one_that_is_enough() -> None:
+    array = Blocked((60, 10), 8, source=((1,) * 60, (10,)), chunk=(30, 10), is_coded=True)
+    with pytest.raises(
+        swath.ArgumentError, match=r"v: memory=80 bytes is too little: .* 30 times.*at least 2400 bytes"
+    ):
+        refuse_recoding("v", array, 80)
+    refuse_recoding("v", array, 2400)
+    refuse_recoding("v", array._replace(is_coded=False), 80)

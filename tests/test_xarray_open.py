@@ -257,14 +257,14 @@ def test_closing_a_data_set_and_letting_go_of_it_close_the_file(tmp_path: Path) 
 def test_a_file_of_many_variables_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     xr.Dataset({f"v{n}": (("y", "x"), np.ones((2, 3))) for n in range(30)}).to_netcdf(tmp_path / "a.nc")
     calls: list[str] = []
-    for name in ("contents", "describe"):
+    for name in ("contents", "describe", "describe_seen"):
         original = getattr(formats, name)
         monkeypatch.setattr(formats, name, lambda *a, _o=original, _n=name, **k: (calls.append(_n), _o(*a, **k))[1])
     found = xr.open_dataset(tmp_path / "a.nc", engine=Engine)
     assert calls == ["contents"]
     found.v3.load()
     found.v3[:1].load()
-    assert calls == ["contents", "describe"]
+    assert calls == ["contents", "describe_seen"]
 
 
 def test_xarray_finds_the_engine_by_its_name() -> None:

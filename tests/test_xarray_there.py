@@ -16,7 +16,7 @@ pytest.importorskip("h5py")
 
 import swath.xarray  # noqa: E402 - registers `ds.swath`
 
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.parametrize("suffix", ["nc", "nc4", "zarr"])]
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.parametrize("suffix", ["nc3", "nc4", "zarr"])]
 
 PACKED = {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -1}
 

@@ -85,28 +85,28 @@ def test_a_data_set_of_a_file_that_grows_is_written_so(tmp_path: Path) -> None:
         with pytest.warns(
             UserWarning, match=r"Unlimited dimension\(s\) {'time'} declared in 'dataset.encoding', but not"
         ):
-            found.transpose("x", ...).swath.to_file(tmp_path / "c.nc4")
+            found.transpose("x", ...).swath.to_file(tmp_path / "c.nc3")
     with swath.open_file(tmp_path / "b.nc4") as file:
         assert file.dimensions["time"].is_unlimited
     for wrong in ("nothing", "x"):
         with pytest.raises(swath.ArgumentError, match=f"'{wrong}'.*cannot grow"):
-            plain().swath.to_file(tmp_path / "d.nc", unlimited_dims=wrong)
-    assert not (tmp_path / "d.nc").exists()
+            plain().swath.to_file(tmp_path / "d.nc3", unlimited_dims=wrong)
+    assert not (tmp_path / "d.nc3").exists()
 
 
 def test_a_dimension_without_elements_is_one_that_grows_in_netcdf_classic(tmp_path: Path) -> None:
     data_set = xr.Dataset({"v": (("time", "x"), np.zeros((0, 2)))})
-    data_set.swath.to_file(tmp_path / "a.nc")
+    data_set.swath.to_file(tmp_path / "a.nc", format="netcdf-classic")
     with xr.open_dataset(tmp_path / "a.nc", engine="netcdf4") as found:
         xr.testing.assert_identical(found.load(), data_set)
         assert found.encoding["unlimited_dims"] == {"time"}
     with pytest.raises(swath.ArgumentError, match="dimension time has no elements"):
-        data_set.transpose("x", "time").swath.to_file(tmp_path / "b.nc")
+        data_set.transpose("x", "time").swath.to_file(tmp_path / "b.nc", format="netcdf-classic")
     data_set.transpose("x", "time").swath.to_file(tmp_path / "b.nc4")
 
 
 def test_a_file_that_exists_is_replaced_or_added_to_only_where_that_is_asked(tmp_path: Path) -> None:
-    for name in ("a.nc", "a.nc4", "a.zarr"):
+    for name in ("a.nc3", "a.nc4", "a.zarr"):
         path = tmp_path / name
         plain().swath.to_file(path)
         with pytest.raises(swath.ExistsError, match='mode="a" to add to it'):
@@ -152,7 +152,7 @@ def test_groups_and_trees_are_written_and_opened(tmp_path: Path) -> None:
             assert found.v.values.tolist() == [1, 2]
             assert found.attrs == {"a": 1}
     with pytest.raises(swath.ArgumentError, match="group"):
-        plain().swath.to_file(tmp_path / "a.nc", group="g")
+        plain().swath.to_file(tmp_path / "a.nc", group="g", format="netcdf-classic")
     with pytest.raises(swath.ArgumentError, match="group 'void' has no variables"):
         xr.Dataset().swath.to_file(tmp_path / "a.nc4", group="void", mode="a")
 
@@ -312,7 +312,7 @@ def test_a_file_is_written_when_its_delayed_object_is_computed(tmp_path: Path) -
 def test_a_file_is_copied_from_itself_in_another_format(tmp_path: Path) -> None:
     """Lazily opened, with and without dask, through every format and back."""
     plain().swath.to_file(tmp_path / "0.nc4")
-    names = ["0.nc4", "1.zarr", "2.h5", "3.nc", "4.nc4"]
+    names = ["0.nc4", "1.zarr", "2.h5", "3.nc3", "4.nc4"]
     for chunks in (None, {}):
         for before, after in itertools.pairwise(names):
             with xr.open_dataset(tmp_path / before, engine=Engine, chunks=chunks) as found:
@@ -322,7 +322,7 @@ def test_a_file_is_copied_from_itself_in_another_format(tmp_path: Path) -> None:
             xr.testing.assert_identical(found.load(), plain())
 
 
-@pytest.mark.parametrize("suffix", ["nc", "nc4", "zarr"])
+@pytest.mark.parametrize("suffix", ["nc3", "nc4", "zarr"])
 def test_values_of_a_variable_that_is_there_are_read_as_what_they_were(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
     old = xr.Dataset({"t": ("x", np.array([1.0, np.nan, 3.0]))})
@@ -332,7 +332,7 @@ def test_values_of_a_variable_that_is_there_are_read_as_what_they_were(tmp_path:
     np.testing.assert_array_equal(xr.load_dataset(path, engine="swath").t, new.t)
 
 
-@pytest.mark.parametrize("suffix", ["nc", "nc4", "zarr"])
+@pytest.mark.parametrize("suffix", ["nc3", "nc4", "zarr"])
 def test_values_encoded_with_another_fill_value_are_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
     old = xr.Dataset({"t": ("x", np.array([1.0, np.nan, 3.0]))})
@@ -342,7 +342,7 @@ def test_values_encoded_with_another_fill_value_are_refused(tmp_path: Path, suff
     np.testing.assert_array_equal(xr.load_dataset(path, engine="swath").t, old.t)
 
 
-@pytest.mark.parametrize("suffix", ["nc", "nc4", "zarr"])
+@pytest.mark.parametrize("suffix", ["nc3", "nc4", "zarr"])
 def test_whole_numbers_that_a_variable_cannot_hold_are_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
     xr.Dataset({"t": ("x", np.array([1, 2, 3], "i4"))}).swath.to_file(path)
@@ -381,3 +381,44 @@ def test_a_variable_that_cannot_be_read_is_left_out_by_name(tmp_path: Path) -> N
         xr.open_dataset(tmp_path / "a.h5", engine="swath") as data_set,
     ):
         assert list(data_set) == ["ok"]
+
+
+@pytest.mark.parametrize("name", ["a.nc4", "a.h5", "a.zarr"])
+def test_so_little_memory_that_chunks_are_decoded_again_and_again_is_refused(tmp_path: Path, name: str) -> None:
+    data_set = xr.Dataset({"v": (("time", "x"), np.arange(600.0).reshape(60, 10))}).chunk({"time": 1})
+    words = {"chunks": (30, 10)} if name == "a.zarr" else {"chunksizes": (30, 10), "zlib": True}
+    words |= {"compressors": ["zstd"]} if name == "a.zarr" else {}
+    with pytest.raises(
+        swath.ArgumentError, match=r"v: memory=100 bytes is too little: .* 30 times.* at least 2400 bytes"
+    ):
+        data_set.swath.to_file(tmp_path / name, encoding={"v": words}, memory=100)
+    assert not os.listdir(tmp_path)
+    data_set.swath.to_file(tmp_path / name, encoding={"v": words}, memory=2400)
+    with xr.open_dataset(tmp_path / name, engine="zarr" if name == "a.zarr" else "netcdf4") as found:
+        np.testing.assert_array_equal(found.v, data_set.v)
+
+
+@pytest.mark.parametrize("name", ["a.nc4", "a.h5"])
+def test_any_dimension_of_a_new_netcdf4_or_hdf5_file_may_grow(tmp_path: Path, name: str) -> None:
+    for data_set in (plain(), chunked(plain())):
+        data_set.swath.to_file(tmp_path / name, mode="w", unlimited_dims=["x", "time"])
+        with h5py.File(tmp_path / name) as file:
+            assert file["t"].maxshape == (None, 3, None)
+            assert file["count"].maxshape == (3, None)
+            assert file["x"].maxshape == (None,)
+            assert file["t"].chunks is not None
+        for engine in ("netcdf4", "h5netcdf", Engine):
+            with xr.open_dataset(tmp_path / name, engine=engine) as found:
+                xr.testing.assert_identical(found.load(), plain())
+                assert found.encoding["unlimited_dims"] == {"time", "x"}
+    if name == "a.nc4":
+        with pytest.importorskip("netCDF4").Dataset(tmp_path / name, "a") as file:  # they do grow
+            file["count"][:, 5] = 7
+            assert file["t"].shape == (4, 3, 6)
+    with xr.open_dataset(tmp_path / name, engine=Engine) as found:
+        found.swath.to_file(tmp_path / f"b{name}")
+    with h5py.File(tmp_path / f"b{name}") as file:
+        assert file["count"].maxshape == (3, None)
+    for other in ("b.nc3", "b.zarr"):
+        with pytest.raises(swath.ArgumentError, match=r"'x'.*cannot grow"):
+            plain().swath.to_file(tmp_path / other, unlimited_dims=["x"])

@@ -8,7 +8,7 @@
 # FOLDER is build/ceph unless it is given. From the environment:
 #   CEPH_STORE      memstore (default: in memory, gone when an OSD ends) or bluestore (a file an OSD: survives a restart)
 #   CEPH_OSDS       how many, 4 by default
-#   CEPH_PORT       of the monitor, on 127.0.0.1; 40789 by default
+#   CEPH_PORT       of the monitor, on 127.0.0.1; by default the first free one from 26789 on
 #   CEPH_AUTH       none (default), or cephx: with a key for client.admin, and a wrong one in FOLDER/wrong.conf
 #   CEPH_SIZE       copies of each object, 1 by default
 #   CEPH_OSD_BYTES  of each OSD, 2 GiB by default
@@ -29,9 +29,10 @@ readonly DOING=$1
 FOLDER=$(realpath -m "${2:-$(dirname "$0")/../build/ceph}")
 readonly FOLDER
 readonly CONF=$FOLDER/ceph.conf
-readonly STORE=${CEPH_STORE:-memstore} OSDS=${CEPH_OSDS:-4} PORT=${CEPH_PORT:-40789}
+readonly STORE=${CEPH_STORE:-memstore} OSDS=${CEPH_OSDS:-4}
 readonly AUTH=${CEPH_AUTH:-none} SIZE=${CEPH_SIZE:-1} OSD_BYTES=${CEPH_OSD_BYTES:-2147483648}
 readonly POOLS=${CEPH_POOLS:-swath}
+readonly START_SECONDS=180  # a start takes some 10 s alone, and most of a minute where all cores are busy
 
 # The user that daemons run as: root's place is taken by nobody.
 as_user() {
@@ -42,10 +43,27 @@ as_user() {
   fi
 }
 
-ceph() { as_user timeout 60 /usr/bin/env ceph --conf "$CONF" --connect-timeout 20 "$@" 2>"$FOLDER/log/last-error" || {
+ceph() { as_user timeout "$START_SECONDS" /usr/bin/env ceph --conf "$CONF" --connect-timeout 60 "$@" \
+  2>"$FOLDER/log/last-error" || {
   cat "$FOLDER/log/last-error" >&2
   return 1
 }; }
+
+# The port of the monitor. It is below 32768: Linux gives the ports above to clients.
+choose_port() {
+  local port
+  [[ -z ${CEPH_PORT:-} ]] || {
+    echo "$CEPH_PORT"
+    return
+  }
+  for port in $(seq 26789 26989); do
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || {
+      echo "$port"
+      return
+    }
+  done
+  fail "all ports from 26789 to 26989 are taken: set CEPH_PORT"
+}
 
 check_programs() {
   local program
@@ -89,6 +107,8 @@ osd_pool_default_pg_autoscale_mode = off
 mon_allow_pool_size_one = true
 mon_warn_on_pool_no_redundancy = false
 mon_allow_pool_delete = true
+mon_data_avail_warn = 2
+mon_data_avail_crit = 1
 mon_osd_min_down_reporters = 1
 mon_osd_full_ratio = 0.95
 paxos_propose_interval = 0.05
@@ -160,19 +180,31 @@ make_osd() {
     fail "osd.$id was not made: $(tail -n 3 "$FOLDER/log/osd.$id.mkfs")"
 }
 
+# The last lines that a daemon wrote.
+last_words() { tail -n 5 "$FOLDER/log/$1".* 2>/dev/null; }
+
+wait_for_monitor() {
+  local end=$((SECONDS + START_SECONDS))
+  until as_user timeout 30 /usr/bin/env ceph --conf "$CONF" --connect-timeout 10 mon stat >"$FOLDER/log/mon.wait" 2>&1; do
+    is_running "$FOLDER/run/mon.a.pid" || fail "the monitor ended while it started: $(last_words mon.a)"
+    ((SECONDS < end)) || fail "the monitor does not answer on port $PORT after $START_SECONDS s: $(last_words mon)"
+    sleep 0.2
+  done
+}
+
 wait_for_osds() {
-  local attempt
-  for attempt in $(seq 300); do
-    [[ $(ceph osd stat) == *"$OSDS up"* ]] && return
+  local end=$((SECONDS + START_SECONDS))
+  until [[ $(ceph osd stat) == *"$OSDS up"* ]]; do
+    ((SECONDS < end)) || fail "not all of $OSDS OSDs came up within $START_SECONDS s: $(ceph osd stat) $(last_words osd)"
     sleep 0.1
   done
-  fail "not all of $OSDS OSDs came up within $attempt attempts: $(ceph osd stat); see $FOLDER/log"
 }
 
 start() {
   local id pool
   check_programs
   [[ ! -e $CONF ]] || fail "$FOLDER holds a cluster already: stop it first"
+  PORT=$(choose_port)
   mkdir -p "$FOLDER"
   write_configuration
   write_keys
@@ -185,6 +217,7 @@ start() {
   as_user ceph-mon --conf "$CONF" --id a --mkfs --monmap "$FOLDER/monmap" --keyring "$FOLDER/keyring" \
     >"$FOLDER/log/mon.mkfs" 2>&1 || fail "the monitor was not made: $(tail -n 3 "$FOLDER/log/mon.mkfs")"
   daemon mon.a ceph-mon --conf "$CONF" --id a -f
+  wait_for_monitor
   for id in $(seq 0 $((OSDS - 1))); do
     make_osd "$id"
     start_osd "$id"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The tests of files in Ceph pools, against a cluster of their own (tools/ceph.sh): once in memory, once on bluestore.
+# The tests of files in Ceph pools, against a cluster of their own (tools/ceph.sh): once in memory, once on bluestore;
+# RADOS_STORES="memstore" leaves one out.
 # Usage: rados-test.sh BUILD_FOLDER [pytest's arguments]. Says so, and fails at nothing, where Ceph is not installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,8 +21,8 @@ FOLDER=$(mktemp -d /tmp/swath-ceph.XXXXXX)
 chmod 755 "$FOLDER"
 trap 'tools/ceph.sh stop "$FOLDER/cluster" || true; rm -rf "$FOLDER"' EXIT
 
-TESTS=(tests/test_rados*.py)
-for store in memstore bluestore; do
+TESTS=(tests/test_rados*.py benchmarks/tests/test_rados*.py)
+for store in ${RADOS_STORES:-memstore bluestore}; do
   echo "=== $store"
   CEPH_STORE=$store CEPH_CLASSES=$PWD/$BUILD/core tools/ceph.sh start "$FOLDER/cluster" >/dev/null
   export SWATH_TEST_CEPH_CONF=$FOLDER/cluster/ceph.conf

@@ -1,7 +1,7 @@
-"""Prints all that pyproject.toml asks of other packages, one a line, as `pip install -r` reads it.
+"""Prints all that Swath and its benchmarks ask of other packages, one a line, as `pip install -r` reads it.
 
-So the Makefile can install everything but Swath itself before Swath compiles. With names of extras: what building and
-these extras need.
+So the Makefile can install everything but the two themselves before Swath compiles. With names of extras: what building
+Swath and these extras of it need, and nothing of the benchmarks.
 """
 
 import re
@@ -12,22 +12,32 @@ try:
 except ModuleNotFoundError:  # Python 3.10
     from pip._vendor import tomli as tomllib
 
-with open("pyproject.toml", "rb") as file:
-    settings = tomllib.load(file)
-
-project = settings["project"]
-extras = project["optional-dependencies"]
+OWN = r"(swath|swath-bench)(\[(?P<extras>.*)\])?(?![\w-])"
+"""Swath, or its benchmarks, perhaps with extras: swath[mpi,hdf5]."""
 
 
-def required_by(names):
-    """What some extras require; an extra may be made of others: swath[mpi,hdf5]."""
-    for requirement in (requirement for name in names for requirement in extras[name]):
-        others = re.match(r"swath\[(.*)\]", requirement)
-        if others:
-            yield from required_by(others[1].split(","))
-        else:
+def settings_of(path):
+    """What a pyproject.toml says."""
+    with open(path, "rb") as file:
+        return tomllib.load(file)
+
+
+def without_own(requirements, extras):
+    """The same without Swath and its benchmarks; in the place of extras of them stands what these require."""
+    for requirement in requirements:
+        own = re.match(OWN, requirement)
+        if own is None:
             yield requirement
+        elif own["extras"]:
+            yield from without_own((one for name in own["extras"].split(",") for one in extras[name]), extras)
 
 
-wanted = [*settings["build-system"]["requires"], *project["dependencies"], *required_by(sys.argv[1:] or extras)]
-print("\n".join(dict.fromkeys(wanted)))
+swath, benchmarks = settings_of("pyproject.toml"), settings_of("benchmarks/pyproject.toml")
+extras = swath["project"]["optional-dependencies"]
+wanted = [*swath["build-system"]["requires"], *swath["project"]["dependencies"]]
+for name in sys.argv[1:] or extras:
+    wanted += extras[name]
+if not sys.argv[1:]:
+    wanted += [*benchmarks["build-system"]["requires"], *benchmarks["project"]["dependencies"]]
+    wanted += [one for extra in benchmarks["project"]["optional-dependencies"].values() for one in extra]
+print("\n".join(dict.fromkeys(without_own(wanted, extras))))

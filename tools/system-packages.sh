@@ -31,7 +31,10 @@ look() {
   has_header blosc.h || missing+=(libblosc-dev)
   has_header lz4.h || missing+=(liblz4-dev)
   has_header libdeflate.h || missing+=(libdeflate-dev)
+  has_header nlohmann/json.hpp || missing+=(nlohmann-json3-dev)
+  has_header utf8proc.h || missing+=(libutf8proc-dev)
   command -v h5dump >/dev/null || missing+=(hdf5-tools)
+  command -v ccache >/dev/null || missing+=(ccache)
 }
 
 as_root=()
@@ -67,6 +70,7 @@ for package in "${missing[@]}"; do
     libdeflate-dev)
       echo "setup: $package is missing: Zarr's gzip is refused, HDF5's goes through h5py, one chunk at a time" ;;
     hdf5-tools) echo "setup: hdf5-tools is missing: the test that asks h5dump will be skipped" ;;
+    ccache) echo "setup: ccache is missing: every checkout compiles all of its sources" ;;
     libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;
     libfuse3-dev | pkg-config) echo "setup: $package is missing: no swath-modelled-disk, its tests will be skipped" ;;
     *) echo "setup: $package is missing and nothing can take its place: install it" >&2 && failed=1 ;;

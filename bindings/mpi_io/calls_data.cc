@@ -44,10 +44,10 @@ DataTransfer transfer_of(ServedFile& file, const Kind& kind, const DataCall& cal
 int64_t move(ServedFile& file, const Kind& kind, const DataCall& call, MPI_Offset offset) {
   if (!is_collective(kind)) return file.move(transfer_of(file, kind, call, offset));
   file.queue(true).finish();
-  if (kind.ranks == Ranks::kInOrder) return file.move_together(file.in_order(call), std::nullopt);
+  if (kind.ranks == Ranks::kInOrder) return file.move_collectively(file.in_order(call), std::nullopt);
   DataTransfer transfer;
   const auto failure = failure_in([&] { transfer = transfer_of(file, kind, call, offset); });
-  return file.move_together(transfer, failure);
+  return file.move_collectively(transfer, failure);
 }
 
 int move_now(ServedFile& file, const Kind& kind, const DataCall& call, MPI_Offset offset, MPI_Status* status) {
@@ -61,7 +61,7 @@ int start(const std::shared_ptr<ServedFile>& file, const Kind& kind, const DataC
     const auto failure = failure_in([&] { transfer = transfer_of(*file, kind, call, offset); });
     if (failure && !is_collective(kind)) throw Error(*failure);
     *request = start_beside(file, is_collective(kind), [=, file = file.get()] {
-      return is_collective(kind) ? file->move_together(transfer, failure) : file->move(transfer);
+      return is_collective(kind) ? file->move_collectively(transfer, failure) : file->move(transfer);
     });
   });
 }

@@ -78,22 +78,23 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
              const char* representation, MPI_Info info) {
   const auto served = served_file(file);
   if (served == nullptr) return real().File_set_view(file, displacement, etype, filetype, representation, info);
-  // MPI's own error, which it tells before ranks meet.
-  if (displacement < 0) return real().File_set_view(file, displacement, etype, filetype, representation, info);
   if (!is_native(representation)) {  // all ranks say the same
     served->queue(true).finish();
     const int code = real().File_set_view(file, displacement, etype, filetype, representation, info);
     const bool is_taken = code == MPI_SUCCESS && mpi_has_view_in(file, representation);
     return is_taken ? give_back(file, *served) : code;
   }
+  const auto make_view = [&] { return FileView(displacement, etype, filetype, served->is_read_only()); };
+  if (displacement < 0) {  // other ranks hear of it; this one gets MPI's own error, in whose text programs look
+    static_cast<void>(failure_in([&] { served->set_view(make_view); }));
+    return real().File_set_view(file, displacement, etype, filetype, representation, info);
+  }
   return guarded(file, [&] {
-    served->queue(true).finish();
-    FileView view(displacement, etype, filetype, served->is_read_only());
+    served->set_view(make_view);
     if (info != MPI_INFO_NULL && !known_hints(info).empty()) {
       served->queue(false).finish();  // what is under way is done by the hints that it was begun with
       served->take_hints_of_rank(info);
     }
-    served->set_view(std::move(view));
   });
 }
 
@@ -164,8 +165,9 @@ int sync(MPI_File file) {
 }
 
 int set_size(MPI_File file, MPI_Offset size) {
-  if (const auto served = served_file(file)) served->queue(true).finish();
-  return real().File_set_size(file, size);
+  const auto served = served_file(file);
+  const int code = served == nullptr ? MPI_SUCCESS : guarded(file, [&] { served->finish_together(); });
+  return code != MPI_SUCCESS ? code : real().File_set_size(file, size);
 }
 
 int preallocate(MPI_File file, MPI_Offset size) {

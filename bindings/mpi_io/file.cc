@@ -16,15 +16,21 @@
 #include "comm/agreement.h"
 #include "comm/mpi_comm.h"
 #include "mpi_io/errors.h"
+#include "mpi_io/handles.h"
 #include "mpi_io/in_view_order.h"
+#include "mpi_io/offsets.h"
 #include "mpi_io/profiles.h"
 #include "mpi_io/real.h"
 #include "mpi_io/type_map.h"
+#include "plan/alone.h"
 #include "plan/profile_text.h"
 #include "throttle/tokens.h"
 
 namespace swath::mpi_io {
 namespace {
+
+// The engine of a modelled disk is called so: nothing of it is ever in a page cache.
+constexpr const char* kModelled = "modelled disk";
 
 // More than any file has: one that is written grows.
 constexpr int64_t kBytesMost = int64_t{1} << 61;
@@ -141,14 +147,36 @@ int64_t sought(const std::string& call, int64_t from, int64_t etypes) {
   return position;
 }
 
+// What datatypes and progress need, MPI_COMM_WORLD and MPI_COMM_SELF, is not there without MPI_Init.
+bool mpi_is_running_on_all(MPI_Comm ranks) {
+  int is_running = mpi_is_running() ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &is_running, 1, MPI_INT, MPI_MIN, ranks);
+  return is_running != 0;
+}
+
 bool serves_without_mpi(const Comm& comm) {
   const auto* mpi = dynamic_cast<const MpiComm*>(&comm);
   return mpi == nullptr || mpi->serves_without_mpi();
 }
 
-bool is_contiguous(const Nest& nest) { return nest.empty() || nest.runs() == 1; }
+// "collective write".
+std::string kind_of(Direction direction, bool is_collective) {
+  return (is_collective ? "collective " : "independent ") + to_string(direction);
+}
+
+MeetingRanks meeting_ranks(const Comm& comm) {
+  std::vector<int> ranks_of(static_cast<size_t>(comm.node_count()));
+  for (int rank = 0; rank < comm.size(); ++rank) ++ranks_of[static_cast<size_t>(comm.node_of(rank))];
+  return {*std::max_element(ranks_of.begin(), ranks_of.end()), comm.node_count()};
+}
 
 }  // namespace
+
+void OfAllRanks::combine(const OfAllRanks& other) {
+  for (const size_t direction : {size_t{0}, size_t{1}})
+    alone_is_cheaper[direction] &= other.alone_is_cheaper[direction];
+  views_are_contiguous &= other.views_are_contiguous;
+}
 
 // ---- opening and closing --------------------------------------------------------------------------------------------
 
@@ -162,6 +190,7 @@ ServedFile::ServedFile(const Opening& opening, std::shared_ptr<Comm> comm, std::
 
 ServedFile::Opened ServedFile::open(const Opening& opening) {
   if ((opening.access_mode & MPI_MODE_SEQUENTIAL) != 0) return {nullptr, "it is opened with MPI_MODE_SEQUENTIAL"};
+  if (!mpi_is_running_on_all(opening.ranks)) return {nullptr, "MPI was started by sessions only, without MPI_Init"};
   int ranks = 0;
   MPI_Comm_size(opening.ranks, &ranks);
   std::shared_ptr<Comm> comm;
@@ -175,11 +204,20 @@ ServedFile::Opened ServedFile::open(const Opening& opening) {
   const std::shared_ptr<ServedFile> file(new ServedFile(opening, comm, told.name));
   file->hints_.take(told.hints);
   std::shared_ptr<const Profile> profile;
+  OfAllRanks mine;
+  const auto failure = failure_in([&] {
+    profile = measured_profile(told.profile);
+    file->open_files();
+    const bool is_cached = !file->own_file_->engine_name().starts_with(kModelled);
+    const Profile& prices = profile == nullptr ? default_profile() : *profile;
+    for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+      mine.alone_is_cheaper[static_cast<size_t>(direction)] =
+          is_cheaper_alone(prices, direction, meeting_ranks(*comm), is_cached);
+    }
+    file->report_.set_medium(is_cached || !prices.device.known() ? prices.cache : prices.device);
+  });
   try {
-    agree(*comm, failure_in([&] {
-      profile = measured_profile(told.profile);
-      file->open_files();
-    }));
+    file->of_all_ = file->meet(failure, mine);
   } catch (const Error& error) {
     return {nullptr, error.what()};
   }
@@ -206,6 +244,7 @@ void ServedFile::open_files() {
 void ServedFile::close() {
   collective_jobs_.finish();
   own_jobs_.finish();
+  const auto failure = failure_in([&] { meet(std::nullopt); });
   for (const std::string& hint : hints_.ignored()) report_.note("hint " + hint + " is ignored");
   const bool is_told = broadcast_number(*comm_, report_is_wanted() ? 1 : 0) != 0;
   if (is_told) report_.tell(*comm_, path_);
@@ -214,22 +253,41 @@ void ServedFile::close() {
   collective_->close();  // all ranks have come: nobody uses the shared pointer any more
   if (comm_->rank() == 0) shared_pointer_.remove();
   if (auto* const mpi = dynamic_cast<MpiComm*>(comm_.get())) mpi->close();
+  if (failure) throw Error(*failure);
+}
+
+void ServedFile::finish_together() {
+  collective_jobs_.finish();
+  meet(std::nullopt);
 }
 
 void ServedFile::sync() {
   collective_jobs_.finish();
   own_jobs_.finish();
-  comm_->barrier();  // one rank of a node syncs for all, and what each has written by itself is there now
+  // One rank of a node syncs for all, and what each has written by itself is there now.
+  const auto failure = failure_in([&] { meet(std::nullopt); });
   collective_->sync();
+  if (failure) throw Error(*failure);
+}
+
+// The error that this rank brings to where all meet.
+std::optional<Error> ServedFile::with_pending(const std::optional<Error>& failure) {
+  auto pending = std::exchange(pending_error_, std::nullopt);
+  return failure ? failure : pending;
+}
+
+OfAllRanks ServedFile::meet(const std::optional<Error>& failure, const OfAllRanks& mine) {
+  return agree_on(*comm_, {}, with_pending(failure), mine);
 }
 
 void ServedFile::preallocate(int64_t bytes) {
   collective_jobs_.finish();
   const std::string call = "preallocate " + path_;
-  agree_same(*comm_, call + "\nsize=" + std::to_string(bytes), failure_in([&] {
+  const auto failure = failure_in([&] {
     if (is_read_only()) throw refused(MPI_ERR_READ_ONLY, call + ": the file was opened with MPI_MODE_RDONLY");
     if (bytes < 0) throw refused(MPI_ERR_ARG, call + ": " + std::to_string(bytes) + " bytes: expected 0 or more");
-  }));
+  });
+  agree_same(*comm_, call + "\nsize=" + std::to_string(bytes), with_pending(failure));
   agree(*comm_, failure_in([&] {
     if (comm_->rank() == 0) own_file_->engine().lease()->allocate(bytes);
   }));
@@ -238,7 +296,9 @@ void ServedFile::preallocate(int64_t bytes) {
 void ServedFile::set_atomicity(bool atomic) {
   collective_jobs_.finish();
   own_jobs_.finish();
+  const auto failure = failure_in([&] { meet(std::nullopt); });
   is_atomic_ = atomic;
+  if (failure) throw Error(*failure);
 }
 
 void ServedFile::set_hints(MPI_Info info) {
@@ -254,8 +314,19 @@ std::shared_ptr<const FileView> ServedFile::view() const {
   return view_;
 }
 
-void ServedFile::set_view(FileView view) {
-  auto now = std::make_shared<const FileView>(std::move(view));
+void ServedFile::set_view(const std::function<FileView()>& make) {
+  collective_jobs_.finish();
+  std::shared_ptr<const FileView> now;
+  const auto failure = failure_in([&] { now = std::make_shared<const FileView>(make()); });
+  if (hints_.set_view_meets()) {
+    OfAllRanks mine = of_all_;
+    mine.views_are_contiguous = !failure && now->is_contiguous();
+    of_all_ = meet(failure, mine);
+  } else {
+    if (failure) throw Error(*failure);
+    of_all_.views_are_contiguous = 0;  // for all that others know
+    last_direction_.reset();
+  }
   const std::lock_guard guard(mutex_);
   view_.swap(now);
   position_ = 0;
@@ -296,7 +367,7 @@ void ServedFile::seek_shared(int64_t etypes, int whence) {
   });
   agree_same(*comm_,
              "seek_shared " + path_ + "\noffset=" + std::to_string(etypes) + "\nwhence=" + std::to_string(whence),
-             failure);
+             with_pending(failure));
   shared_pointer_.set(etypes + broadcast_number(*comm_, from));
   comm_->barrier();  // whoever goes on finds it there
 }
@@ -321,15 +392,20 @@ DataTransfer ServedFile::transfer_of(const DataCall& call) const {
   transfer.direction = call.direction;
   transfer.view = view();
   if (call.count == 0 || type->size() == 0) return transfer;
-  const Nest memory = repeated(*type, call.count);
-  transfer.bytes = memory.bytes();
-  // Behind MPI_BOTTOM, which is null, places are addresses.
-  transfer.address = static_cast<std::byte*>(call.buffer) + memory.low();
+  transfer.address = static_cast<std::byte*>(call.buffer);
+  if (type->is_contiguous()) {
+    transfer.bytes = checked_product(type->size(), call.count);
+  } else {
+    const Nest memory = repeated(*type, call.count);
+    transfer.bytes = memory.bytes();
+    // Behind MPI_BOTTOM, which is null, places are addresses.
+    transfer.address += memory.low();
+    if (memory.runs() > 1) transfer.scattered = memory.shifted(-memory.low());
+  }
   if (reinterpret_cast<uintptr_t>(transfer.address) < kNoAddress) {
     throw refused(MPI_ERR_BUFFER, path_ + ": the buffer is a null pointer, but " + std::to_string(transfer.bytes) +
                                       " bytes are wanted");
   }
-  transfer.memory = memory.shifted(-memory.low());
   if (transfer.bytes % transfer.view->etype_bytes() != 0) {
     throw refused(MPI_ERR_IO, path_ + ": " + std::to_string(transfer.bytes) +
                                   " bytes are no whole number of the view's etypes, of " +
@@ -375,7 +451,7 @@ DataTransfer ServedFile::at_shared_pointer(const DataCall& call) {
 DataTransfer ServedFile::in_order(const DataCall& call) {
   DataTransfer transfer;
   const auto failure = failure_in([&] { transfer = transfer_of(call); });
-  agree(*comm_, failure);
+  meet(failure);
   const int64_t mine = etypes_of(transfer);
   std::vector<int64_t> all(static_cast<size_t>(comm_->size()));
   comm_->allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
@@ -410,63 +486,62 @@ Execution ServedFile::carry_out(Array& array, const DataTransfer& transfer, Meth
   const View view = transfer.view->at(transfer.first, transfer.bytes);
   const auto own = Decomposition::own_view(view, comm.rank(), comm.size(), form->shape(), true);
   LocalMemory memory;
-  memory.view = {view, MemoryNest{transfer.memory, 0}};
+  memory.view = {view, MemoryNest{transfer.memory(), 0}};
   memory.addresses = {transfer.address};
-  memory.is_packed = is_contiguous(transfer.memory);
+  memory.is_packed = transfer.is_packed();
   const bool is_collective = &array == collective_.get();
   const TuningSettings tuning =
       is_collective ? hints_.collective_tuning(transfer.direction) : hints_.own_tuning(transfer.direction);
   return array.execute({form, {transfer.direction, own, method, tuning}}, memory);
 }
 
-int64_t ServedFile::move_in_order_of_view(const DataTransfer& transfer, File& file, const std::string& kind) {
+int64_t ServedFile::move_in_order_of_view(const DataTransfer& transfer, File& file, bool is_collective) {
   Execution done;
   done.method = "direct";
   const int64_t bytes = move_in_view_order(
       file, {transfer.direction, transfer.view->nest(transfer.first + transfer.bytes), transfer.first, transfer.bytes},
-      {transfer.memory, transfer.address}, done.counters);
-  report_.add(kind + ", a view that does not ascend,", bytes, done);
+      {transfer.memory(), transfer.address}, done.counters);
+  report_.add(kind_of(transfer.direction, is_collective) + ", a view that does not ascend,", bytes, done);
   return bytes;
 }
 
 // One run of the file and of memory: there is nothing to plan.
-int64_t ServedFile::move_run(const DataTransfer& transfer, int64_t offset, const std::string& kind) {
-  Execution done;
-  done.method = "one contiguous transfer";
-  const Stopwatch watch;
+int64_t ServedFile::move_run(const DataTransfer& transfer, int64_t offset, bool is_collective) {
+  Counters done;
+  std::optional<Stopwatch> watch;
+  if (is_reported_) watch.emplace();
   const auto engine = own_file_->engine().lease();
-  std::unique_ptr<RangeLock> lock;
   int64_t bytes = transfer.bytes;
-  if (transfer.direction == Direction::kWrite) {
-    lock = engine->lock_shared(offset, offset + bytes);
-  } else {
-    bytes = std::clamp<int64_t>(engine->size() - offset, 0, bytes);
-  }
-  if (bytes == 0) return 0;
   const Transfer piece{offset, transfer.address, bytes};
-  engine->transfer(transfer.direction, {&piece, 1}, done.counters);
+  if (transfer.direction == Direction::kWrite) {
+    const auto lock = engine->lock_shared(offset, offset + bytes);
+    engine->transfer(Direction::kWrite, {&piece, 1}, done);
+  } else {
+    bytes = engine->read_to_end(piece, done);
+  }
   engine->end_burst();
-  done.counters.total_seconds = watch.seconds();
-  report_.add(kind, bytes, done);
+  if (watch) done.total_seconds = watch->seconds();
+  if (bytes > 0) report_.add_contiguous(transfer.direction, is_collective, done);
   return bytes;
 }
 
-int64_t ServedFile::move_by_itself(const DataTransfer& transfer, const std::string& kind) {
+int64_t ServedFile::move_by_itself(const DataTransfer& transfer, bool is_collective) {
   if (transfer.bytes == 0) return 0;
-  if (is_contiguous(transfer.memory)) {
+  if (transfer.is_packed()) {
     const auto offset = transfer.view->offset_of_run(transfer.first, transfer.bytes);
-    if (offset) return move_run(transfer, *offset, kind);
+    if (offset) return move_run(transfer, *offset, is_collective);
   }
-  if (!transfer.view->is_ascending()) return move_in_order_of_view(transfer, *own_file_, kind);
+  if (!transfer.view->is_ascending()) return move_in_order_of_view(transfer, *own_file_, is_collective);
   DataTransfer clipped = transfer;
   clipped.bytes = clipped_bytes(transfer, *own_file_);
   if (clipped.bytes == 0) return 0;
-  report_.add(kind, clipped.bytes, carry_out(*own_, clipped, hints_.own_method(transfer.direction)));
+  report_.add(kind_of(transfer.direction, is_collective), clipped.bytes,
+              carry_out(*own_, clipped, hints_.own_method(transfer.direction)));
   return clipped.bytes;
 }
 
 // Nobody else moves anything of the range meanwhile: not one byte of what others write atomically is between.
-int64_t ServedFile::move_atomically(const DataTransfer& transfer, const std::string& kind) {
+int64_t ServedFile::move_atomically(const DataTransfer& transfer, bool is_collective) {
   if (transfer.bytes == 0) return 0;
   const Nest places = transfer.view->nest(transfer.first + transfer.bytes);
   int64_t begin = places.low();
@@ -479,29 +554,54 @@ int64_t ServedFile::move_atomically(const DataTransfer& transfer, const std::str
   const auto engine = atomic_file_->engine().lease();
   std::unique_ptr<RangeLock> lock;
   if (!is_read_only()) lock = engine->lock(begin, end);
-  if (!transfer.view->is_ascending()) return move_in_order_of_view(transfer, *atomic_file_, kind);
+  if (!transfer.view->is_ascending()) return move_in_order_of_view(transfer, *atomic_file_, is_collective);
   DataTransfer clipped = transfer;
   clipped.bytes = clipped_bytes(transfer, *atomic_file_);
   if (clipped.bytes == 0) return 0;
-  report_.add(kind + ", atomic,", clipped.bytes, carry_out(*atomic_, clipped, Method::kList));
+  report_.add(kind_of(transfer.direction, is_collective) + ", atomic,", clipped.bytes,
+              carry_out(*atomic_, clipped, Method::kList));
   return clipped.bytes;
 }
 
 int64_t ServedFile::move(const DataTransfer& transfer) {
-  const std::string kind = "independent " + to_string(transfer.direction);
-  return is_atomic_ ? move_atomically(transfer, kind) : move_by_itself(transfer, kind);
+  return is_atomic_ ? move_atomically(transfer, false) : move_by_itself(transfer, false);
+}
+
+// Of what all ranks know alike: none of them asks another.
+bool ServedFile::ranks_go_alone(Direction direction) const {
+  if (is_atomic_) return false;
+  if (comm_->size() == 1 || !hints_.together(direction)) return true;
+  const bool is_cheaper = of_all_.alone_is_cheaper[static_cast<size_t>(direction)] != 0;
+  return of_all_.views_are_contiguous != 0 && hints_.goes_alone(direction, is_cheaper);
+}
+
+int64_t ServedFile::move_collectively(const DataTransfer& transfer, const std::optional<Error>& failure) {
+  if (ranks_go_alone(transfer.direction)) return move_alone(transfer, failure);
+  last_direction_ = transfer.direction;
+  if (!is_atomic_) return move_together(transfer, with_pending(failure));
+  int64_t bytes = 0;
+  auto what = with_pending(failure);
+  if (!what) what = failure_in([&] { bytes = move_atomically(transfer, true); });
+  meet(what);
+  return bytes;
+}
+
+// Ranks meet only where reading follows writing, or writing reading: programs count on it that a collective read finds
+// what was written collectively before.
+int64_t ServedFile::move_alone(const DataTransfer& transfer, const std::optional<Error>& failure) {
+  if (comm_->size() > 1 && last_direction_ != transfer.direction) {
+    meet(failure);
+    last_direction_ = transfer.direction;
+  }
+  int64_t bytes = 0;
+  auto what = failure;
+  if (!what) what = failure_in([&] { bytes = move_by_itself(transfer, true); });
+  if (!what) return bytes;
+  if (comm_->size() > 1) pending_error_ = what;
+  throw Error(*what);
 }
 
 int64_t ServedFile::move_together(const DataTransfer& transfer, const std::optional<Error>& failure) {
-  const std::string kind = "collective " + to_string(transfer.direction);
-  if (is_atomic_ || !hints_.together(transfer.direction) || comm_->size() == 1) {
-    int64_t bytes = 0;
-    auto what = failure;
-    if (!what)
-      what = failure_in([&] { bytes = is_atomic_ ? move_atomically(transfer, kind) : move_by_itself(transfer, kind); });
-    agree(*comm_, what);
-    return bytes;
-  }
   // What does not ascend this rank moves by itself, and takes part with nothing.
   DataTransfer shared = transfer;
   int64_t by_itself = 0;
@@ -509,7 +609,7 @@ int64_t ServedFile::move_together(const DataTransfer& transfer, const std::optio
   if (!what) {
     what = failure_in([&] {
       if (!transfer.view->is_ascending()) {
-        by_itself = move_in_order_of_view(transfer, *file_, kind);
+        by_itself = move_in_order_of_view(transfer, *file_, true);
         shared.bytes = 0;
       } else {
         shared.bytes = clipped_bytes(transfer, *file_);
@@ -518,7 +618,8 @@ int64_t ServedFile::move_together(const DataTransfer& transfer, const std::optio
     });
   }
   if (what) collective_->refuse(nullptr, *what);
-  report_.add(kind, shared.bytes, carry_out(*collective_, shared, hints_.collective_method(transfer.direction)));
+  report_.add(kind_of(transfer.direction, true), shared.bytes,
+              carry_out(*collective_, shared, hints_.collective_method(transfer.direction)));
   return by_itself + shared.bytes;
 }
 

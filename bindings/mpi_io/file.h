@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,8 +39,19 @@ struct DataTransfer {
   std::shared_ptr<const FileView> view;
   int64_t first = 0;  // data bytes [first, first + bytes)
   int64_t bytes = 0;
-  Nest memory;  // from `address` on
   std::byte* address = nullptr;
+  Nest scattered;  // where they are from `address` on; empty: one after another
+
+  bool is_packed() const { return scattered.empty(); }
+  Nest memory() const { return is_packed() && bytes > 0 ? Nest::block(bytes) : scattered; }
+};
+
+// What is combined of all ranks where they meet.
+struct OfAllRanks {
+  int64_t alone_is_cheaper[2] = {1, 1};  // by direction
+  int64_t views_are_contiguous = 1;
+
+  void combine(const OfAllRanks& other);
 };
 
 class ServedFile {
@@ -69,14 +81,15 @@ class ServedFile {
 
   // ---- the view, and pointers in etypes of it ----
   std::shared_ptr<const FileView> view() const;
-  // Collective, and sends nothing: all pointers are at the beginning.
-  void set_view(FileView view);
+  // Collective. All pointers are at the beginning. `make` makes this rank's. Ranks meet, unless a hint says that they
+  // do not; then an error of any is an error of all, and no view changes.
+  void set_view(const std::function<FileView()>& make);
   int64_t position() const;
   void seek(int64_t etypes, int whence);
   SharedPointer& shared_pointer() { return shared_pointer_; }
   // Collective. Ranks agree on where to, of which MPI_SEEK_CUR and MPI_SEEK_END are what rank 0 says.
   void seek_shared(int64_t etypes, int whence);
-  // Collective, and sends nothing. Of what is begun after it.
+  // Collective. Of what is begun after it; what was begun before is over on all ranks.
   void set_atomicity(bool atomic);
   bool is_atomic() const { return is_atomic_; }
   // Collective.
@@ -93,9 +106,12 @@ class ServedFile {
 
   // ---- moving it. How many bytes were moved: of a read fewer than asked for at the end of the file. ----
   int64_t move(const DataTransfer& transfer);
-  // Collective. An error of any rank, or `failure`, is an error of all.
-  int64_t move_together(const DataTransfer& transfer, const std::optional<Error>& failure);
+  // Collective. An error of any rank, or `failure`, is an error of all: at once where they meet, else of this rank at
+  // once and of the others where they meet next.
+  int64_t move_collectively(const DataTransfer& transfer, const std::optional<Error>& failure);
 
+  // Collective. What was begun together before is over on all ranks.
+  void finish_together();
   // Collective. On the medium.
   void sync();
   // Collective. Storage for the first `bytes` bytes; none that is there changes. An error of any is an error of all.
@@ -121,10 +137,15 @@ class ServedFile {
   int64_t clipped_bytes(const DataTransfer& transfer, File& file) const;
   int64_t end_in_etypes() const;
   Execution carry_out(Array& array, const DataTransfer& transfer, Method method) const;
-  int64_t move_by_itself(const DataTransfer& transfer, const std::string& kind);
-  int64_t move_atomically(const DataTransfer& transfer, const std::string& kind);
-  int64_t move_run(const DataTransfer& transfer, int64_t offset, const std::string& kind);
-  int64_t move_in_order_of_view(const DataTransfer& transfer, File& file, const std::string& kind);
+  bool ranks_go_alone(Direction direction) const;
+  OfAllRanks meet(const std::optional<Error>& failure, const OfAllRanks& mine = {});
+  std::optional<Error> with_pending(const std::optional<Error>& failure);
+  int64_t move_by_itself(const DataTransfer& transfer, bool is_collective);
+  int64_t move_atomically(const DataTransfer& transfer, bool is_collective);
+  int64_t move_run(const DataTransfer& transfer, int64_t offset, bool is_collective);
+  int64_t move_in_order_of_view(const DataTransfer& transfer, File& file, bool is_collective);
+  int64_t move_alone(const DataTransfer& transfer, const std::optional<Error>& failure);
+  int64_t move_together(const DataTransfer& transfer, const std::optional<Error>& failure);
 
   const MPI_File handle_;
   const std::string path_;
@@ -132,6 +153,7 @@ class ServedFile {
   const std::shared_ptr<Comm> comm_;
   const bool serves_without_mpi_;  // what ranks do together
   Hints hints_;
+  const bool is_reported_ = report_is_wanted();  // else nobody looks at seconds, and reading the clock costs some
   Report report_;
 
   std::shared_ptr<File> file_;  // of collective_
@@ -148,6 +170,11 @@ class ServedFile {
   mutable std::mutex mutex_;  // of what follows
   std::shared_ptr<const FileView> view_ = std::make_shared<const FileView>();
   int64_t position_ = 0;
+
+  // Of collective calls, which come in one order; all ranks know the same but of the last.
+  OfAllRanks of_all_;
+  std::optional<Direction> last_direction_;  // of the last collective call that moved data
+  std::optional<Error> pending_error_;       // which this rank has returned, and the others have not heard of
 
   SharedPointer shared_pointer_;
   std::atomic<bool> is_atomic_ = false;

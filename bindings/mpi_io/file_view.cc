@@ -74,6 +74,11 @@ FileView::FileView(int64_t displacement, Part etype, Part filetype, bool is_read
   is_ascending_ = Nest::strided(2, extent_, tile_).is_ascending();
 }
 
+bool FileView::is_contiguous() const {
+  constexpr int64_t kLongRunBytes = int64_t{64} << 10;
+  return tile_.empty() || tiles_touch() || (tile_.runs() == 1 && tile_.bytes() >= kLongRunBytes && is_ascending_);
+}
+
 View FileView::at(int64_t first, int64_t bytes) const {
   if (bytes == 0) return {};
   if (tile_.empty()) throw refused(MPI_ERR_ARG, "the view's file type has no bytes, but some are read or written");
@@ -102,8 +107,7 @@ std::optional<int64_t> FileView::offset_of_run(int64_t first, int64_t bytes) con
   if (tile_.empty()) return std::nullopt;
   const int64_t within = first % tile_.bytes();
   const Nest::Run run = tile_.run_at(within, tile_.bytes());
-  const bool tiles_touch = run.bytes == tile_.bytes() && extent_ == tile_.bytes();
-  if (!tiles_touch && run.bytes < bytes) return std::nullopt;
+  if (run.bytes < bytes && !tiles_touch()) return std::nullopt;
   return displacement_ + first / tile_.bytes() * extent_ + run.offset;
 }
 

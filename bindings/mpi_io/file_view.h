@@ -31,6 +31,8 @@ class FileView {
 
   // Whether each byte lies behind the one before it, as views that are written must: then at() tells the bytes.
   bool is_ascending() const { return is_ascending_; }
+  // Whether what a call moves is one run, or runs so long that a rank moves them by itself as well as with others.
+  bool is_contiguous() const;
   // Data bytes [first, first + bytes). Requires is_ascending().
   View at(int64_t first, int64_t bytes) const;
   // The first `bytes` data bytes, in whichever order.
@@ -52,6 +54,7 @@ class FileView {
 
   FileView(int64_t displacement, Part etype, Part filetype, bool is_read_only);
 
+  bool tiles_touch() const { return extent_ == tile_.bytes() && tile_.runs() == 1; }
   int64_t tiles(int64_t bytes) const { return bytes / tile_.bytes() + 1; }
 
   int64_t displacement_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -12,6 +13,8 @@ namespace {
 constexpr const char* kOwn = "swath_";
 constexpr std::array kOfRomio = {"romio_cb_read", "romio_cb_write", "romio_ds_read",      "romio_ds_write",
                                  "cb_nodes",      "cb_buffer_size", "ind_rd_buffer_size", "ind_wr_buffer_size"};
+
+constexpr std::array<std::string_view, 3> kContiguous{"automatic", "alone", "together"};  // Hints::Contiguous
 
 bool is_of_rank(const std::string& key) { return key.starts_with("romio_ds_") || key.starts_with("ind_"); }
 
@@ -100,6 +103,17 @@ bool Hints::take_one(const std::string& key, const std::string& value, bool is_o
       return false;
     }
   }
+  if (key == "swath_contiguous") {
+    const auto* const known = std::find(kContiguous.begin(), kContiguous.end(), value);
+    if (known == kContiguous.end()) return false;
+    contiguous_ = static_cast<Contiguous>(known - kContiguous.begin());
+    return true;
+  }
+  if (key == "swath_set_view") {
+    if (value != "barrier" && value != "local") return false;
+    set_view_meets_ = value == "barrier";
+    return true;
+  }
   if (key == "romio_cb_read" || key == "romio_cb_write") {
     Collective& one = collective_[for_direction("romio_cb_read")];
     if (value == "enable") one = {Method::kTwoPhase, true};
@@ -134,6 +148,12 @@ bool Hints::take_one(const std::string& key, const std::string& value, bool is_o
   return true;
 }
 
+// Who asks for a method of collective operations gets it.
+bool Hints::goes_alone(Direction direction, bool is_cheaper) const {
+  if (contiguous_ != Contiguous::kAutomatic) return contiguous_ == Contiguous::kAlone;
+  return is_cheaper && collective_method(direction) == Method::kAuto;
+}
+
 TuningSettings Hints::collective_tuning(Direction direction) const {
   return tuning(sieve_bytes_[static_cast<size_t>(direction)]);
 }
@@ -151,6 +171,8 @@ TuningSettings Hints::tuning(int64_t sieve_bytes) const {
 InfoPairs Hints::in_force() const {
   InfoPairs pairs{{"swath_method", method_}};
   for (const auto& [name, size] : sizes_) pairs.emplace_back(kOwn + name, std::to_string(size));
+  pairs.emplace_back("swath_contiguous", kContiguous[static_cast<size_t>(contiguous_)]);
+  pairs.emplace_back("swath_set_view", set_view_meets_ ? "barrier" : "local");
   if (streams_) pairs.emplace_back("swath_streams", std::to_string(*streams_));
   const auto said = [](bool together, Method method) {
     if (!together) return "disable";

@@ -2,6 +2,9 @@
 //
 //   swath_method              auto, direct, sieve, list, two-phase: of all operations; alone a rank takes auto for
 //   two-phase swath_aggregators, swath_window_bytes, swath_sieve_bytes, …       sizes (core/plan/tuning.h)
+//   swath_contiguous          automatic, alone, together: whether ranks meet in a collective call where every rank's
+//   view is contiguous
+//   swath_set_view            barrier, local: whether ranks meet in MPI_File_set_view
 //   swath_streams             how many ranks of a node move bytes at a time (core/throttle/); when the file is opened
 //   romio_cb_read, _write     enable: two-phase; disable: each rank by itself; automatic: the cheapest
 //   romio_ds_read, _write     the same of sieving, where ranks are by themselves
@@ -47,6 +50,10 @@ class Hints {
   Method own_method(Direction direction) const { return own_method_[static_cast<size_t>(direction)]; }
   TuningSettings collective_tuning(Direction direction) const;
   TuningSettings own_tuning(Direction direction) const;
+  // Whether ranks go alone in collective operations on contiguous views; `is_cheaper`: what the prices say.
+  bool goes_alone(Direction direction, bool is_cheaper) const;
+  // Whether ranks meet in MPI_File_set_view.
+  bool set_view_meets() const { return set_view_meets_; }
   // How many streams; nothing: they are not counted.
   std::optional<int> streams() const { return streams_; }
 
@@ -60,6 +67,8 @@ class Hints {
     bool together = true;
   };
 
+  enum class Contiguous { kAutomatic, kAlone, kTogether };
+
   // `is_of_all`: all ranks have it. False: it cannot be obeyed.
   bool take_one(const std::string& key, const std::string& value, bool is_of_all);
   TuningSettings tuning(int64_t sieve_bytes) const;
@@ -69,6 +78,8 @@ class Hints {
   std::map<std::string, int64_t> sizes_;
   std::array<int64_t, 2> sieve_bytes_{};  // of collective operations; 0: not asked for
   std::array<int64_t, 2> own_sieve_bytes_{};
+  Contiguous contiguous_ = Contiguous::kAutomatic;
+  bool set_view_meets_ = true;
   std::optional<int> streams_;
   std::string method_ = "auto";
   std::map<std::string, std::string> taken_;

@@ -84,6 +84,36 @@ void Report::add(const std::string& kind, int64_t bytes, const Execution& done) 
   reasons_[name] = done.plan->reason;
 }
 
+void Report::add_contiguous(Direction direction, bool is_collective, const Counters& done) {
+  const std::lock_guard guard(mutex_);
+  Contiguous& sum = contiguous_[is_collective ? 1 : 0][static_cast<size_t>(direction)];
+  ++sum.operations;
+  sum.counters += done;
+}
+
+double Report::seconds_of_requests(const Curve& one, const Kind& kind) {
+  if (one.empty()) return 0;
+  const auto operations = static_cast<double>(kind.operations);
+  return operations * one.at_or_in_proportion(static_cast<double>(kind.bytes) / operations);
+}
+
+std::map<std::string, Report::Kind> Report::all_kinds() const {
+  std::map<std::string, Kind> all = kinds_;
+  for (const bool is_collective : {false, true}) {
+    for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+      const Contiguous& sum = contiguous_[is_collective ? 1 : 0][static_cast<size_t>(direction)];
+      if (sum.operations == 0) continue;
+      Kind& kind =
+          all[(is_collective ? "collective " : "independent ") + to_string(direction) + " by one contiguous transfer"];
+      kind.operations = sum.operations;
+      kind.bytes = sum.counters.read_bytes + sum.counters.written_bytes;
+      kind.counters = sum.counters;
+      kind.predicted_seconds = seconds_of_requests(direction == Direction::kRead ? medium_.read : medium_.write, kind);
+    }
+  }
+  return all;
+}
+
 void Report::note(const std::string& text) {
   const std::lock_guard guard(mutex_);
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
@@ -92,7 +122,7 @@ void Report::note(const std::string& text) {
 void Report::tell(Comm& comm, const std::string& path) {
   const std::lock_guard guard(mutex_);
   std::map<std::string, Kind> all;
-  for (const auto& bytes : gather_bytes(comm, written(kinds_))) add_written(bytes, all);
+  for (const auto& bytes : gather_bytes(comm, written(all_kinds()))) add_written(bytes, all);
   if (comm.rank() != 0) return;
   say(path + ": served, " + std::to_string(comm.size()) + (comm.size() == 1 ? " rank" : " ranks"));
   for (const auto& [name, kind] : all) {

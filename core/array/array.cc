@@ -404,7 +404,8 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
                   "call fill_unwritten() on all of them");
   }
   Operation current = operation;
-  if (operation.array().layout()->has_absent_chunks() && call.companions.relocate) {
+  // Chunks have no place yet, or the file has a variable shorter than its dimension, though it may have all chunks.
+  if (call.companions.relocate) {
     store_as(call.companions.relocate());
     current = operation.of(form());
   }

@@ -95,8 +95,8 @@ class Array {
     // Moves this rank's elements by the format's own library, where neither a plan nor Swath's chunks can. Ranks read
     // at once, and write one after another.
     std::function<void()> library;
-    // Collective. Called by a write before it where chunks have no place in the file yet. How the array is stored from
-    // then on.
+    // Collective. Called by a write before it where chunks have no place in the file yet, or the file has less of the
+    // array than its shape says. How the array is stored from then on.
     std::function<Stored()> relocate;
     // Is held as long as the operation, where that goes on beside the program.
     std::shared_ptr<void> keep;
@@ -164,8 +164,10 @@ class Array {
   // Local. How the operation would be carried out, by what is known now; `cached`: the part of it that is taken to be
   // in the page cache. The boxes of all ranks must be known.
   std::shared_ptr<const Plan> explain(const Operation& operation, std::optional<double> cached);
-  // The same of coded chunks, by a look at what is stored of them, where the array is not closed.
-  std::shared_ptr<const ChunkPlan> explain_chunks(const Operation& operation, std::optional<double> cached);
+  // The same of coded chunks, by a look at what is stored of them, where the array is not closed. `coding`: what their
+  // codecs cost, where it was measured.
+  std::shared_ptr<const ChunkPlan> explain_chunks(const Operation& operation, std::optional<double> cached,
+                                                  std::optional<CodecCost> coding = std::nullopt);
   // Collective. The same operation with the boxes of all ranks. `also`: what ranks compare besides.
   Operation with_all_shares(const Operation& operation, const std::string& also);
 

@@ -6,69 +6,22 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "array/raw_array.h"
+#include "array/array_for_tests.h"
 #include "comm/simulated.h"
 #include "store/engine_test_file.h"
 #include "store/fault.h"
-#include "store/open_file.h"
-#include "store/posix.h"
 #include "testing/ranks_and_memory.h"
 #include "testing/requests.h"
 
 namespace swath {
 namespace {
-
-using namespace swath::testing;
-using ByteVector = std::vector<std::byte>;
-using Kind = DimensionRule::Kind;
-
-// Tells of the page cache what the test says; a negative part: nothing; more than all: that fails.
-class TellingEngine final : public PosixEngine {
- public:
-  TellingEngine(std::shared_ptr<OpenFile> file, const std::atomic<double>& cached)
-      : PosixEngine(std::move(file), int64_t{1} << 30), cached_(cached) {}
-  std::optional<double> cached_part(int64_t, int64_t) const override {
-    if (cached_ > 1) throw Error(ErrorKind::kStore, "cannot tell what is cached");
-    return cached_ < 0 ? std::nullopt : std::optional(cached_.load());
-  }
-
- private:
-  const std::atomic<double>& cached_;
-};
-
-std::shared_ptr<File> open_by(const std::string& engine, const std::string& path) {
-  return std::make_shared<File>(
-      path, [make = open_for_engines(path, OpenMode::kReadWrite, {.engine = engine})] { return make(nullptr); });
-}
-
-std::shared_ptr<File> open_telling(const std::string& path, const std::atomic<double>& cached) {
-  const auto file = std::make_shared<OpenFile>(path, OpenMode::kReadWrite, nullptr);
-  return std::make_shared<File>(path, [file, &cached] { return std::make_unique<TellingEngine>(file, cached); });
-}
-
-// A comm that a test has, for an array that shares it.
-std::shared_ptr<Comm> shared(Comm& comm) {
-  return {&comm, [](Comm*) {}};
-}
-
-Array::Options options_of(const std::shared_ptr<const Layout>& layout, std::vector<std::byte> fill = {}) {
-  Array::Options options;
-  options.name = "a.raw";
-  options.form = std::make_shared<const ArrayForm>("a.raw", layout->shape(), layout->element_bytes(), layout);
-  options.fill = std::move(fill);
-  return options;
-}
 
 // The operation of one rank, which knows its own boxes only.
 Operation operation_of(const Array& array, const RequestCase& given, int rank, Operation::Access access) {
@@ -140,62 +93,6 @@ TEST(Array, RandomOperationsMoveEveryElementToItsPlaceAndNothingElse) {
   const int64_t wanted = operations_wanted();
   for (int64_t i = 0; i < wanted && !HasFailure(); i += 4) execute_randomly(random);
 }
-
-// ---- a vector, dealt out in turn
-// -------------------------------------------------------------------------------------
-
-constexpr int64_t kElements = 37;  // ragged for 2, 3, 4 and 5 ranks
-
-std::shared_ptr<const Layout> vector_layout() {
-  return std::make_shared<const Layout>(Layout::ordered({kElements}, 4, 0, {0}));
-}
-
-Decomposition dealt_out(int ranks, int64_t elements = kElements) {
-  return Decomposition::distributed(Distribution({{Kind::kCyclic, 1}}, {ranks}), {{0, 1, elements, false}}, ranks);
-}
-
-// One rank's memory of a vector that is dealt out.
-struct Share {
-  Share(const Operation& operation, int rank)
-      : parts(operation.decomposition().parts(rank, 4)),
-        bytes(static_cast<size_t>(parts.empty() ? 0 : parts[0].count() * 4)) {}
-  LocalMemory local() {
-    LocalMemory memory{parts, {}};
-    for (size_t part = 0; part < parts.size(); ++part) memory.addresses.push_back(bytes.data());
-    return memory;
-  }
-
-  std::vector<Part> parts;
-  ByteVector bytes;
-};
-
-// The elements of a rank that has every `ranks`-th one.
-ByteVector every(const ByteVector& bytes, int rank, int ranks) {
-  ByteVector mine;
-  for (size_t element = static_cast<size_t>(rank); element * 4 < bytes.size(); element += static_cast<size_t>(ranks)) {
-    mine.insert(mine.end(), bytes.begin() + static_cast<int64_t>(element * 4),
-                bytes.begin() + static_cast<int64_t>(element * 4 + 4));
-  }
-  return mine;
-}
-
-class VectorTest : public ::testing::Test {
- protected:
-  VectorTest() { file_.write(bytes_); }
-
-  Operation reading(const Array& array, int ranks, Method method = Method::kDirect) const {
-    return {array.form(), {Direction::kRead, dealt_out(ranks), method, {}}};
-  }
-  Operation writing(const Array& array, int ranks, Method method = Method::kDirect) const {
-    return {array.form(), {Direction::kWrite, dealt_out(ranks), method, {}}};
-  }
-
-  const EngineTestFile file_;
-  const ByteVector bytes_ = counting_bytes(kElements * 4);
-  std::atomic<double> cached_ = 1;
-};
-
-using ArrayOfRanks = VectorTest;
 
 std::map<Call::Kind, int64_t> calls_between(const std::map<Call::Kind, int64_t>& before,
                                             const std::map<Call::Kind, int64_t>& after) {
@@ -384,216 +281,6 @@ TEST_F(ArrayOfRanks, ReadAnewWhereOneRankHasOtherMemory) {
   }
 }
 
-// ---- errors
-// ----------------------------------------------------------------------------------------------------------
-
-TEST_F(ArrayOfRanks, HearOfOneThatAsksForAnotherThing) {
-  for (int culprit = 0; culprit < 3; ++culprit) {
-    const auto errors = on_all_ranks({.ranks = 3}, [&](Comm& comm) {
-      Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-      const Operation operation = comm.rank() == culprit ? writing(array, 3) : writing(array, 3, Method::kList);
-      Share mine(operation, comm.rank());
-      array.execute(operation, mine.local(), {});
-    });
-    for (const Error& error : errors) {
-      EXPECT_EQ(error.kind(), ErrorKind::kDisagreement);
-      EXPECT_NE(std::string(error.what()).find("They differ in method."), std::string::npos) << error.what();
-      EXPECT_STREQ(error.what(), errors[0].what());
-    }
-    EXPECT_EQ(file_.contents(), bytes_);
-  }
-}
-
-TEST_F(ArrayOfRanks, HearOfOneThatCannot) {
-  const auto errors = on_all_ranks({.ranks = 3}, [&](Comm& comm) {
-    Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-    const Operation operation = writing(array, 3);
-    if (comm.rank() == 1) array.refuse(&operation, Error(ErrorKind::kArgument, "values of another shape"));
-    Share mine(operation, comm.rank());
-    array.execute(operation, mine.local(), {});
-  });
-  for (const Error& error : errors) EXPECT_STREQ(error.what(), "rank 1: values of another shape");
-  EXPECT_EQ(file_.contents(), bytes_);
-}
-
-TEST_F(ArrayOfRanks, HearOfOneWhoseReadFailsBeforeTheyAgree) {
-  for (int culprit = 0; culprit < 3; ++culprit) {
-    const auto errors = on_all_ranks({.ranks = 3}, [&](Comm& comm) {
-      const bool breaks = comm.rank() == culprit;
-      Array array(shared(comm), open_by(breaks ? "fault:read@2=EIO" : "posix", file_.path()),
-                  options_of(vector_layout()));
-      const Operation operation(array.form(), {Direction::kRead, dealt_out(3), Method::kSieve, {}});
-      Share mine(operation, comm.rank());
-      array.execute(operation, mine.local(), {});
-      for (int turn = 0; turn < 3; ++turn) array.execute(operation, mine.local(), {});
-    });
-    for (const Error& error : errors) {
-      EXPECT_EQ(error.kind(), ErrorKind::kStore);
-      EXPECT_TRUE(std::string(error.what()).starts_with("rank " + std::to_string(culprit) + ": read ")) << error.what();
-    }
-  }
-}
-
-TEST_F(ArrayOfRanks, HearOfOneThatCannotEvenBegin) {
-  for (const Method method : {Method::kDirect, Method::kTwoPhase}) {
-    cached_ = 2;
-    const auto errors = on_all_ranks({.ranks = 3}, [&](Comm& comm) {
-      Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-      const Operation operation = reading(array, 3, method);
-      Share mine(operation, comm.rank());
-      array.execute(operation, mine.local(), {});
-    });
-    for (const Error& error : errors) EXPECT_STREQ(error.what(), "rank 0: cannot tell what is cached");
-  }
-}
-
-TEST_F(ArrayOfRanks, HearOfBoxesThatOverlap) {
-  const auto errors = on_all_ranks({.ranks = 2}, [&](Comm& comm) {
-    Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-    const int64_t begin = int64_t{5} * comm.rank();
-    auto own = Decomposition::own_boxes({{{begin}, {begin + 6}}}, comm.rank(), 2, {kElements});
-    const Operation operation(array.form(), {Direction::kWrite, own, Method::kDirect, {}});
-    Share mine(operation, comm.rank());
-    array.execute(operation, mine.local(), {});
-  });
-  for (const Error& error : errors) {
-    EXPECT_EQ(error.kind(), ErrorKind::kArgument);
-    EXPECT_NE(std::string(error.what()).find("share elements"), std::string::npos) << error.what();
-  }
-  EXPECT_EQ(file_.contents(), bytes_);
-}
-
-TEST_F(ArrayOfRanks, FindAClosedArrayClosed) {
-  const auto errors = on_all_ranks({.ranks = 2}, [&](Comm& comm) {
-    Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-    EXPECT_TRUE(array.shut());
-    EXPECT_FALSE(array.shut());
-    const Operation operation = reading(array, 2);
-    Share mine(operation, comm.rank());
-    array.execute(operation, mine.local(), {});
-  });
-  for (const Error& error : errors) {
-    EXPECT_STREQ(error.what(), "rank 0: read a.raw: the array is closed; open the file again");
-  }
-}
-
-// ---- beside the program
-// ----------------------------------------------------------------------------------------------
-
-TEST_F(ArrayOfRanks, FinishWhatTheyStarted) {
-  for (uint64_t seed = 0; seed < 10; ++seed) {
-    file_.write(bytes_);
-    run_ranks(
-        3,
-        [&](Comm& comm) {
-          Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-          const Operation read = reading(array, 3, Method::kTwoPhase);
-          Share first(read, comm.rank());
-          Share second(read, comm.rank());
-          Future future = array.start(read, first.local(), {});
-          array.execute(read, second.local(), {});
-          EXPECT_EQ(future.wait().method, "two-phase");
-          EXPECT_EQ(first.bytes, every(bytes_, comm.rank(), 3));
-          EXPECT_EQ(second.bytes, first.bytes);
-          // A write waits for the read that was started before it, and a read for the write.
-          for (std::byte& byte : second.bytes) byte ^= std::byte{1};
-          Future before = array.start(read, first.local(), {});
-          Future write = array.start(writing(array, 3, Method::kTwoPhase), second.local(), {});
-          Share third(read, comm.rank());
-          array.execute(read, third.local(), {});
-          before.wait();
-          write.wait();
-          EXPECT_EQ(first.bytes, every(bytes_, comm.rank(), 3));
-          EXPECT_EQ(third.bytes, second.bytes);
-        },
-        seed);
-  }
-}
-
-TEST_F(ArrayOfRanks, AreToldWhatWentWrongBesideTheProgram) {
-  const auto errors = on_all_ranks({.ranks = 2}, [&](Comm& comm) {
-    Array array(shared(comm), open_by(comm.rank() == 1 ? "fault:read@0=EIO" : "posix", file_.path()),
-                options_of(vector_layout()));
-    const Operation operation = reading(array, 2, Method::kSieve);
-    Share mine(operation, comm.rank());
-    Future future = array.start(operation, mine.local(), {});
-    future.wait();
-  });
-  for (const Error& error : errors) EXPECT_TRUE(std::string(error.what()).starts_with("rank 1: read ")) << error.what();
-}
-
-// A thread carries it out meanwhile: it needs nobody who waits for it.
-TEST_F(ArrayOfRanks, OfOneReadBesideTheProgram) {
-  Array array(make_solo_comm(), open_telling(file_.path(), cached_), options_of(vector_layout()));
-  const Operation operation = reading(array, 1);
-  Share mine(operation, 0);
-  Progress progress;
-  Array::Companions companions;
-  companions.progress = &progress;
-  Future future = array.start(operation, mine.local(), companions);
-  while (progress.bytes_done < std::ssize(bytes_)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  future.wait();
-  EXPECT_EQ(mine.bytes, bytes_);
-}
-
-TEST_F(ArrayOfRanks, TakeOperationsBackThatHaveNotBegun) {
-  Array array(make_solo_comm(), open_telling(file_.path(), cached_), options_of(vector_layout()));
-  const Operation read = reading(array, 1);
-  Share mine(read, 0);
-  std::vector<Future> futures;
-  for (int i = 0; i < 100; ++i) futures.push_back(array.start(read, mine.local(), {}));
-  for (auto future = futures.rbegin(); future != futures.rend(); ++future) {
-    future->let_go();
-    EXPECT_TRUE(future->is_done());
-  }
-  array.execute(writing(array, 1), mine.local());  // nobody is in its way
-  array.finish_started();
-  EXPECT_TRUE(array.shut());
-}
-
-TEST_F(ArrayOfRanks, AreAllRefusedWhatOneOfThemCannotBeside) {
-  const auto errors = on_all_ranks({.ranks = 3}, [&](Comm& comm) {
-    Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-    const Operation operation = reading(array, 3);
-    Share mine(operation, comm.rank());
-    Future future = comm.rank() == 1
-                        ? array.start_refused(&operation, Error(ErrorKind::kArgument, "memory of another shape"))
-                        : array.start(operation, mine.local(), {});
-    future.wait();
-  });
-  for (const Error& error : errors) EXPECT_STREQ(error.what(), "rank 1: memory of another shape");
-}
-
-TEST_F(ArrayOfRanks, CarryOutThemselvesWhatTheyWaitForWhereNothingIsUnderWay) {
-  run_ranks(3, [&](Comm& comm) {
-    Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-    const Operation read = reading(array, 3, Method::kTwoPhase);
-    Share mine(read, comm.rank());
-    Array::Companions companions;
-    companions.loop = array.begin_loop();
-    companions.is_waited_for = true;
-    for (int i = 0; i < 5; ++i) {
-      EXPECT_TRUE(array.start(read, mine.local(), companions).is_done());
-      EXPECT_EQ(mine.bytes, every(bytes_, comm.rank(), 3));
-    }
-    const auto numbers = std::make_shared<RankNumbers>();
-    numbers->largest[2] = comm.rank();
-    array.start_comparing(companions.loop, "compare", numbers, true);
-    EXPECT_EQ(numbers->largest[2], 2);
-    if (comm.rank() == 1) return array.leave_loop(companions.loop, "has left");
-    try {
-      array.start(read, mine.local(), companions).wait();
-      FAIL();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::kLeft);
-      EXPECT_STREQ(error.what(), "rank 1: has left");
-    }
-  });
-}
-
-// ---- new arrays, and bytes
-// -------------------------------------------------------------------------------------------
-
 TEST_F(ArrayOfRanks, FillWhatNobodyWrites) {
   for (const bool writes : {false, true}) {
     file_.write(ByteVector(kElements * 4));
@@ -615,87 +302,6 @@ TEST_F(ArrayOfRanks, FillWhatNobodyWrites) {
       expected.insert(expected.end(), element.begin(), element.end());
     }
     EXPECT_EQ(file_.contents(), expected);
-  }
-}
-
-TEST(RawArrays, AreMadeAndOpenedByAllRanksTogether) {
-  const EngineTestFile folder;
-  const RawArray raw{.path = folder.path(), .shape = {6, 4}, .element_bytes = 2, .offset = 3, .order = {1, 0}};
-  run_ranks(3, [&](Comm& comm) {
-    const auto made = create_raw(shared(comm), {.array = raw, .fill = counting_bytes(2, 9)});
-    const int64_t row_of_rank = int64_t{2} * comm.rank();
-    const Decomposition first =
-        Decomposition::own_boxes({{{row_of_rank, 0}, {row_of_rank + 1, 4}}}, comm.rank(), 3, raw.shape);
-    ByteVector values = counting_bytes(8, 1 + 8 * comm.rank());
-    made->execute({made->form(), {Direction::kWrite, first}}, packed_memory(first, comm.rank(), 2, values.data()));
-    EXPECT_FALSE(std::filesystem::exists(raw.path));
-    made->close();
-    made->close();
-    comm.barrier();
-    const auto array = open_raw(shared(comm), raw, OpenMode::kRead);
-    const Decomposition all = Decomposition::alone(select_all(raw.shape));
-    ByteVector read(48);
-    array->execute({array->form(), {Direction::kRead, all}}, packed_memory(all, 0, 2, read.data()));
-    ByteVector expected;
-    for (int row = 0; row < 6; ++row) {
-      for (int column = 0; column < 4; ++column) {
-        const ByteVector element = row % 2 == 0 ? counting_bytes(2, 1 + 4 * row + 2 * column) : counting_bytes(2, 9);
-        expected.insert(expected.end(), element.begin(), element.end());
-      }
-    }
-    EXPECT_EQ(read, expected);
-    array->close();
-  });
-  EXPECT_EQ(folder.contents().size(), 3U + 48U);
-}
-
-TEST(RawArrays, ThatCannotBeAreTheSameErrorOnAllRanks) {
-  const EngineTestFile folder;
-  folder.write(ByteVector(20));
-  const auto errors_of = [&](const std::function<void(Comm&)>& body) {
-    const auto errors = on_all_ranks({.ranks = 3}, body);
-    for (const Error& error : errors) EXPECT_STREQ(error.what(), errors[0].what());
-    return std::string(errors[0].what());
-  };
-  const auto opened = [&](Comm& comm, RawArray raw) {
-    raw.path = folder.path();
-    open_raw(shared(comm), raw, OpenMode::kRead);
-  };
-  EXPECT_NE(errors_of([&](Comm& comm) { opened(comm, {.shape = {21}}); }).find("ends at byte 21"), std::string::npos);
-  EXPECT_NE(errors_of([&](Comm& comm) { opened(comm, {.shape = {4 + comm.rank()}}); }).find("They differ in shape."),
-            std::string::npos);
-  EXPECT_NE(errors_of([&](Comm& comm) { opened(comm, {.shape = {4}, .order = {1}}); }).find("order"),
-            std::string::npos);
-  EXPECT_NE(errors_of([&](Comm& comm) {
-              create_raw(shared(comm), {.array = {.path = folder.path(), .shape = {4}}});
-            }).find("exists"),
-            std::string::npos);
-  EXPECT_EQ(folder.contents(), ByteVector(20));
-}
-
-TEST(RawArrays, ThatAreNeverClosedLeaveTheOldFile) {
-  const EngineTestFile folder;
-  folder.write(ByteVector(20));
-  run_ranks(2, [&](Comm& comm) {
-    create_raw(shared(comm), {.array = {.path = folder.path(), .shape = {4}}, .overwrite = true});
-  });
-  EXPECT_EQ(folder.contents(), ByteVector(20));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.folder()), {}), 1);
-}
-
-TEST(RawArrays, ThatCannotGetTheirNameAreAnErrorOnAllRanks) {
-  const EngineTestFile folder;
-  const auto errors = on_all_ranks({.ranks = 3}, [&](Comm& comm) {
-    const auto array = create_raw(shared(comm), {.array = {.path = folder.path(), .shape = {4}}});
-    comm.barrier();
-    if (comm.rank() == 0) {
-      for (const auto& entry : std::filesystem::directory_iterator(folder.folder())) std::filesystem::remove(entry);
-    }
-    array->close();
-  });
-  for (const Error& error : errors) {
-    EXPECT_EQ(error.kind(), ErrorKind::kStore);
-    EXPECT_STREQ(error.what(), errors[0].what());
   }
 }
 
@@ -805,8 +411,7 @@ TEST(FileOfBytes, HoldsSeveralArrays) {
   EXPECT_EQ(folder.contents(), expected);
 }
 
-// ---- plans that are kept
-// ---------------------------------------------------------------------------------------------
+// ---- plans that are kept ------------------------------------------------------------------------------------------
 
 TEST(PlanCache, KeepsTheLatest) {
   const auto layout = vector_layout();

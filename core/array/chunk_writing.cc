@@ -305,10 +305,14 @@ class TableWriting {
   }
 
   void place(const std::vector<ChunkSize>& sizes, std::span<int64_t> given) {
+    const auto& table = std::get<ChunkTable>(array_->places);
     std::vector<NewChunk> chunks;
     for (const ChunkSize& size : sizes) {
-      chunks.push_back({coordinates_of(array_->shape, array_->chunk_shape, size.chunk), size.bytes,
-                        static_cast<uint32_t>(size.skipped)});
+      const auto entry = static_cast<size_t>(size.chunk);
+      const auto skipped = static_cast<uint32_t>(size.skipped);
+      const bool is_as_long = table.offsets[entry] >= 0 && table.bytes[entry] == size.bytes;
+      chunks.push_back({coordinates_of(array_->shape, array_->chunk_shape, size.chunk), size.bytes, skipped,
+                        is_as_long && table.skipped[entry] != skipped});
     }
     const std::vector<int64_t> offsets = places_.place(chunks);
     if (offsets.size() != sizes.size() || std::ranges::any_of(offsets, [](int64_t offset) { return offset < 0; })) {

@@ -18,17 +18,11 @@
 #include "array/shared_engine.h"
 #include "base/counters.h"
 #include "chunks/chunks.h"
+#include "chunks/new_chunk.h"
 #include "comm/comm.h"
 #include "plan/operation.h"
 
 namespace swath {
-
-// What a chunk of a table takes in the file: `at` is its place in the grid.
-struct NewChunk {
-  Shape at;
-  int64_t bytes = 0;
-  uint32_t skipped = 0;
-};
 
 // Who keeps the table of a file's chunks: the format's library, on rank 0. Its calls may come from any thread, one at a
 // time; each may throw an Error.

@@ -10,7 +10,8 @@ constexpr int64_t kUnitsLookedAt = 1000;
 
 }  // namespace
 
-std::shared_ptr<const ChunkPlan> Array::explain_chunks(const Operation& operation, std::optional<double> cached) {
+std::shared_ptr<const ChunkPlan> Array::explain_chunks(const Operation& operation, std::optional<double> cached,
+                                                       std::optional<CodecCost> coding) {
   const auto now = stored();
   const CodedArray& chunks = *now->chunks;
   ChunkRequest request;
@@ -18,6 +19,7 @@ std::shared_ptr<const ChunkPlan> Array::explain_chunks(const Operation& operatio
   request.decomposition = operation.decomposition();
   request.profile = learning_->profile();
   request.cached = cached;
+  request.coding = coding;
   request.grid = chunks.grid();
   if (operation.decomposition().ranks() == comm_->size()) {
     for (int rank = 0; rank < comm_->size(); ++rank) request.node_of_rank.push_back(comm_->node_of(rank));

@@ -76,11 +76,8 @@ File::WriteTurn::WriteTurn(File& file) {
 int64_t File::read(int64_t offset, std::span<std::byte> bytes) {
   check_offset("read", path_, offset);
   const auto lease = engine().lease();
-  const int64_t count = std::clamp<int64_t>(lease->size() - offset, 0, std::ssize(bytes));
-  if (count == 0) return 0;
   Counters counters;
-  const Transfer transfer{offset, bytes.data(), count};
-  lease->transfer(Direction::kRead, {&transfer, 1}, counters);
+  const int64_t count = lease->read_to_end({offset, bytes.data(), std::ssize(bytes)}, counters);
   lease->end_burst();
   return count;
 }

@@ -19,5 +19,7 @@ constexpr int64_t multiply_or_max(int64_t a, int64_t b) {
 constexpr int64_t block_end(int64_t begin, int64_t length, int64_t limit) {
   return length < limit - begin ? begin + length : limit;
 }
+// What a price reckons with.
+constexpr double as_double(int64_t value) { return static_cast<double>(value); }
 
 }  // namespace swath

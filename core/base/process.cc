@@ -19,7 +19,7 @@ std::optional<uint64_t> start_time(int64_t id) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT ? std::nullopt : std::optional<uint64_t>(0);
   char text[1024];
-  const ssize_t length = read(fd, text, sizeof text - 1);
+  const ssize_t length = ::read(fd, text, sizeof text - 1);
   const int read_error = errno;
   close(fd);
   if (length <= 0) return length < 0 && read_error == ESRCH ? std::nullopt : std::optional<uint64_t>(0);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "calibrate/at_once.h"
+#include "calibrate/codecs.h"
 #include "calibrate/copies.h"
 #include "calibrate/meetings.h"
 #include "calibrate/requests.h"
@@ -184,6 +185,26 @@ TEST(TimeVisits, GiveSecondsOfAWindow) {
   ASSERT_EQ(samples.size(), 1);
   EXPECT_GT(samples[0], 1e-9);
   EXPECT_LT(samples[0], 1e-3);
+}
+
+TEST(TimeCoding, GivesSecondsOfEachChunkAndWhatTheCodecsMakeOfAllOfThem) {
+  const std::vector<std::byte> elements(10'000, std::byte{7});
+  const CodingTimes plain = time_coding(CodecChain(), elements, 3'000, kNoLimit);
+  EXPECT_EQ(plain.encode.size(), 3);
+  EXPECT_EQ(plain.decode.size(), 3);
+  EXPECT_EQ(plain.decoded_bytes, 9'000);
+  EXPECT_EQ(plain.stored_bytes, 9'000);
+  const CodingTimes coded = time_coding(CodecChain({{.kind = CodecKind::kFletcher32}}), elements, 3'000, kNoLimit);
+  EXPECT_EQ(coded.stored_bytes, 9'000 + 3 * 4);
+  for (const double seconds : coded.encode) EXPECT_GT(seconds, 0);
+  EXPECT_EQ(time_coding(CodecChain(), elements, 3'000, -1).encode.size(), 1);  // no time: the first chunk alone
+}
+
+TEST(TimeCoding, RefusesElementsThatFillNoChunk) {
+  const std::vector<std::byte> elements(10);
+  for (const int64_t bytes : {0, 11}) {
+    EXPECT_EQ(error_of([&] { time_coding(CodecChain(), elements, bytes, 1); }).kind(), ErrorKind::kArgument);
+  }
 }
 
 TEST(TimeSmallReads, GivesSecondsOfEachRepetitionAndRefusesAFileThatIsTooSmall) {

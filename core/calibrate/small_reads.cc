@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <memory>
 
-#include "array/raw_array.h"
+#include "array/array.h"
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "comm/comm.h"
+#include "files/one_array_file.h"
 #include "store/fault.h"  // of which an OpenFile has none here
 #include "store/open_file.h"
 
@@ -31,7 +32,9 @@ SmallReads time_small_reads(const std::string& path, int64_t bytes, int calls, i
                   std::to_string(file.size()) + ", the size of " + path);
   }
   const int64_t places = file.size() / bytes;
-  const auto array = open_raw(make_solo_comm(), {.path = path, .shape = {file.size()}}, OpenMode::kRead);
+  const formats::RawElements all_bytes{.shape = {file.size()}, .type = formats::ElementType::parse("|u1")};
+  const OneArrayFile opened = open(make_solo_comm(), path, std::nullopt, OpenMode::kRead, {.raw = all_bytes});
+  Array& array = opened->array();
   const auto memory = std::make_unique<std::byte[]>(static_cast<size_t>(bytes));
   const auto offset_of = [&](int call) { return call * int64_t{37} % places * bytes; };
 
@@ -40,8 +43,8 @@ SmallReads time_small_reads(const std::string& path, int64_t bytes, int calls, i
     if (got != bytes) throw Error(ErrorKind::kStore, "read " + path + ": got " + std::to_string(got) + " bytes");
   };
   const auto by_core = [&](int call) {
-    const Operation read(array->form(), {Direction::kRead, Decomposition::alone({{offset_of(call), 1, bytes, false}})});
-    array->execute(read, packed_memory(read.decomposition(), 0, 1, memory.get()));
+    const Operation read(array.form(), {Direction::kRead, Decomposition::alone({{offset_of(call), 1, bytes, false}})});
+    array.execute(read, packed_memory(read.decomposition(), 0, 1, memory.get()));
   };
 
   SmallReads seconds;

@@ -162,7 +162,9 @@ Bytes CodecChain::encode(Bytes decoded, CodecWorkspace& workspace, uint32_t* ski
       bytes = room.first(bytes.size() + kChecksumBytes);
     } else {
       const Bytes compressed = compress(codec, bytes, room, workspace.contexts());
-      if (skipped != nullptr && compressed.size() >= bytes.size()) {
+      // Of HDF5's filters this one alone gives up. Where a chunk keeps its size HDF5's library does not take note that
+      // a filter is applied again, so that what may be applied always is.
+      if (skipped != nullptr && codec.kind == CodecKind::kBlosc && compressed.size() >= bytes.size()) {
         *skipped |= uint32_t{1} << i;
         continue;
       }

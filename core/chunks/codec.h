@@ -92,7 +92,7 @@ class CodecChain {
   void decode(std::span<const std::byte> stored, std::span<std::byte> decoded, uint32_t skipped,
               CodecWorkspace& workspace, std::optional<ByteRange> wanted = std::nullopt) const;
   // The stored form; it lies in the workspace, or is `decoded` itself where nothing is done. `skipped` (may be null):
-  // compressors that would not make their input smaller are left out, as HDF5 does, and this gets a bit for each.
+  // blosc is left out where it would not make its input smaller, as HDF5 does, and this gets a bit for it.
   std::span<const std::byte> encode(std::span<const std::byte> decoded, CodecWorkspace& workspace,
                                     uint32_t* skipped = nullptr) const;
 

@@ -9,7 +9,6 @@ namespace {
 
 // Of a chunk decoded, and of all chunks of a shard: so much that sums of a few of them stay within 64 bits.
 constexpr int64_t kChunkBytesMax = INT64_MAX / 64;
-constexpr int64_t kEntryBytes = 16;  // of a shard's index
 // A chunk's mask of codecs that were left out has a bit for each.
 constexpr size_t kCodecsMax = 32;
 
@@ -159,7 +158,8 @@ ChunkGrid CodedArray::grid() const {
   grid.is_coded = [is_coded = !codecs.is_plain()](int64_t) { return is_coded; };
   grid.stored_bytes = [](int64_t) { return std::optional<int64_t>(); };
   grid.unit_is_stored = [](int64_t) { return std::optional<bool>(); };
-  if (shards() != nullptr) grid.index_bytes = shards()->index_codecs.stored_bytes_max(kEntryBytes * chunks_of_unit());
+  if (shards() != nullptr)
+    grid.index_bytes = shards()->index_codecs.stored_bytes_max(kIndexEntryBytes * chunks_of_unit());
   return grid;
 }
 

@@ -16,6 +16,8 @@
 
 namespace swath {
 
+inline constexpr int64_t kIndexEntryBytes = 16;  // of one chunk in the index of a shard
+
 // All chunks in one file, as in HDF5. One entry a chunk of the grid, in C order.
 struct ChunkTable {
   std::vector<int64_t> offsets;   // -1: not stored

@@ -17,7 +17,6 @@ namespace swath {
 namespace {
 
 constexpr uint64_t kAbsent = UINT64_MAX;
-constexpr size_t kEntryBytes = 16;
 
 [[noreturn]] void fail_format(const std::string& what) { throw Error(ErrorKind::kFormat, what); }
 
@@ -104,7 +103,7 @@ std::shared_ptr<const ShardFile> StoredChunks::open_shard(int64_t unit, Worker& 
   if (shard->file == nullptr) return nullptr;
   const StoredFile& file = *shard->file;
   const auto entries = static_cast<size_t>(array_.chunks_of_unit());
-  const auto decoded_bytes = static_cast<int64_t>(entries * kEntryBytes);
+  const auto decoded_bytes = static_cast<int64_t>(entries) * kIndexEntryBytes;
   const CodecChain& codecs = array_.shards()->index_codecs;  // checksums, which only add to the length
   const int64_t stored_bytes = codecs.stored_bytes_max(decoded_bytes);
   if (file.bytes() < stored_bytes) {

@@ -185,6 +185,11 @@ struct LowestRank {
   void combine(const LowestRank& other) { rank = std::min(rank, other.rank); }
 };
 
+struct AnyRank {
+  bool says_yes = false;
+  void combine(const AnyRank& other) { says_yes = says_yes || other.says_yes; }
+};
+
 // Collective, where some rank asks for something else than rank 0.
 [[noreturn]] void throw_difference(Comm& comm, const Question& question, size_t hint_bytes) {
   struct Asked {
@@ -221,10 +226,10 @@ void agree_on(Comm& comm, const Question& question, const std::optional<Error>& 
   if (found.failed_with_words != kNoRank) throw_error_of(comm, found.failed_with_words, mine);
 }
 
-void agree_same(Comm& comm, const std::string& words, const std::optional<Error>& mine) {
+bool agree_same(Comm& comm, const std::string& words, const std::optional<Error>& mine, bool says_yes) {
   Question question;
   if (!words.empty()) question = {.key = hash_text(words), .words = [&words] { return words; }};
-  agree_on(comm, question, mine, {}, {});
+  return agree_on(comm, question, mine, AnyRank{says_yes}).says_yes;
 }
 
 void agree(Comm& comm, const std::optional<Error>& mine) { agree_on(comm, {}, mine, {}, {}); }

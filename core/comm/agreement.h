@@ -61,8 +61,9 @@ Hints agree_on(Comm& comm, const Question& question, const std::optional<Error>&
   return hints;
 }
 
-// The same with no hints, on words: none where they are empty.
-void agree_same(Comm& comm, const std::string& words, const std::optional<Error>& mine = std::nullopt);
+// The same with no hints, on words: none where they are empty. Returns whether any rank says yes.
+bool agree_same(Comm& comm, const std::string& words, const std::optional<Error>& mine = std::nullopt,
+                bool says_yes = false);
 
 // The same where nothing is compared, and only errors are told.
 void agree(Comm& comm, const std::optional<Error>& mine);

@@ -100,6 +100,17 @@ TEST(Agreement, OnTheSameWordsThrowsNothing) {
   }
 }
 
+TEST(Agreement, AllRanksHearWhetherAnyOfThemSaysYes) {
+  for (const int who : {-1, 0, 2}) {
+    for (const auto& error : thrown(3, [who](Comm& comm) {
+           EXPECT_EQ(agree_same(comm, "sync a.nc", std::nullopt, comm.rank() == who), who >= 0);
+         })) {
+      EXPECT_FALSE(error.has_value());
+    }
+  }
+  EXPECT_TRUE(agree_same(*make_solo_comm(), "sync a.nc", std::nullopt, true));
+}
+
 TEST(Agreement, DisagreementQuotesBothAndIsTheSameOnAllRanks) {
   const std::vector<std::string> asked = {"read a.nc", "read a.nc", "write a.nc by sieve", "read b.nc"};
   const auto errors = thrown(4, [&](Comm& comm) { agree_same(comm, asked[static_cast<size_t>(comm.rank())]); });

@@ -11,6 +11,7 @@
 #include "base/meanwhile.h"
 #include "comm/messages.h"
 #include "comm/mpi_messages.h"
+#include "comm/mpi_ranks.h"
 #include "comm/node_shared.h"
 
 namespace swath {
@@ -226,5 +227,7 @@ std::unique_ptr<Comm> MpiComm::duplicate() {
   require_open();
   return std::unique_ptr<Comm>(new MpiComm(world_.get(), settings_));
 }
+
+std::shared_ptr<Comm> make_mpi_comm(MPI_Comm communicator) { return std::make_shared<MpiComm>(communicator); }
 
 }  // namespace swath

@@ -21,13 +21,13 @@ void check_extents(const Shape& shape) {
   }
 }
 
+}  // namespace
+
 std::vector<int> c_order(size_t dimensions) {
   std::vector<int> order(dimensions);
   std::iota(order.begin(), order.end(), 0);
   return order;
 }
-
-}  // namespace
 
 std::vector<int64_t> strides_in_order(const Shape& shape, int64_t element_bytes, const std::vector<int>& order) {
   std::vector<int64_t> strides(shape.size());

@@ -22,6 +22,8 @@ struct Panel {
   std::vector<int64_t> strides;  // bytes
 };
 
+// The dimensions from slowest to fastest of an array in C order.
+std::vector<int> c_order(size_t dimensions);
 // The elements of `part` in one panel; memory places are those of `part`.
 Regions regions_in(const Panel& panel, const Part& part, int64_t element_bytes);
 // The strides in bytes of a dense array whose dimensions vary in `order`, slowest first.

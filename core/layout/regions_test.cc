@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "layout/layout.h"
 #include "testing/naive.h"
@@ -209,7 +209,7 @@ Regions share_of(const Shape& shape, const Distribution& distribution, int rank)
 TEST(Regions, CyclicOfATrillionElementsIsInstantAndNoLarger) {
   const DimensionRule cyclic{DimensionRule::Kind::kCyclic, 1};
   const DimensionRule whole{DimensionRule::Kind::kWhole, 0};
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of the processor: others may have it meanwhile
 
   // A vector over 4 ranks: each quarter is one run an element, 32 bytes apart.
   const Regions vector = share_of({1'000'000'000'000}, Distribution({cyclic}, {4}), 1);
@@ -232,7 +232,7 @@ TEST(Regions, CyclicOfATrillionElementsIsInstantAndNoLarger) {
   // 10^6 * 250,001 elements - 999,999 joins.
   EXPECT_EQ(share_of({1'000'000, 1'000'001}, Distribution({whole, cyclic}, {1, 4}), 0).runs(), 250'000'000'001);
 
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
+  EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC / 10);
   const Regions small = share_of({10, 10}, Distribution({whole, cyclic}, {1, 4}), 0);
   EXPECT_EQ(columns.product()->dimensions().size(), small.product()->dimensions().size());
   EXPECT_LE(sizeof(IndexSet), 48u);  // numbers only: nothing in it can grow with the elements

@@ -142,8 +142,7 @@ TEST_P(Inner, ThrowsTheSameErrorOnAllRanksAndChangesNoForeignByte) {
   EXPECT_GT(failures, 30);
 }
 
-// ---- What is planned
-// --------------------------------------------------------------------------------------------------
+// ---- What is planned ----------------------------------------------------------------------------------------------
 
 constexpr StripeMap kStripes{64 << 10, 4, 4 << 20};
 
@@ -228,8 +227,7 @@ TEST(InnerMethod, TakesOneRequestAnObjectAWindow) {
   EXPECT_EQ(make_plan(request).cost(Method::kTwoPhase, 0).read_requests, 4);
 }
 
-// ---- File domains and windows
-// -----------------------------------------------------------------------------------------
+// ---- File domains and windows -------------------------------------------------------------------------------------
 
 TEST(InnerMethod, FileDomainsEndWhereStripesDo) {
   Random random(5);

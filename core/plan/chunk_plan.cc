@@ -88,8 +88,6 @@ int64_t bytes_held(const std::vector<Part>& parts, int64_t element_bytes) {
   return elements * element_bytes;
 }
 
-double as_double(int64_t value) { return static_cast<double>(value); }
-
 class Planner {
  public:
   Planner(ChunkRequest request, int64_t counted_max) : request_(std::move(request)), grid_(request_.grid) {
@@ -425,14 +423,9 @@ class Planner {
                       as_double(counts.files) * file_seconds) *
                          share +
                      device;
-    double decode = 0;
-    double encode = 0;
-    for (const std::string& codec : grid_.codecs) {
-      decode += profile.codec(codec).decode;
-      encode += profile.codec(codec).encode;
-    }
-    price.coding = (as_double(counts.decoded_bytes) * decode +
-                    as_double(counts.chunks_encoded) * as_double(grid_.chunk_bytes()) * encode) *
+    const CodecCost coding = request_.coding.value_or(profile.coding(grid_.codecs));
+    price.coding = (as_double(counts.decoded_bytes) * coding.decode +
+                    as_double(counts.chunks_encoded) * as_double(grid_.chunk_bytes()) * coding.encode) *
                    share;
     const double held = as_double(counts.bytes);
     price.copy =

@@ -26,6 +26,7 @@ struct ChunkRequest {
   int64_t thread_buffer_bytes = 0;         // of a rank's threads
   std::shared_ptr<const Profile> profile;  // null: stated defaults
   std::optional<double> cached;            // part of what is read that is in the page cache; nothing: not known
+  std::optional<CodecCost> coding;         // of all codecs together, measured on the elements; nothing: the profile's
 };
 
 // Of one rank, or of all together.

@@ -19,8 +19,6 @@ constexpr double kWindowBytes = 512 * 1024;     // of which the processor's cach
 constexpr double kCoreCacheBytesMax = 4 << 20;  // no core has a larger cache of its own
 constexpr int kSampledWindows = 8;
 
-double as_double(int64_t value) { return static_cast<double>(value); }
-
 // What the first windows of a range say of all of them.
 struct WindowSample {
   double windows = 0;

@@ -77,11 +77,20 @@ Profile make_defaults() {
 
 const CodecCost& Profile::codec(const std::string& name) const {
   if (name == "blosc") return blosc;
-  if (name == "lz4") return lz4;
+  if (name == "lz4" || name == "hdf5-lz4") return lz4;
   if (name == "gzip" || name == "zlib") return deflate;
   if (name == "shuffle") return shuffle;
   if (name == "crc32c" || name == "fletcher32") return checksum;
   return zstd;
+}
+
+CodecCost Profile::coding(const std::vector<std::string>& codecs) const {
+  CodecCost sum;
+  for (const std::string& name : codecs) {
+    sum.decode += codec(name).decode;
+    sum.encode += codec(name).encode;
+  }
+  return sum;
 }
 
 Curve::Curve(std::vector<Point> points) : points_(std::move(points)) {

@@ -170,6 +170,8 @@ struct Profile {
 
   // Of a codec by its name; one that has no cost of its own is taken to cost what zstd does.
   const CodecCost& codec(const std::string& name) const;
+  // Of several, one after another.
+  CodecCost coding(const std::vector<std::string>& codecs) const;
 
   Corrections corrections;
 };

@@ -17,6 +17,9 @@ class AutoEngine : public FileEngine {
   std::string name() const override;
   Capabilities capabilities() const override;
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
+  int64_t read_to_end(const Transfer& piece, Counters& counters) override {
+    return posix_.read_to_end(piece, counters);
+  }
   void start(Direction direction, std::span<const Transfer> batch) override { posix_.start(direction, batch); }
   void wait(Counters& counters) override { posix_.wait(counters); }
   std::unique_ptr<CachedView> cached_view() override;

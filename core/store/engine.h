@@ -20,12 +20,11 @@
 #include "store/batch.h"
 #include "store/cached_view.h"
 #include "store/capabilities.h"
+#include "store/open_mode.h"
 #include "store/server_turns.h"
 #include "store/structured.h"
 
 namespace swath {
-
-enum class OpenMode { kRead, kReadWrite, kCreateNew };
 
 // A lock on [begin, end) of the file, released by the destructor.
 class RangeLock {
@@ -48,6 +47,9 @@ class Engine {
   // request: memory may be scattered, the file is not (preadv, pwritev; at most IOV_MAX pieces a request).
   // Short transfers go on, EINTR retries, EAGAIN waits. Reading past the end of the file is an error.
   virtual void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) = 0;
+
+  // Reads one range, or what there is of it before the end of the file: how many bytes that is. None is no error.
+  virtual int64_t read_to_end(const Transfer& piece, Counters& counters);
 
   // Carries out what an access has of a range, as structure. Here it is flattened, in batches of bounded size, which go
   // through transfer(): an engine whose store takes structure (capabilities().structured_requests) sends it on as it

@@ -392,6 +392,26 @@ TEST_P(EngineContract, OffsetsBeyondFourGibibytesAreOrdinary) {
   engine->sync();
 }
 
+TEST_P(EngineContract, ReadingToTheEndTellsHowMuchThereWas) {
+  file.write(counting_bytes(100));
+  auto engine = open(OpenMode::kReadWrite);
+  const Bytes expected = counting_bytes(100);
+  for (const int64_t offset : {0, 60, 99, 100, 200}) {
+    for (const size_t bytes : {size_t{0}, size_t{1}, size_t{40}, size_t{500}}) {
+      SCOPED_TRACE(std::to_string(offset) + ", " + std::to_string(bytes) + " bytes");
+      Bytes seen(bytes, std::byte{0xee});
+      counters = {};
+      const int64_t there = std::clamp<int64_t>(100 - offset, 0, std::ssize(seen));
+      EXPECT_EQ(engine->read_to_end(transfer_of(offset, seen), counters), there);
+      EXPECT_TRUE(std::equal(seen.begin(), seen.begin() + there, expected.begin() + std::min<int64_t>(offset, 100)));
+      EXPECT_EQ(std::count(seen.begin() + there, seen.end(), std::byte{0xee}), std::ssize(seen) - there);
+      EXPECT_EQ(counters.read_requests, there > 0 ? 1 : 0);
+      EXPECT_EQ(counters.read_bytes, there);
+    }
+  }
+  EXPECT_EQ(error_of([&] { engine->read_to_end({-1, nullptr, 4}, counters); }).kind(), ErrorKind::kArgument);
+}
+
 TEST_P(EngineContract, AnUpdateKeepsWhatItDoesNotKnow) {
   file.write(counting_bytes(100));
   auto engine = open(OpenMode::kReadWrite);

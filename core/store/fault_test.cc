@@ -46,6 +46,16 @@ TEST_P(FaultyEngine, AShortReadGoesOnAndIsComplete) {
   EXPECT_EQ(counters.read_bytes, 1001);
 }
 
+TEST_P(FaultyEngine, AShortReadIsNotTheEndOfTheFile) {
+  file.write(counting_bytes(1001));
+  auto engine = open("read@0=short,read@2=EINTR,read@3=EIO");
+  Bytes bytes(2000);
+  EXPECT_EQ(engine->read_to_end(transfer_of(0, bytes), counters), 1001);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 1001, counting_bytes(1001).begin()));
+  EXPECT_EQ(counters.read_bytes, 1001);
+  EXPECT_EQ(error_of([&] { engine->read_to_end(transfer_of(0, bytes), counters); }).os_error(), EIO);
+}
+
 TEST_P(FaultyEngine, AShortTransferOfManyPiecesGoesOnInTheMiddleOfAPiece) {
   auto engine = open("write@0=short,read@0=short,read@1=short", OpenMode::kCreateNew);
   std::vector<Bytes> pieces(9, Bytes());

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -128,6 +129,27 @@ std::string lock_holders(int descriptor, int64_t begin, int64_t end) {
   if (!seen.lock_it.empty()) return in_words(seen.lock_it);
   if (seen.have_it_open.empty()) return "";
   return "one of those that have the file open: " + in_words(seen.have_it_open);
+}
+
+std::string flock_holder(int descriptor) {
+  struct stat file = {};
+  if (::fstat(descriptor, &file) != 0) return "";
+  std::ifstream lines("/proc/locks");
+  for (std::string line; std::getline(lines, line);) {
+    char kind[16];
+    long long process = 0;
+    unsigned int device_major = 0;
+    unsigned int device_minor = 0;
+    unsigned long long inode = 0;
+    const char* const fields = "%*d: %15s %*s %*s %lld %x:%x:%llu";
+    if (std::sscanf(line.c_str(), fields, kind, &process, &device_major, &device_minor, &inode) != 5) continue;
+    if (std::strcmp(kind, "FLOCK") != 0 || process <= 0 || inode != file.st_ino) continue;
+    if (device_major != major(file.st_dev) || device_minor != minor(file.st_dev)) continue;
+    std::string name;
+    if (!std::getline(std::ifstream("/proc/" + std::to_string(process) + "/comm"), name)) continue;
+    return "process " + std::to_string(process) + " (" + name + ")";
+  }
+  return "";
 }
 
 }  // namespace swath

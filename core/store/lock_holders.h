@@ -10,4 +10,8 @@ namespace swath {
 // Where none is to be seen, who has the file open. Empty where nothing is known: it may be on another machine.
 std::string lock_holders(int descriptor, int64_t begin, int64_t end);
 
+// "process 4711 (python3)" of whoever has this open file locked by flock(2), as far as the kernel's table tells: not of
+// other machines and containers. Empty where nothing is known.
+std::string flock_holder(int descriptor);
+
 }  // namespace swath

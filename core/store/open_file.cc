@@ -96,6 +96,10 @@ std::string holders_text(int descriptor, int64_t begin, int64_t end) {
   return holders.empty() ? "a process that is not to be seen from here, perhaps on another machine" : holders;
 }
 
+void check_range(const std::string& path, int64_t begin, int64_t end) {
+  if (begin < 0 || begin >= end) fail_argument(lock_text(path, begin, end) + ": expected 0 <= begin < end");
+}
+
 class FileRangeLock : public RangeLock {
  public:
   FileRangeLock(std::shared_ptr<OpenFile> file, int64_t begin, int64_t end)
@@ -107,6 +111,16 @@ class FileRangeLock : public RangeLock {
   int descriptor_;
   int64_t begin_;
   int64_t end_;
+};
+
+class LeasedWrite : public RangeLock {
+ public:
+  LeasedWrite(std::shared_ptr<OpenFile> file, WriteLease& lease) : file_(std::move(file)), lease_(lease) {}
+  ~LeasedWrite() override { lease_.leave(); }
+
+ private:
+  std::shared_ptr<OpenFile> file_;  // of which the lease is a part
+  WriteLease& lease_;
 };
 
 }  // namespace
@@ -329,44 +343,80 @@ void OpenFile::sync() {
   }
 }
 
-OpenFile::Attempt OpenFile::try_lock(int64_t begin, int64_t end, LockKind kind, Faults* faults) {
-  const bool is_shared = kind == LockKind::kShared;
-  const int error = error_of(faults, Step::kLock, [&] {
-    return set_lock(descriptor(), F_OFD_SETLK, is_shared ? F_RDLCK : F_WRLCK, begin, end);
-  });
-  if (error == 0) return {true, std::make_unique<FileRangeLock>(shared_from_this(), begin, end)};
-  if (error == EAGAIN || error == EACCES) return {};
-  if (is_shared) return {true, nullptr};
-  const std::string what = lock_text(path_, begin, end);
+void OpenFile::fail_lock(Range range, int error) const {
+  const std::string what = lock_text(path_, range.begin, range.end);
   if (error == EBADF) fail_store(what, error, " (a file opened for reading only cannot be locked for writing)");
   fail_store(what, error, " (use method=\"two-phase\", or a file system with open-file-description locks)");
 }
 
-std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end, LockKind kind) {
-  if (begin < 0 || begin >= end) fail_argument(lock_text(path_, begin, end) + ": expected 0 <= begin < end");
-  if (Attempt first = try_lock(begin, end, kind, faults_.get()); first.is_over) return std::move(first.lock);
+OpenFile::Attempt OpenFile::try_lock(Range range, LockKind kind, Faults* faults) {
+  const bool is_shared = kind == LockKind::kShared;
+  const int error = error_of(faults, Step::kLock, [&] {
+    return set_lock(descriptor(), F_OFD_SETLK, is_shared ? F_RDLCK : F_WRLCK, range.begin, range.end);
+  });
+  if (error == 0) return {true, std::make_unique<FileRangeLock>(shared_from_this(), range.begin, range.end)};
+  if (error == EAGAIN || error == EACCES) return {};
+  if (is_shared) return {true, nullptr};
+  fail_lock(range, error);
+}
+
+// Before `range` is locked exclusively.
+OpenFile::Attempt OpenFile::try_end_leases(Range range) {
+  const int error = lease_.end_leases(descriptor());
+  if (error == EAGAIN) return {};
+  const bool has_none = error == EINVAL || error == EOVERFLOW;  // no lock may be so far behind the data: nor a lease
+  if (error != 0 && !has_none) fail_lock(range, error);
+  return {true, nullptr};
+}
+
+std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
+  const Range range{begin, end};
+  check_range(path_, begin, end);
+  constexpr Range kLease{WriteLease::kLeaseByte, WriteLease::kLeaseByte + 1};
+  if (!try_end_leases(range).is_over) wait_for(range, kLease, [&] { return try_end_leases(range); });
+  return lock_range(range, LockKind::kExclusive);
+}
+
+std::unique_ptr<RangeLock> OpenFile::lock_shared(int64_t begin, int64_t end) {
+  if (!other_writers_) return nullptr;
+  check_range(path_, begin, end);
+  // In a simulation somebody who waits would not wait for the thread that gives leases back.
+  const bool is_leased = !clock_of_thread().simulated() && lease_.enter(descriptor());
+  if (is_leased) return std::make_unique<LeasedWrite>(shared_from_this(), lease_);
+  return lock_range({begin, end}, LockKind::kShared);
+}
+
+std::unique_ptr<RangeLock> OpenFile::lock_range(Range range, LockKind kind) {
+  if (Attempt first = try_lock(range, kind, faults_.get()); first.is_over) return std::move(first.lock);
+  return wait_for(range, range, [&] { return try_lock(range, kind, nullptr); });
+}
+
+// Until an attempt is over. `range` is what is to be locked, `held` what somebody else has.
+std::unique_ptr<RangeLock> OpenFile::wait_for(Range range, Range held, const std::function<Attempt()>& attempt) {
   Clock& clock = clock_of_thread();
   const double asked_at = clock.now();
   bool has_told = clock.simulated();  // where whoever has it is another rank of this process, in its own time
   while (true) {
     check_interrupt();
     const double waited = clock.now() - asked_at;
-    if (waited >= lock_timeout_seconds_) fail_lock_timeout(begin, end, waited);
+    if (waited >= lock_timeout_seconds_) fail_lock_timeout(range, held, waited);
     if (!has_told && waited >= kLockToldAfterSeconds) {
       has_told = true;
-      notify(lock_text(path_, begin, end) + ": waiting for " + holders_text(descriptor(), begin, end));
+      notify(lock_text(path_, range.begin, range.end) + ": waiting for " +
+             holders_text(descriptor(), held.begin, held.end));
     }
     const double pause_max = waited < kLockAtFirstSeconds ? kLockPauseSecondsAtFirst : kLockPauseSecondsMax;
     const double pause = std::clamp(waited / 4, kLockPauseSecondsMin, pause_max);
     clock.sleep_until(asked_at + std::min(waited + pause, lock_timeout_seconds_));
-    if (Attempt next = try_lock(begin, end, kind, nullptr); next.is_over) return std::move(next.lock);
+    if (Attempt next = attempt(); next.is_over) return std::move(next.lock);
   }
 }
 
-void OpenFile::fail_lock_timeout(int64_t begin, int64_t end, double waited_seconds) const {
-  fail_store(lock_text(path_, begin, end), ETIMEDOUT,
+void OpenFile::fail_lock_timeout(Range range, Range held, double waited_seconds) const {
+  fail_store(lock_text(path_, range.begin, range.end), ETIMEDOUT,
              " after " + in_seconds(waited_seconds) + " (lock_timeout) of waiting for " +
-                 holders_text(descriptor(), begin, end) + "; end that program, or give a longer lock_timeout");
+                 holders_text(descriptor(), held.begin, held.end) +
+                 "; end that program, or give a longer lock_timeout");
 }
 
 bool FileEngine::read_cached(const Transfer& piece, Counters& counters) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <climits>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "base/write_behind.h"
 #include "store/engine.h"
 #include "store/request.h"
+#include "store/write_lease.h"
 
 namespace swath {
 
@@ -78,11 +80,10 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   // Who waits asks again and again, and sleeps between: the kernel's own wait could be neither bounded nor told of, and
   // in a simulation it would keep the one that has the lock from going on. Longer waits are told of (base/notice.h);
   // what takes longer than the timeout is an Error{kStore} with ETIMEDOUT.
-  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) { return lock(begin, end, LockKind::kExclusive); }
+  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end);
   // Null where no other writers are to be expected, or the file system has no such locks: nobody fills in holes there.
-  std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end) {
-    return other_writers_ ? lock(begin, end, LockKind::kShared) : nullptr;
-  }
+  // Until somebody does, it is no lock on the range but a lease (store/write_lease.h), which costs no system call.
+  std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end);
   void set_other_writers(bool expected) { other_writers_ = expected; }
   // Of each lock from now on; infinity, as at first: for ever.
   void set_lock_timeout(double seconds) { lock_timeout_seconds_ = seconds; }
@@ -94,9 +95,16 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
     std::unique_ptr<RangeLock> lock;
   };
 
-  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end, LockKind kind);
-  Attempt try_lock(int64_t begin, int64_t end, LockKind kind, Faults* faults);
-  [[noreturn]] void fail_lock_timeout(int64_t begin, int64_t end, double waited_seconds) const;
+  struct Range {
+    int64_t begin;
+    int64_t end;
+  };
+  std::unique_ptr<RangeLock> lock_range(Range range, LockKind kind);
+  Attempt try_lock(Range range, LockKind kind, Faults* faults);
+  Attempt try_end_leases(Range range);
+  std::unique_ptr<RangeLock> wait_for(Range range, Range held, const std::function<Attempt()>& attempt);
+  [[noreturn]] void fail_lock(Range range, int error) const;
+  [[noreturn]] void fail_lock_timeout(Range range, Range held, double waited_seconds) const;
   void open_again() const;
 
   const std::string path_;
@@ -107,6 +115,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   std::atomic<bool> write_behind_{false};
   double lock_timeout_seconds_ = kNever;
   bool other_writers_ = false;
+  WriteLease lease_;
 };
 
 // What posix and uring share.

@@ -28,6 +28,25 @@ void PosixEngine::transfer(Direction direction, std::span<const Transfer> batch,
   transfer_batch(direction, batch, counters);
 }
 
+int64_t PosixEngine::read_to_end(const Transfer& piece, Counters& counters) {
+  check_batch({&piece, 1});
+  FileRequest request;
+  int64_t done = 0;
+  for (RequestCutter cutter({&piece, 1}, request_bytes_max(Direction::kRead)); !cutter.exhausted();) {
+    cutter.next(request);
+    while (!request.complete()) {
+      check_interrupt_before(request);
+      const int64_t result = attempt(Direction::kRead, request);
+      const int64_t asked = request.part_bytes > 0 ? request.part_bytes : request.bytes_left();
+      const bool is_at_end = result >= 0 && result < asked && request.next_offset() + result >= file_->size();
+      if (result != 0 || !is_at_end) settle(*file_, Direction::kRead, request, result, counters);
+      if (is_at_end) return done + request.moved;
+    }
+    done += request.bytes;
+  }
+  return done;
+}
+
 void PosixEngine::start(Direction direction, std::span<const Transfer> batch) {
   background_.start(path(), batch, [this, direction](std::span<const Transfer> started, Counters& counters) {
     transfer_batch(direction, started, counters);

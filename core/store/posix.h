@@ -21,6 +21,8 @@ class PosixEngine : public FileEngine {
 
   std::string name() const override { return name_of("posix"); }
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
+  // Asks for the size where less came than was asked for only.
+  int64_t read_to_end(const Transfer& piece, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override { background_.wait(counters); }
 

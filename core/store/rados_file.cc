@@ -259,6 +259,14 @@ namespace swath {
 
 std::string striped_name_of(const std::string& path) { return RadosFile(path, OpenMode::kRead, {}).striped(); }
 
+std::string librados_version() {
+  int major = 0;
+  int minor = 0;
+  int extra = 0;
+  rados_version(&major, &minor, &extra);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(extra);
+}
+
 }  // namespace swath
 
 #else
@@ -273,6 +281,8 @@ std::string striped_name_of(const std::string& path) {
                                            ": this Swath was built without librados (install librados-dev, and build "
                                            "it again)");
 }
+
+std::string librados_version() { return ""; }
 
 }  // namespace swath
 

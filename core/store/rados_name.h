@@ -39,4 +39,7 @@ inline bool is_rados(const std::string& path) { return path.starts_with("rados:"
 // is none, Error{kUnsupported} where Swath was built without librados.
 std::string striped_name_of(const std::string& path);
 
+// "3.0.0", of the librados that this process has; empty where Swath was built without librados.
+std::string librados_version();
+
 }  // namespace swath

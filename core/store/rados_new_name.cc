@@ -13,8 +13,12 @@
 
 #ifdef SWATH_HAVE_RADOS
 
+#include <algorithm>
+#include <chrono>
 #include <new>
+#include <random>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "base/fork.h"
@@ -22,7 +26,16 @@
 namespace swath {
 namespace {
 
-constexpr int kAttemptsMax = 100;
+constexpr int kNamingAttemptsMax = 100;
+constexpr int kPauseMillisecondsMax = 20;
+
+// Somebody else was first. Each waits a random time, longer from attempt to attempt, so that one of them comes through.
+void pause_before(int attempt) {
+  if (attempt == 0) return;
+  thread_local std::minstd_rand random(std::random_device{}());
+  std::uniform_int_distribution<int> milliseconds(0, std::min(attempt, kPauseMillisecondsMax));
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds(random)));
+}
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
   throw Error(ErrorKind::kStore, "create " + path + ": " + what, error);
@@ -138,7 +151,8 @@ void RadosNewName::begin_mark() {
   const auto pool = pool_.get();
   const std::string owner = std::to_string(rados_get_instance_id(pool->cluster()));
   const std::string what = "create " + final_path_;
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+  for (int attempt = 0; attempt < kNamingAttemptsMax; ++attempt) {
+    pause_before(attempt);
     RadosChange exists;
     int result = exists.create(false).apply(*pool, file_);
     if (result < 0) fail_rados(what, result);
@@ -222,7 +236,7 @@ void RadosNewName::check() const {
 // Not atomic: the old one goes before the new one comes. What others are creating stays theirs.
 void RadosNewName::replace_at_once() const {
   const auto pool = pool_.get();
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+  for (int attempt = 0; attempt < kNamingAttemptsMax; ++attempt) {
     const std::string current = value_of(index(), kCurrent);
     if (current.empty()) {
       remove_striped(*pool, file_);
@@ -249,7 +263,7 @@ void RadosNewName::complete() {
     };
     if (!pool->attributes(object_name(working_file_, 0))) is_gone();
     for (int attempt = 0; !is_complete_; ++attempt) {
-      if (attempt == kAttemptsMax) fail(final_path_, "others give the name all the time", EBUSY);
+      if (attempt == kNamingAttemptsMax) fail(final_path_, "others give the name all the time", EBUSY);
       const auto attributes = index();
       if (value_of(attributes, kCurrent) == number_) break;  // before, without an answer
       const std::string owner = value_of(attributes, mark_of(number_));

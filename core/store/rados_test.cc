@@ -281,8 +281,7 @@ TEST_P(Rados, ThreadsWriteIntoEachOthersGaps) {
   }
 }
 
-// ---- creation
-// --------------------------------------------------------------------------------------------------------
+// ---- creation -----------------------------------------------------------------------------------------------------
 
 void fill(const std::string& path, Bytes bytes) {
   auto engine = open_engine(path, OpenMode::kCreateNew, {});

@@ -10,12 +10,12 @@
 namespace swath {
 namespace {
 
-Descriptor open_file(const std::string& path) {
+Descriptor open_regular(const std::string& path) {
   return Descriptor(open_existing(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, Openable::kRegularFiles));
 }
 
 void write_back(const std::string& path, int64_t begin, int64_t end, unsigned flags) {
-  const Descriptor file = open_file(path);
+  const Descriptor file = open_regular(path);
   if (file.is_open()) sync_file_range(file.get(), begin, end - begin, flags);
 }
 
@@ -39,7 +39,7 @@ void forget_cached(const std::string& path, int64_t begin, int64_t end) {
   const int64_t last = end / page_bytes * page_bytes;
   const bool is_whole = begin == 0 && end == 0;
   if (!is_whole && last <= first) return;
-  const Descriptor file = open_file(path);
+  const Descriptor file = open_regular(path);
   if (file.is_open()) posix_fadvise(file.get(), first, last - first, POSIX_FADV_DONTNEED);
 }
 

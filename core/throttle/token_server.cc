@@ -241,7 +241,7 @@ bool TokenServer::serve_one(int connection) {
 namespace {
 
 // The remote tokens that this process has open.
-struct Known {
+struct OpenRemoteTokens {
   std::mutex mutex;
   std::map<std::tuple<std::string, int, std::string, std::string>, std::weak_ptr<RemoteTokens>> tokens;
 
@@ -249,7 +249,7 @@ struct Known {
     return tokens[{address.host, address.port, address.key, target}];
   }
 };
-PerProcess<Known> known;
+PerProcess<OpenRemoteTokens> open_remote_tokens;
 
 }  // namespace
 
@@ -261,7 +261,7 @@ RemoteTokens::RemoteTokens(ServerAddress address, std::string target, double sil
 
 std::shared_ptr<RemoteTokens> RemoteTokens::open(const ServerAddress& address, const std::string& target,
                                                  double silence_seconds_max) {
-  Known& own = known.get();
+  OpenRemoteTokens& own = open_remote_tokens.get();
   const std::lock_guard lock(own.mutex);
   if (auto tokens = own.of(address, target).lock()) return tokens;
   std::shared_ptr<RemoteTokens> tokens(new RemoteTokens(address, target, silence_seconds_max));
@@ -274,7 +274,7 @@ std::shared_ptr<RemoteTokens> RemoteTokens::open(const ServerAddress& address, c
 
 std::shared_ptr<Tokens> RemoteTokens::for_this_process() {
   if (!is_inherited()) return shared_from_this();
-  Known& own = known.get();
+  OpenRemoteTokens& own = open_remote_tokens.get();
   const std::lock_guard lock(own.mutex);
   if (auto tokens = own.of(address_, target_).lock()) return tokens;
   std::shared_ptr<RemoteTokens> tokens(new RemoteTokens(address_, target_, silence_seconds_max_));

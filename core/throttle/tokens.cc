@@ -267,11 +267,11 @@ const Process& own_process() {
 bool is_dead(const Process& process) { return process != own_process() && has_died(process, own_process()); }
 
 // The tokens that this process has open.
-struct Known {
+struct OpenTokens {
   std::mutex mutex;
   std::map<std::pair<std::string, std::string>, std::weak_ptr<NodeTokens>> tokens;
 };
-PerProcess<Known> known;
+PerProcess<OpenTokens> open_tokens;
 
 LaneStatus status_of(const Lane& lane) {
   LaneStatus status{lane.active,       lane.waiting,          lane.grants,     lane.waits,
@@ -325,7 +325,7 @@ NodeTokens::~NodeTokens() {
 }
 
 std::shared_ptr<NodeTokens> NodeTokens::open(const std::string& scope, const std::string& target, std::string* reason) {
-  Known& own = known.get();
+  OpenTokens& own = open_tokens.get();
   const std::lock_guard lock(own.mutex);
   std::weak_ptr<NodeTokens>& kept = own.tokens[{scope, target}];
   if (auto tokens = kept.lock()) return tokens;

@@ -1,16 +1,39 @@
-// What a C++ program includes: open arrays, and the ranks that read and write them together.
+// What a C++ program includes: files of any format, arrays in them, and the ranks that read and write them together.
 //
-//   Array      open_raw(), create_raw(); execute(), start(), explain(), sync(), close()      array/
-//   Operation  which elements go to which rank, in which direction, how                      plan/operation.h
-//   Comm       make_solo_comm(); MpiComm (comm/mpi_comm.h, of the library swath_mpi)         comm/
-//   Error      what is thrown, on all ranks alike                                            base/error.h
+//   open_file(), create_file()   a DataFile: its arrays, dimensions, attributes and records      files/data_file.h
+//   open(), create()             one array and its file, closed together                         files/one_array_file.h
+//   FileArray                    read(), write(), append(), explain()                            files/file_array.h
+//   Decomposition, Distribution  which elements are whose                                        space/
+//   formats::Contents, NewArray  what a file holds, and what it is to hold                       formats/
+//   Comm                         make_solo_comm(); make_mpi_comm() of <swath/mpi.h>              comm/
+//   Error                        what is thrown, on all ranks alike                              base/error.h
 #pragma once
 
-#include "array/array.h"
-#include "array/raw_array.h"
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "base/error.h"
 #include "comm/comm.h"
-#include "method/local_memory.h"
-#include "plan/explain.h"
-#include "plan/operation.h"
+#include "files/data_file.h"
+#include "files/file_array.h"
+#include "files/one_array_file.h"
+#include "formats/contents.h"
+#include "formats/new_array.h"
 #include "space/decomposition.h"
+
+namespace swath {
+
+// Collective: see DataFile::open().
+inline std::shared_ptr<DataFile> open_file(std::shared_ptr<Comm> comm, const std::string& path,
+                                           OpenMode mode = OpenMode::kRead, const DataFileOptions& options = {}) {
+  return DataFile::open(std::move(comm), path, mode, options);
+}
+
+// Collective: see DataFile::create().
+inline std::shared_ptr<DataFile> create_file(std::shared_ptr<Comm> comm, const std::string& path,
+                                             const NewFileOptions& create = {}, const DataFileOptions& options = {}) {
+  return DataFile::create(std::move(comm), path, create, options);
+}
+
+}  // namespace swath

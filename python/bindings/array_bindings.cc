@@ -127,7 +127,7 @@ class PythonPlaces final : public swath::ChunkPlaces {
       for (const swath::NewChunk& chunk : chunks) {
         nb::list at;
         for (const int64_t coordinate : chunk.at) at.append(coordinate);
-        asked.append(nb::make_tuple(nb::tuple(at), chunk.bytes, chunk.skipped));
+        asked.append(nb::make_tuple(nb::tuple(at), chunk.bytes, chunk.skipped, chunk.is_recoded));
       }
       offsets = nb::cast<std::vector<int64_t>>(places_.attr("place")(asked));
     });
@@ -528,11 +528,14 @@ void bind_open_array(nb::module_& m) {
           "operation"_a, "cached"_a.none())
       .def(
           "explain_chunks",
-          [](Array& array, const Operation& operation, std::optional<double> cached) {
+          [](Array& array, const Operation& operation, std::optional<double> cached,
+             std::optional<std::pair<double, double>> coding) {
             const nb::gil_scoped_release release;
-            return std::const_pointer_cast<swath::ChunkPlan>(array.explain_chunks(operation, cached));
+            return std::const_pointer_cast<swath::ChunkPlan>(
+                array.explain_chunks(operation, cached, coding_cost(coding)));
           },
-          "operation"_a, "cached"_a.none(), "Of coded chunks.")
+          "operation"_a, "cached"_a.none(), "coding"_a.none() = nb::none(),
+          "Of coded chunks. coding: seconds a byte of decoding and encoding, where they were measured.")
       .def("with_all_shares", &Array::with_all_shares, "operation"_a, "also"_a,
            nb::call_guard<nb::gil_scoped_release>(), "Collective. The operation with the boxes of all ranks.")
       .def("sync", &Array::sync, nb::call_guard<nb::gil_scoped_release>(), "Collective.")

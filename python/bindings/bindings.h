@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/interrupt.h"
 #include "comm/comm.h"
 #include "method/run.h"
+#include "plan/profile.h"
 #include "text.h"
 
 void bind_array(nanobind::module_& m);
@@ -20,7 +22,9 @@ void bind_chunks(nanobind::module_& m);
 void bind_comm(nanobind::module_& m);
 void bind_counters(nanobind::module_& m);
 void bind_formats(nanobind::module_& m);
+void bind_hdf5(nanobind::module_& m);
 void bind_interrupt(nanobind::module_& m);
+void bind_journal(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
@@ -29,6 +33,7 @@ void bind_space(nanobind::module_& m);
 void bind_store(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);
 void bind_write_back(nanobind::module_& m);
+void bind_zarr(nanobind::module_& m);
 
 // Lets go of the interpreter's lock, as nanobind::gil_scoped_release does. Where no other rank waits for this one, what
 // is done meanwhile ends when a signal handler of the program raises, and raises the same.
@@ -44,6 +49,12 @@ class Interruptible {
 
 // Where a signal handler has raised during what an Interruptible of this thread was for: raises that (in Python), true.
 bool raise_from_signal();
+
+// What Python says of coding: seconds a byte of decoding and of encoding.
+inline std::optional<swath::CodecCost> coding_cost(const std::optional<std::pair<double, double>>& seconds) {
+  if (!seconds) return std::nullopt;
+  return swath::CodecCost{seconds->first, seconds->second};
+}
 
 // Where an ndarray is in memory. By the buffer protocol without its format, which not every dtype has.
 class StridedMemory {

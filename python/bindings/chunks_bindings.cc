@@ -10,9 +10,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <string>
 
 #include "base/error.h"
 #include "bindings.h"
+#include "calibrate/codecs.h"
 #include "chunks/checksums.h"
 #include "chunks/codec.h"
 #include "chunks/coded_array.h"
@@ -54,6 +57,16 @@ swath::CodecChain chain_of(const CodecTuples& tuples) {
     codecs.push_back(std::move(codec));
   }
   return swath::CodecChain(std::move(codecs));
+}
+
+// All bytes of an ndarray. Raises ValueError where its elements are not one behind the other.
+std::span<const std::byte> packed_bytes(const char* what, const StridedMemory& memory) {
+  if (!memory.is_packed()) {
+    throw nb::value_error((std::string(what) + ": expected elements one behind the other").c_str());
+  }
+  int64_t bytes = memory.element_bytes();
+  for (const int64_t length : memory.shape()) bytes *= length;
+  return {memory.address(), static_cast<size_t>(bytes)};
 }
 
 std::vector<std::byte> bytes_of(const nb::bytes& bytes) {
@@ -126,14 +139,28 @@ void bind_chunks(nb::module_& m) {
       "check_codec", [](const std::string& name) { swath::codec_named(name); }, "name"_a,
       "Raises UnsupportedError for a codec that this build has not.");
   m.def(
+      "time_coding",
+      [](const CodecTuples& codecs, const nb::handle& elements, int64_t chunk_bytes, double seconds_max) {
+        const StridedMemory memory(elements);
+        const std::span<const std::byte> bytes = packed_bytes("time_coding", memory);
+        const swath::CodecChain chain = chain_of(codecs);
+        swath::CodingTimes found;
+        {
+          const Interruptible unlocked;
+          found = swath::time_coding(chain, bytes, chunk_bytes, seconds_max);
+        }
+        const double ratio = static_cast<double>(found.decoded_bytes) / static_cast<double>(found.stored_bytes);
+        return std::make_tuple(std::move(found.encode), std::move(found.decode), ratio);
+      },
+      "codecs"_a, "elements"_a, "chunk_bytes"_a, "seconds_max"_a,
+      "Processor seconds a byte of encoding and decoding chunks of the elements, and decoded bytes to stored ones.");
+  m.def(
       "crc32c",
       [](const nb::handle& array) {
         const StridedMemory memory(array);
-        if (!memory.is_packed()) throw nb::value_error("crc32c: expected elements one behind the other");
-        int64_t bytes = memory.element_bytes();
-        for (const int64_t length : memory.shape()) bytes *= length;
+        const std::span<const std::byte> bytes = packed_bytes("crc32c", memory);
         const nb::gil_scoped_release release;
-        return swath::crc32c({memory.address(), static_cast<size_t>(bytes)});
+        return swath::crc32c(bytes);
       },
       "array"_a, "The checksum of a packed ndarray's bytes.");
 }

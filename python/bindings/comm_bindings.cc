@@ -77,13 +77,14 @@ void bind_comm(nb::module_& m) {
       .def("broadcast", &broadcast, "data"_a, "root"_a, "Of any size; what other ranks pass is not looked at.")
       .def(
           "agree_same",
-          [](Comm& comm, const std::string& words, int kind, const std::string& message, int os_error) {
+          [](Comm& comm, const std::string& words, int kind, const std::string& message, int os_error, bool says_yes) {
             const auto mine = optional_error(kind, message, os_error);
             const nb::gil_scoped_release release;
-            swath::agree_same(comm, words, mine);
+            return swath::agree_same(comm, words, mine, says_yes);
           },
-          "words"_a, "kind"_a = 0, "message"_a = "", "os_error"_a = 0,
-          "Raises the same error on every rank if any brings one, or if they ask for different things.");
+          "words"_a, "kind"_a = 0, "message"_a = "", "os_error"_a = 0, "says_yes"_a = false,
+          "Raises the same error on every rank if any brings one, or if they ask for different things. Returns whether "
+          "any rank says yes.");
   m.def("solo_comm", &swath::make_solo_comm);
 
   nb::class_<swath::Simulation>(m, "Simulation", "Many ranks in one process, a thread each, for tests.")

@@ -68,5 +68,8 @@ NB_MODULE(_core, m) {
   bind_array(m);
   bind_memory(m);
   bind_chunks(m);
+  bind_journal(m);
   bind_formats(m);
+  bind_hdf5(m);
+  bind_zarr(m);
 }

@@ -14,6 +14,10 @@
 #include "bindings.h"
 #include "layout/copy.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace nb = nanobind;
 using namespace nb::literals;
 using swath::Comm;
@@ -98,6 +102,16 @@ void bind_memory(nb::module_& m) {
       },
       "target"_a, "source"_a,
       "Every element of `source` to its place in `target`, bytes as they are; the two must not overlap.");
+  m.def(
+      "release_free_memory",
+      [] {
+#ifdef __GLIBC__
+        malloc_trim(0);
+#endif
+      },
+      nb::call_guard<nb::gil_scoped_release>(),
+      "Give memory that is free back to the system. Compressors such as blosc allocate buffers for every chunk, and "
+      "the C library keeps what they free.");
 
   m.def(
       "redistribute",

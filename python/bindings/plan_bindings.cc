@@ -96,7 +96,8 @@ constexpr int64_t kNewChunksCountedMax = 1 << 16;
 
 swath::ChunkPlan plan_new_chunks(const swath::NewChunks& chunks, const std::string& direction,
                                  const swath::Decomposition& decomposition,
-                                 std::shared_ptr<const swath::Profile> profile, double cached) {
+                                 std::shared_ptr<const swath::Profile> profile, double cached,
+                                 std::optional<std::pair<double, double>> coding) {
   swath::ChunkRequest request;
   request.direction = direction == "read" ? swath::Direction::kRead : swath::Direction::kWrite;
   request.grid = swath::grid_of(chunks);
@@ -105,6 +106,7 @@ swath::ChunkPlan plan_new_chunks(const swath::NewChunks& chunks, const std::stri
   request.thread_buffer_bytes = 2 * request.grid.chunk_bytes();  // decoded, and as it is stored
   request.profile = std::move(profile);
   request.cached = cached;
+  request.coding = coding_cost(coding);
   return swath::make_chunk_plan(std::move(request), kNewChunksCountedMax);
 }
 
@@ -120,7 +122,9 @@ void bind_new_chunks(nb::module_& m) {
           },
           "shape"_a, "element_bytes"_a, "chunk_shape"_a, "unit_shape"_a, "codecs"_a, "is_table"_a,
           "codecs: their names, and bytes of a chunk to those that are stored.")
-      .def("plan", &plan_new_chunks, "direction"_a, "decomposition"_a, "profile"_a, "cached"_a);
+      .def("plan", &plan_new_chunks, "direction"_a, "decomposition"_a, "profile"_a, "cached"_a,
+           "coding"_a.none() = nb::none(),
+           "coding: seconds a byte of decoding and encoding, where they were measured.");
 }
 
 void bind_chunk_plan(nb::module_& m) {

@@ -78,7 +78,7 @@ Profile profile_of(const nb::dict& values) {
   return profile;
 }
 
-nb::dict dict_of(const Profile& profile) {
+nb::dict profile_dict(const Profile& profile) {
   nb::dict values;
   swath::for_each_member(profile, [&](const std::string& name, const auto& member) {
     if constexpr (std::is_same_v<std::decay_t<decltype(member)>, Curve>) {
@@ -97,7 +97,7 @@ nb::dict dict_of(const Profile& profile) {
   return values;
 }
 
-Profile observed(const Profile& profile, const std::string& place, double ratio, int times) {
+Profile observed_profile(const Profile& profile, const std::string& place, double ratio, int times) {
   for (size_t number = 0; number < swath::Corrections::kMethods; ++number) {
     if (swath::correction_name(number) != place) continue;
     Profile learned = profile;
@@ -133,12 +133,19 @@ void bind_profile(nb::module_& m) {
   nb::class_<Profile>(m, "Profile", "What a store and a machine cost: all that prices are made from.")
       .def_static("from_dict", &profile_of, "values"_a,
                   "From dotted names, curves as lists of [x, y]; what is not named is as in the stated defaults.")
-      .def("to_dict", &dict_of)
-      .def("observed", &observed, "place"_a, "ratio"_a, "times"_a = 1,
+      .def("to_dict", &profile_dict)
+      .def("observed", &observed_profile, "place"_a, "ratio"_a, "times"_a = 1,
            "A profile that has learned, so many times, what operations took that are corrected at `place`: measured "
            "seconds to their uncorrected price.")
       .def("with_corrections", &with_corrections, "corrections"_a, "{place: (factor, observations)}")
       .def_prop_ro("corrections", &corrections_of, "{place: (factor, observations)} of what was ever observed.")
+      .def(
+          "coding",
+          [](const Profile& profile, const std::vector<std::string>& codecs) {
+            const swath::CodecCost cost = profile.coding(codecs);
+            return std::make_pair(cost.decode, cost.encode);
+          },
+          "codecs"_a, "Seconds a byte of decoding and of encoding by all of these codecs, one after another.")
       .def("text", &swath::profile_text, "As bindings/mpi_io reads it (core/plan/profile_text.h).")
       .def_prop_ro("source", [](const Profile& profile) { return profile.source; });
   m.def("default_profile", [] { return swath::default_profile(); });

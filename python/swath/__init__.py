@@ -8,123 +8,49 @@ Reads and writes large arrays, whichever way the program cuts them up and whiche
         x = a[10:20, ::4, 7]
 """
 
-from swath.advice.accesses import Access, Free
-from swath.advice.advise import advise_layout
-from swath.advice.joint import JointAdvice
-from swath.advice.result import LayoutAdvice
-from swath.array.beside import Future
-from swath.array.counters import Counters
-from swath.array.decoded import Decoded
-from swath.array.file import File, FileGroup
-from swath.array.open_array import Array
-from swath.array.opening import create, create_file, open, open_file  # noqa: A004
-from swath.array.pickling import register as _register_for_pickling
-from swath.array.places import Places
-from swath.array.plan import Plan
-from swath.array.recording import Recorded, recorded
-from swath.array.redistribution import redistribute
-from swath.computing.balanced import Balanced, BalancedIteration, BalancedPlan
-from swath.computing.fft import (
-    ExplainedFft,
-    FftPlan,
-    Transformed,
-    explain_fft,
-    fft2,
-    fftn,
-    ifft2,
-    ifftn,
-    irfft2,
-    irfftn,
-    rfft2,
-    rfftn,
-)
-from swath.copying import Comparison, Copied, CopyPlan, FileComparison, FilePlan, copy, explain_copy, verify
-from swath.errors import (
-    ArgumentError,
-    DisagreementError,
-    Error,
-    ExistsError,
-    FormatError,
-    InternalError,
-    LayoutWarning,
-    NotFoundError,
-    OutOfMemoryError,
-    SelectionError,
-    StoreError,
-    UnsupportedError,
-    WaitWarning,
-)
-from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
-from swath.throttle.throttle import stream
-
-_register_for_pickling()
-
 __version__ = "0.1.0"
 
-__all__ = [
-    "TABLE_1",
-    "Access",
-    "ArgumentError",
-    "Array",
-    "Balanced",
-    "BalancedIteration",
-    "BalancedPlan",
-    "Block",
-    "Boxes",
-    "Comparison",
-    "Copied",
-    "CopyPlan",
-    "Counters",
-    "Cyclic",
-    "Decoded",
-    "DisagreementError",
-    "Distribution",
-    "Error",
-    "ExistsError",
-    "ExplainedFft",
-    "FftPlan",
-    "File",
-    "FileComparison",
-    "FileGroup",
-    "FilePlan",
-    "FormatError",
-    "Free",
-    "Future",
-    "InternalError",
-    "JointAdvice",
-    "LayoutAdvice",
-    "LayoutWarning",
-    "NotFoundError",
-    "OutOfMemoryError",
-    "Places",
-    "Plan",
-    "Recorded",
-    "SelectionError",
-    "StoreError",
-    "Transformed",
-    "UnsupportedError",
-    "WaitWarning",
-    "Whole",
-    "advise_layout",
-    "balanced_grid",
-    "copy",
-    "create",
-    "create_file",
-    "explain_copy",
-    "explain_fft",
-    "fft2",
-    "fftn",
-    "ifft2",
-    "ifftn",
-    "irfft2",
-    "irfftn",
-    "open",
-    "open_file",
-    "recorded",
-    "redistribute",
-    "rfft2",
-    "rfftn",
-    "stream",
-    "table_1",
-    "verify",
-]
+TYPE_CHECKING = False  # type checkers take it for true; importing `typing` for it would take longer than all the rest
+
+if TYPE_CHECKING:
+    from swath._public import *  # noqa: F403
+    from swath._public import __all__ as __all__
+else:
+    # The first of the public names that is asked for loads them all. `swath mpi-io` needs none of them, nor NumPy, and
+    # so starts as fast as Python itself.
+    _MODULES = (
+        "advice",
+        "array",
+        "computing",
+        "copying",
+        "errors",
+        "files",
+        "formats",
+        "ranks",
+        "space",
+        "store",
+        "throttle",
+    )
+    """Those that are loaded with the public names. Each can be imported by itself before."""
+
+    def __getattr__(name):
+        if name in _MODULES:
+            return _import(name)
+        if name == "__all__" or not name.startswith("_"):
+            _load_public_names()
+            if name in globals():
+                return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        _load_public_names()
+        return sorted(globals())
+
+    def _load_public_names():
+        public = _import("_public")
+        globals().update({name: getattr(public, name) for name in ("__all__", *public.__all__)})
+
+    def _import(module):
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{module}")

@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from types import EllipsisType, NoneType
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,7 @@ class Distribution:
 
     Attributes:
         grid: processes along each dimension, 1 for `Whole()`.
+        size: how many ranks the grid has room for.
 
     Raises:
         ArgumentError: a rule or grid that cannot be.
@@ -100,15 +102,11 @@ class Distribution:
             [rule._rule() for rule in rules], _integers("grid", grid), list(self.ranks or ())
         )
         self.grid: Shape = tuple(self._core.grid)
+        self.size: int = self._core.places
         # Asked for at every operation.
         self._hash = hash((self.rules, self.grid, self.ranks))
         of_ranks = "" if self.ranks is None else f", ranks={self.ranks}"
         self._text = f"Distribution({self.rules}, grid={self.grid}{of_ranks})"
-
-    @property
-    def size(self) -> int:
-        """How many ranks the grid has room for."""
-        return int(self._core.places)
 
     def local_shape(self, shape: Sequence[int], rank: int) -> Shape:
         """Return the shape of the share of `rank` of a (selected) array of `shape`; zeros beyond the grid.
@@ -238,6 +236,15 @@ def normalise_selection(selection: Any, shape: Shape) -> Selection:
     for d, extent in enumerate(shape):
         normal.append(_normalise_one(items[d], extent, d))
     return tuple(normal)
+
+
+def is_fixed_selection(selection: Any) -> bool:
+    """Return whether it cannot change in place: Python's own integers, slices of them, Ellipsis, tuples of those."""
+    return all(
+        type(item) in (int, EllipsisType)
+        or (type(item) is slice and all(type(n) in (int, NoneType) for n in (item.start, item.stop, item.step)))
+        for item in (selection if type(selection) is tuple else (selection,))
+    )
 
 
 def _completed(items: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:

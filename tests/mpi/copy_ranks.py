@@ -9,23 +9,27 @@ import os
 import shutil
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+import by_library
 import swath
 
 COPIES: list[tuple[str, dict[str, Any]]] = [
     ("b.npy", {"axes": (1, 0)}),
     ("b.bin", {"order": "F", "dtype": ">f4"}),
     ("b.h5", {"chunks": (50, 30)}),
-    ("b.nc", {}),
+    ("b.nc", {"format": "netcdf-classic"}),
 ]
 
 
 def main() -> None:
     comm = MPI.COMM_WORLD
+    copy = by_library.verified(swath.copy)
     shared: dict[str, Any] = {"comm": comm, "workers": comm.size}
     folder = comm.bcast(tempfile.mkdtemp() if comm.rank == 0 else None)
     source = os.path.join(folder, "a.npy")
@@ -34,9 +38,9 @@ def main() -> None:
     comm.Barrier()
     for name, options in COPIES:
         together, alone = os.path.join(folder, name), os.path.join(folder, f"alone-{name}")
-        swath.copy(source, together, memory=200_000 * comm.size, checkpoint_bytes=100_000, **shared, **options)
+        copy(source, together, memory=200_000 * comm.size, checkpoint_bytes=100_000, **shared, **options)
         if comm.rank == 0:
-            swath.copy(source, alone, memory=200_000, checkpoint_bytes=100_000, **options)
+            copy(source, alone, memory=200_000, checkpoint_bytes=100_000, **options)
             with open(together, "rb") as a, open(alone, "rb") as b:
                 assert a.read() == b.read(), name
         if name != "b.bin":

@@ -108,9 +108,12 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Info together; /* so that all ranks hear of an error in the call that it is of */
+  MPI_Info_create(&together);
+  MPI_Info_set(together, "swath_contiguous", "together");
   for (int i = 3; i < argc; ++i) {
     MPI_File file = MPI_FILE_NULL;
-    if (MPI_File_open(MPI_COMM_WORLD, argv[2], MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file) != MPI_SUCCESS) {
+    if (MPI_File_open(MPI_COMM_WORLD, argv[2], MPI_MODE_RDWR | MPI_MODE_CREATE, together, &file) != MPI_SUCCESS) {
       MPI_Abort(MPI_COMM_WORLD, 3);
     }
     /* Else it is MPI_ERRORS_RETURN, as of all files. A new one for each: MPICH 5.0 frees it with the file. */
@@ -122,6 +125,7 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_File_close(&file);
   }
+  MPI_Info_free(&together);
   MPI_Finalize();
   return 0;
 }

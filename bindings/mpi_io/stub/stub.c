@@ -4,6 +4,7 @@
 //
 // Environment:
 //   SWATH_MPI_IO=off, 0             the MPI's own functions, always
+//   SWATH_MPI_IO_REPORT=1           a process whose MPI was begun past this library says so at its end
 //   SWATH_MPI_IO_BACKENDS=FOLDER    backends are looked for here first; then beside this library, then in the user's
 //   folder
 //                                   ($XDG_DATA_HOME or ~/.local/share)/swath/mpi_io/VERSION
@@ -50,6 +51,7 @@ typedef void* (*Function)(const char* name);
 static Function
     backend_function;        // published by whoever has begun the backend first; null before, and where there is none
 static int backend_missing;  // that there is none was found, and said
+static int mpi_was_begun;    // MPI, or a file, by a function of this library
 
 // ---- The MPI that is loaded -----------------------------------------------------------------------------------------
 
@@ -345,13 +347,55 @@ static void* find_function(const char* pmpi_name, const char* name) {
   return real;
 }
 
+static int begins_mpi(const char* pmpi_name) {
+  return strncmp(pmpi_name, "PMPI_Init", strlen("PMPI_Init")) == 0 || strcmp(pmpi_name, "PMPI_Session_init") == 0 ||
+         strcmp(pmpi_name, "PMPI_File_open") == 0;
+}
+
 // What `entry` stands for, for its trampoline to jump to, then and from now on.
 void* swath_mpi_io_resolve(void** entry) {
   const int error = errno;
   const ptrdiff_t index = entry - swath_mpi_io_entries;
   const char* pmpi_name = names[index / 2];
+  if (begins_mpi(pmpi_name)) {
+    __atomic_store_n(&mpi_was_begun, 1, __ATOMIC_RELAXED);
+  }
   void* function = find_function(pmpi_name, index % 2 == 0 ? pmpi_name + 1 : pmpi_name);
   __atomic_store_n(entry, function, __ATOMIC_RELEASE);
   errno = error;
   return function;
+}
+
+// ---- Programs that cannot be served ---------------------------------------------------------------------------------
+
+static int is_report_wanted(void) {
+  const char* value = getenv("SWATH_MPI_IO_REPORT");
+  return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
+}
+
+// A program that asks a library for its functions (dlsym), or has them linked into it, calls none of this library's.
+static const void* init_past_this_library(void) {
+  const void* loaded = init_of_loaded();
+  if (loaded != NULL) {
+    return loaded;
+  }
+  const void* linked = dlsym(RTLD_DEFAULT, "PMPI_Init");
+  return linked != NULL && !is_this_library(linked) ? linked : NULL;
+}
+
+__attribute__((destructor)) static void say_what_was_not_reached(void) {
+  if (!is_report_wanted() || is_off() || !is_first_rank() || __atomic_load_n(&mpi_was_begun, __ATOMIC_RELAXED)) {
+    return;
+  }
+  Dl_info definer;
+  const void* init = init_past_this_library();
+  if (init == NULL || dladdr(init, &definer) == 0) {
+    return;
+  }
+  fprintf(
+      stderr,
+      "swath mpi-io: no file was served: this process has loaded %s, and called neither MPI_Init nor MPI_File_open "
+      "where Swath can see it. If it does MPI-IO, it finds MPI's functions by dlopen and dlsym, or MPI is linked "
+      "into it statically: link the program, or the library that calls MPI, to the shared libmpi (docs/mpi-io.md)\n",
+      definer.dli_fname);
 }

@@ -19,11 +19,11 @@ from swath.advice.together import Computation, advise_together, payback_together
 from swath.array.open_array import Array
 from swath.array.recording import Recorded
 from swath.copying import explain_copy
-from swath.copying.request import memory_bytes
 from swath.errors import ArgumentError
 from swath.formats import pools
 from swath.formats.description import checked_dtype, checked_shape
 from swath.ranks.compared import effective_engine
+from swath.store.memory_budget import memory_bytes
 
 CHUNK_BYTES = ("64KiB", "64MiB")
 
@@ -79,8 +79,9 @@ def advise_layout(  # type: ignore[misc]  # options are checked here, not by the
             store are left out.
         chunk_bytes: the least and most bytes of a chunk (of its elements, not compressed).
         codecs: that may compress chunks: names ("zstd", "shuffle+zlib") to ratios, bytes of elements to stored bytes;
-            or names alone, whose ratios are measured on the `sample`.
-        sample: elements as the array will have them: an ndarray, or an open array, some of which is read.
+            or names alone, whose ratios are measured on the `sample`. By default those that the `sample` has.
+        sample: elements as the array will have them: an ndarray, or an open array, some of which is read. What coding
+            costs is measured on it; without one it is the profile's.
         memory: bytes, or "64MiB": what tiles of all arrays of a statement may take together.
         engine: what will move the bytes, see `swath.open`; a modelled disk has a profile of its own
             (`swath calibrate --engine`).
@@ -102,7 +103,7 @@ def advise_layout(  # type: ignore[misc]  # options are checked here, not by the
         if not kinds:
             raise ArgumentError(f"advise_layout: a pool holds {', '.join(pools.FORMATS)}, not {formats!r}")
     conditions = Conditions(profile_of(store, moving), float(cached), moving, stripe)
-    question = Question(conditions, kinds, chunk_bytes, compression.ratios(codecs, sample))
+    question = Question(conditions, kinds, chunk_bytes, compression.costs(codecs, sample))
     computation = _computation(accesses, shape, dtype, ranks)
     if isinstance(computation, Computation):
         return advise_together(question, computation, memory_bytes(memory))
@@ -124,7 +125,7 @@ def payback_of_several(
         ranks: as given to `advise_layout`.
     """
     array, _ = next(iter(present.values()))
-    engine = effective_engine(array._file.options.engine)
+    engine = effective_engine(array._stored.file.asked_engine)
     conditions = Conditions(profile_of(array.path, engine), next(iter(advice.arrays.values())).cached, engine)
     question = Question(conditions, candidates.FORMATS, CHUNK_BYTES, {})
     forms = {name: Form(one.shape, one.dtype) for name, one in advice.arrays.items()}
@@ -191,7 +192,7 @@ def _advise(question: Question, form: Form, asked: Sequence[Operations]) -> Layo
         form.shape,
         form.dtype,
         tuple((one.text, one.times) for one in asked),
-        tuple(ranked(one.candidate, question.formats, one.seconds, one.total) for one in search.best),
+        tuple(ranked(one, question.formats, form.shape, form.itemsize) for one in search.best),
         question.conditions.cached,
         question.conditions.profile.source,
         search.priced,
@@ -235,9 +236,9 @@ def payback(advice: LayoutAdvice, accesses: Any, array: Array, target: Any, *, r
         _recorded(accesses) if isinstance(accesses, Recorded) else (None, made.checked(accesses, ranks, array.shape))
     )
     assert isinstance(asked, tuple)
-    engine = effective_engine(array._file.options.engine)
+    engine = effective_engine(array._stored.file.asked_engine)
     conditions = Conditions(profile_of(array.path, engine), advice.cached, engine)
     question = Question(conditions, advice.best.formats, (1, 1), {})
     pricer = question.pricer(Form(array.shape, array.dtype), asked[1])
-    copied = explain_copy(array, target, **advice.best.creation)
+    copied = explain_copy(array, target, overwrite=True, **{"chunks": (), **advice.best.creation})
     return Payback(copied.plan.seconds, pricer.total(pricer.seconds_now(array)), advice.best.total)

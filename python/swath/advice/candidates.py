@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from swath.array.coding_cost import CodingCost
+
 Extents = tuple[int, ...]
 
 ALL_ORDERS_DIMENSIONS_MAX = 5
@@ -20,6 +22,8 @@ SHARD_BYTES_MAX = 256 << 20
 HDF5_CODECS = ("zlib", "gzip", "deflate", "shuffle", "fletcher32", "zstd", "blosc", "lz4")
 ZARR_CODECS = ("zstd", "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c")
 Codecs = tuple[str, ...]
+PLAIN_COST = CodingCost(1.0)
+"""Of chunks that are stored as they are."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +33,13 @@ class Storage:
     Attributes:
         format: "hdf5": all in one file; "zarr": a file each, or a file a shard.
         codecs: that compress them, by their names in the order of encoding.
-        ratio: bytes of a chunk to those that are stored of it.
+        cost: what the codecs make of a chunk, and what they cost.
         is_sharded: whether chunks lie together in shards.
     """
 
     format: str = "hdf5"
     codecs: Codecs = ()
-    ratio: float = 1.0
+    cost: CodingCost = PLAIN_COST
     is_sharded: bool = False
 
     @property
@@ -47,17 +51,17 @@ class Storage:
 PLAIN = Storage()
 
 
-def storages(formats: Iterable[str], codecs: Mapping[Codecs, float]) -> list[Storage]:
-    """Return how chunks may be stored by the formats: not compressed, and by each of the codecs with its ratio."""
+def storages(formats: Iterable[str], codecs: Mapping[Codecs, CodingCost]) -> list[Storage]:
+    """Return how chunks may be stored by the formats: not compressed, and by each of the codecs at its cost."""
     found = []
     for kind, known in (("hdf5", HDF5_CODECS), ("zarr", ZARR_CODECS)):
         if kind not in formats:
             continue
-        fitting = {names: ratio for names, ratio in codecs.items() if all(name in known for name in names)}
-        for names, ratio in {(): 1.0, **fitting}.items():
-            found.append(Storage(kind, names, ratio))
+        fitting = {names: cost for names, cost in codecs.items() if all(name in known for name in names)}
+        for names, cost in {(): PLAIN_COST, **fitting}.items():
+            found.append(Storage(kind, names, cost))
             if kind == "zarr":
-                found.append(Storage(kind, names, ratio, is_sharded=True))
+                found.append(Storage(kind, names, cost, is_sharded=True))
     return found
 
 

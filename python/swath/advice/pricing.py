@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from swath import _core
 from swath.advice.accesses import Operations
 from swath.advice.candidates import Candidate, Extents
+from swath.array import coding_cost
 from swath.array.open_array import Array
 from swath.errors import ArgumentError
 from swath.formats.description import strides_of
@@ -95,11 +96,15 @@ class Pricer:
         form, core = array._form, array._core
         if not core.has_plans and not core.goes_by_chunks("read"):
             raise ArgumentError(f"{array.path}: {array.layout}: a format's own library reads it, which has no prices")
+        coding = coding_cost.of_array(array)
+        seconds_of_coding = None if coding is None else coding.seconds
 
         def price(direction: str, decomposition: _core.Decomposition) -> float:
             operation = _core.Operation(form, direction, decomposition)
             plan = (
-                core.explain(operation, self.cached) if core.has_plans else core.explain_chunks(operation, self.cached)
+                core.explain(operation, self.cached)
+                if core.has_plans
+                else core.explain_chunks(operation, self.cached, seconds_of_coding)
             )
             return float(plan.price["seconds"] + plan.price["sync"])
 
@@ -158,12 +163,13 @@ class Pricer:
         assert candidate.chunks is not None
         storage = candidate.storage
         shards = candidate.shards or candidate.chunks
-        codecs = (list(storage.codecs), storage.ratio)
+        codecs = (list(storage.codecs), storage.cost.ratio)
         is_table = storage.format == "hdf5"
         chunks = _core.NewChunks(self.shape, self.itemsize, candidate.chunks, shards, codecs, is_table)
 
         def price(direction: str, decomposition: _core.Decomposition) -> float:
-            found = chunks.plan(direction, decomposition, self.conditions.profile, self.cached).price
+            plan = chunks.plan(direction, decomposition, self.conditions.profile, self.cached, storage.cost.seconds)
+            found = plan.price
             return float(found["seconds"] + found["sync"])
 
         return price

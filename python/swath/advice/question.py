@@ -16,10 +16,11 @@ from swath.advice.accesses import Operations
 from swath.advice.candidates import PLAIN, Codecs
 from swath.advice.pricing import Conditions, Pricer, Stripe
 from swath.advice.search import Search
-from swath.copying.request import memory_bytes
+from swath.array.coding_cost import CodingCost
 from swath.errors import ArgumentError
 from swath.formats import pools
 from swath.store import profile
+from swath.store.memory_budget import memory_bytes
 
 Extents = tuple[int, ...]
 STRIPES: tuple[Stripe, ...] = tuple((unit << 10, 4, 4 << 20) for unit in (64, 256, 1024, 4096))
@@ -48,13 +49,13 @@ class Question:
         conditions: that accesses are priced under.
         formats: that may store them.
         chunk_bytes: the least and most bytes of a chunk.
-        codecs: that may compress chunks, with their ratios.
+        codecs: that may compress chunks, with their ratios and what coding costs.
     """
 
     conditions: Conditions
     formats: tuple[str, ...]
     chunk_bytes: tuple[int | str, int | str]
-    codecs: Mapping[Codecs, float]
+    codecs: Mapping[Codecs, CodingCost]
 
     def pricer(self, form: Form, accesses: Sequence[Operations]) -> Pricer:
         """Return what prices accesses of the array."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from swath.advice.candidates import Candidate
+from swath.advice.search import Priced
 from swath.errors import ArgumentError
 
 ROWS = 12
@@ -27,6 +28,7 @@ class RankedLayout:
         total: seconds of all accesses, each as often as it is made.
         shards: of Zarr: elements of a shard along each dimension; None: there are none.
         codecs: that compress the chunks; None: the format has none to choose.
+        stored_bytes: that it takes on the disk, about.
     """
 
     name: str
@@ -37,6 +39,7 @@ class RankedLayout:
     total: float
     shards: tuple[int, ...] | None = None
     codecs: tuple[str, ...] | None = None
+    stored_bytes: int = 0
 
     @property
     def creation(self) -> dict[str, Any]:
@@ -128,7 +131,7 @@ class LayoutAdvice:
         kind = {"netcdf4": "hdf5"}.get(format.partition(":")[0], format.partition(":")[0])
         if kind not in self.best.formats:
             raise ArgumentError(
-                f"layout=: {self.best.name} cannot be stored as {kind}: create {' or '.join(self.best.formats)}, or "
+                f"layout=: {self.best.name} cannot be stored as {format}: create {' or '.join(self.best.formats)}, or "
                 f"ask for what {kind} can store: swath.advise_layout(..., formats=({kind!r},))"
             )
         return self.best.creation
@@ -152,6 +155,7 @@ class LayoutAdvice:
                     "formats": list(one.formats),
                     "seconds": list(one.seconds),
                     "total": one.total,
+                    "stored_bytes": one.stored_bytes,
                 }
                 for one in self.ranked
             ],
@@ -163,15 +167,18 @@ class LayoutAdvice:
         return f"<LayoutAdvice: {self.best.name} for {self.dtype} {self.shape}>"
 
     def __str__(self) -> str:
+        from swath.commands.output import in_bytes
+
         by = " × ".join(map(str, self.shape))
         cached = f"; {self.cached:.0%} taken to be in the page cache" if self.stripe is None else ", in a pool"
         lines = [f"layouts of {by} {self.dtype}, {self.priced} priced by: {self.source}{cached}", ""]
         lines += [f"  {chr(ord('a') + n)}  {times:g} × {text}" for n, (text, times) in enumerate(self.accesses)]
-        heads = ("layout", *(chr(ord("a") + n) for n in range(len(self.accesses))), "all", "", "formats")
+        heads = ("layout", *(chr(ord("a") + n) for n in range(len(self.accesses))), "all", "", "disk", "formats")
         rows = [heads]
         for one in self._shown():
             ratio = "" if one is self.best else f"{one.total / max(self.best.total, 1e-12):.1f} x"
-            cells = (*map(in_seconds, one.seconds), in_seconds(one.total), ratio, ", ".join(one.formats))
+            times = *map(in_seconds, one.seconds), in_seconds(one.total)
+            cells = (*times, ratio, in_bytes(one.stored_bytes), ", ".join(one.formats))
             rows.append((one.name, *cells))
         widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
         lines.append("")
@@ -203,13 +210,27 @@ class LayoutAdvice:
         return shown
 
 
-def ranked(candidate: Candidate, formats: Sequence[str], seconds: tuple[float, ...], total: float) -> RankedLayout:
-    """Return a candidate with its price."""
-    fitting = candidate.formats(formats)
+def ranked(one: Priced, formats: Sequence[str], shape: Sequence[int], itemsize: int) -> RankedLayout:
+    """Return a layout of an array with its price and the room that it takes."""
+    candidate = one.candidate
     codecs = None if candidate.chunks is None or candidate.storage.is_plain else candidate.storage.codecs
+    lengths = shape if candidate.chunks is None else whole_chunks(shape, candidate.chunks)
     return RankedLayout(
-        candidate.name, candidate.order, candidate.chunks, fitting, seconds, total, candidate.shards, codecs
+        candidate.name,
+        candidate.order,
+        candidate.chunks,
+        candidate.formats(formats),
+        one.seconds,
+        one.total,
+        candidate.shards,
+        codecs,
+        round(math.prod(lengths) * itemsize / candidate.storage.cost.ratio),
     )
+
+
+def whole_chunks(shape: Sequence[int], chunks: Sequence[int]) -> list[int]:
+    """Return the lengths of an array whose chunks at the edge are whole, as they are stored."""
+    return [-(-n // c) * c for n, c in zip(shape, chunks, strict=True)]
 
 
 def _kind(layout: RankedLayout) -> tuple[Any, ...]:

@@ -22,9 +22,9 @@ from swath.advice.question import Form, Question
 from swath.advice.result import LayoutAdvice, ranked
 from swath.array.open_array import Array
 from swath.copying import explain_copy
-from swath.copying.request import memory_bytes
 from swath.errors import ArgumentError
 from swath.space import Selection
+from swath.store.memory_budget import memory_bytes
 
 FINALISTS = 4
 """Of so many ways to go through the statements the arrays' layouts are searched."""
@@ -252,7 +252,7 @@ def _searched(question: Question, ways: Ways, way: Way, name: str) -> tuple[Layo
         form.shape,
         form.dtype,
         tuple((one.text, one.times) for one in pricer.accesses),
-        tuple(ranked(one.candidate, question.formats, one.seconds, one.total) for one in search.best),
+        tuple(ranked(one, question.formats, form.shape, form.itemsize) for one in search.best),
         question.conditions.cached,
         question.conditions.profile.source,
         search.priced,
@@ -278,5 +278,8 @@ def payback_together(
         if array.shape != advice[name].shape:
             raise ArgumentError(f"{array.path}: expected an array of shape {advice[name].shape}, not {array.shape}")
     ways = Ways(question, computation, advice.memory, present={name: array for name, (array, _) in present.items()})
-    copies = (explain_copy(array, target, **advice[name].best.creation) for name, (array, target) in present.items())
+    copies = (
+        explain_copy(array, target, overwrite=True, **{"chunks": (), **advice[name].best.creation})
+        for name, (array, target) in present.items()
+    )
     return JointPayback(sum(one.plan.seconds for one in copies), ways.best(1)[0][0], advice.total)

@@ -20,6 +20,7 @@ from swath.array.memory import Part
 from swath.array.places import Places
 from swath.array.request import Request
 from swath.errors import Error, to_core
+from swath.files.stored_array import StoredArray
 from swath.ranks.ranks import Ranks
 from swath.space import Boxes, Distribution
 
@@ -213,6 +214,7 @@ class OperationsBeside:
     path: str
     _core: _core.Array
     _ranks: Ranks
+    _stored: StoredArray
 
     if TYPE_CHECKING:
 
@@ -228,7 +230,6 @@ class OperationsBeside:
         def _in_order_of(self, parts: list[Part]) -> list[Part]: ...
         def _note(self, request: Request, done: Execution, told: Told | None = None) -> None: ...
         def _told_last(self) -> Told: ...
-        def _relocation(self) -> Callable[[], Any] | None: ...
 
     def read_async(
         self,
@@ -296,7 +297,7 @@ class OperationsBeside:
         """Begin with what is requested, or do it now where it may not go beside. Collective, unless alone."""
         is_alone = place.alone or self._ranks.size == 1
         if not self._core.may_go_beside(request.direction) or (
-            request.direction == "write" and self._relocation() is not None
+            request.direction == "write" and self._stored.relocation() is not None
         ):
             if place.loop and not is_alone:
                 # Is everybody there?

@@ -15,6 +15,7 @@ from swath.array.decoding import USED, Decoding
 from swath.array.iterating import MEMORY
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.places import Places
+from swath.array.xarray_names import XarrayNames
 from swath.computing.iteration import arrays
 from swath.computing.iteration.grid import Box
 from swath.computing.iteration.loop import Loop
@@ -53,7 +54,7 @@ class DecodedFuture:
         return self._decoded
 
 
-class Decoded(NumpyProtocol):
+class Decoded(XarrayNames[tuple[str, ...], Mapping[str, Any]], NumpyProtocol):
     """A view of an open array: what its stored values mean by CF's attributes, as NumPy masked arrays.
 
     Made by `Array.decoded` and `swath.open(..., decode=True)`. `_FillValue`, `missing_value`, `valid_min`, `valid_max`

@@ -156,6 +156,8 @@ def stored_fill(stored: np.dtype[Any], attributes: Mapping[str, Any]) -> Scalar 
 def cast_exactly(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     """Return one or several values in another dtype; None where that would change one."""
     given = np.asarray(value)
+    if given.dtype.kind == "U" and dtype.kind == "S":  # NumPy compares no characters with bytes
+        given = np.char.encode(given, "utf-8")
     try:
         with np.errstate(all="ignore"):
             cast = given.astype(dtype)

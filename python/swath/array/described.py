@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from swath import _core
-from swath.array import layouts
-from swath.array.attributes import StoredAttributes
 from swath.array.decoded import Decoded
 from swath.array.decoding import AS_STORED, mean_others
-from swath.array.fingerprint import fingerprint
 from swath.array.html_of_files import of_array
-from swath.array.opened_file import OpenedFile
 from swath.array.request import Request
-from swath.formats import Description
+from swath.array.xarray_names import XarrayNames
+from swath.files import layouts
+from swath.files.attributes import StoredAttributes
+from swath.files.stored_array import StoredArray
+from swath.formats.description import Description
 from swath.ranks import compared
 
 if TYPE_CHECKING:
     from swath.array.open_array import Array
 
 
-class DescribedArray:
+class DescribedArray(XarrayNames[tuple[str, ...], StoredAttributes]):
     """What is known of an open array by its description."""
 
     attributes: StoredAttributes
@@ -30,8 +30,7 @@ class DescribedArray:
     path: str
     variable: str | None
     _core: _core.Array
-    _description: Description
-    _file: OpenedFile
+    _stored: StoredArray
     _shared: Request | None
 
     if TYPE_CHECKING:
@@ -39,6 +38,11 @@ class DescribedArray:
         @property
         def shape(self) -> tuple[int, ...]:
             """Return the lengths in elements."""
+
+    @property
+    def _description(self) -> Description:
+        """Return where it is now."""
+        return self._stored.description
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -76,7 +80,7 @@ class DescribedArray:
         return layouts.text(self._description, self._core.chunks)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
-        return "swath.Array", *fingerprint(self._description, self._file.folder)
+        return "swath.Array", *self._stored.fingerprint()
 
     def __repr__(self) -> str:
         state = "closed, " if self._core.is_closed else ""

@@ -10,7 +10,7 @@ from swath.array.places import Places
 from swath.array.plan import ChunkPlan, LibraryPlan, Measured, Plan
 from swath.array.request import Request, checked_tuning
 from swath.errors import ArgumentError
-from swath.formats import LibraryLayout
+from swath.formats.description import LibraryLayout
 from swath.space import Boxes, Distribution, normalise_selection
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def explained_shares(array: Array, request: Request, cached: float | None) -> Pl
 
 def analyzed(array: Array, request: Request) -> Plan:
     """Carry the operation out, and return its plan with what was measured. Collective."""
-    array._ranks.agree(f"explain, with analyze, {request.direction} {array._identity_of_ranks}")
+    array._ranks.agree(f"explain, with analyze, {request.direction} {array._stored.identity}")
     plan: Plan | None = None
     if request.direction == "read":
         array._read(request, None)

@@ -10,17 +10,18 @@ from typing import Any
 import numpy.typing as npt
 
 from swath import _core, formats
-from swath.array.attributes import StoredAttributes
 from swath.array.html_of_files import of_contents
 from swath.array.open_array import Array
-from swath.array.opened_file import OpenedFile
+from swath.array.xarray_names import XarrayNames
 from swath.errors import ArgumentError, Error
+from swath.files.attributes import StoredAttributes
+from swath.files.opened_file import OpenedFile
 from swath.formats.contents import Dimension
 from swath.formats.description import Order
 from swath.ranks import compared
 
 
-class FileGroup:
+class FileGroup(XarrayNames[dict[str, Dimension], StoredAttributes]):
     """A group of an open file.
 
     Attributes:
@@ -42,7 +43,7 @@ class FileGroup:
         return f"<swath.FileGroup {self.name!r} of {self._file.final_path}>"
 
 
-class File(Mapping[str, Array]):
+class File(XarrayNames[dict[str, Dimension], StoredAttributes], Mapping[str, Array]):
     """An open file: a mapping from names of variables ("group/t") to open arrays.
 
     Close it, or use it in a `with` block.
@@ -108,7 +109,7 @@ class File(Mapping[str, Array]):
                 self._file.refuse_closed(f"open {name!r} of")
                 words = f"open {name!r} of {self._file.identity}"
                 description = self._file.ranks.on_first(words, lambda: self._file.describe(name))
-                self._arrays[key] = Array(description, self._file)
+                self._arrays[key] = Array(self._file.stored_array(description))
             return self._arrays[key]
 
     def _opening(self) -> threading.Lock:
@@ -123,7 +124,7 @@ class File(Mapping[str, Array]):
                 self._file.refuse_closed(f"open {', '.join(missing)} of")
                 words = f"open {', '.join(missing)} of {self._file.identity}"
                 for description in self._file.ranks.on_first(words, lambda: self._file.describe_many(missing)):
-                    self._arrays[description.variable or ""] = Array(description, self._file)
+                    self._arrays[description.variable or ""] = Array(self._file.stored_array(description))
             return [self._arrays[name.strip("/")] for name in names]
 
     def __contains__(self, name: object) -> bool:
@@ -153,7 +154,8 @@ class File(Mapping[str, Array]):
 
         Args:
             name: of the variable; "group/t" is in a group, which is made where it is not there.
-            shape: in elements; None as the first length grows: see `Array.append`.
+            shape: in elements; None as the first length grows, see `Array.append`: the array is as long as its
+                dimension, where the file has that already. In netCDF-4 and HDF5 files other lengths may be None, too.
             dtype: see `swath.create`.
             order: see `swath.create`.
             fill: see `swath.create`.
@@ -171,7 +173,7 @@ class File(Mapping[str, Array]):
         given = {key: value for key, value in locals().items() if key not in ("self", "name")}
         words = compared.words(f"create {name!r} in", self._file.identity, given)
         added = self._file.add(words, lambda: formats.new_array(self._file.path, self.format, variable=name, **given))
-        array = Array(added, self._file, is_new=True)
+        array = Array(self._file.stored_array(added, is_new=True))
         self._arrays[added.variable or ""] = array
         return array
 

@@ -9,8 +9,8 @@ import numpy as np
 from swath.array import html
 from swath.array.decoding import AS_STORED, mean_others
 from swath.array.request import Request
-from swath.formats import Contents, StridedLayout
-from swath.formats.contents import Attributes
+from swath.formats.contents import Attributes, Contents
+from swath.formats.description import StridedLayout
 from swath.space import Boxes, Distribution, normalise_selection, selected_shape, selection_text
 
 if TYPE_CHECKING:

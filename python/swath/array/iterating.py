@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,8 +20,6 @@ Values = np.ndarray[Any, np.dtype[Any]]
 
 class Iterating(OperationsBeside):
     """What an open array is iterated over by."""
-
-    _has_shared_loops = False
 
     def blocks(
         self,
@@ -102,13 +98,3 @@ class Iterating(OperationsBeside):
         Raises ArgumentError.
         """
         return arrays.writer(self, behind, memory)
-
-    @functools.cached_property
-    def _shared_loops(self) -> weakref.WeakSet[Loop[Any] | Writer]:
-        """Those of all ranks."""
-        return weakref.WeakSet()
-
-    def _leave_loops(self, why: str) -> None:
-        """Go on no longer with any loop of all ranks: the array is to be closed."""
-        for loop in list(self._shared_loops):
-            loop._refuse(why)

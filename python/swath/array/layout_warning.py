@@ -84,5 +84,5 @@ def _conforming_seconds(array: Array, plan: _core.Plan) -> float:
     blocks = _core.Distribution([("block", 0)], [plan.ranks], [])
     decomposition = _core.Decomposition.distributed(blocks, [(0, 1, elements, False)], plan.ranks)
     given = {"name": array.path, "learning": _core.Learning(array._core.profile, True), "is_new": False}
-    same_bytes = _core.Array(array._ranks.comm, array._file.core, form, b"", given)
+    same_bytes = _core.Array(array._ranks.comm, array._stored.core_file, form, b"", given)
     return same_bytes.explain(_core.Operation(form, plan.direction, decomposition), plan.cached).seconds

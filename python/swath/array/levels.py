@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from swath.array.places import Indices, Resolved
 from swath.errors import InternalError
-from swath.formats import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
+from swath.formats.description import ChunkedLayout, CodedLayout, Description, LibraryLayout, StridedLayout, TiledLayout
 from swath.space import Shape
 
 NO_GAP = np.iinfo(np.int64).max

@@ -7,15 +7,14 @@ All of it reads locally: this rank alone. There is no arithmetic: `np.asarray(a)
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError, UnsupportedError
+from swath.errors import ArgumentError, InternalError, UnsupportedError
 from swath.space import Shape
 
 BLOCK_BYTES = 4 << 20
@@ -129,9 +128,19 @@ def _rows_at_a_time(row_bytes: int, chunks: Shape | None) -> int:
     return max(rows // of_chunks, 1) * of_chunks
 
 
+_conversions: list[Callable[[], Any]] = []
+"""What loads the module that makes objects of dask and xarray. That module knows arrays; arrays do not know it."""
+
+
+def convert_by(load: Callable[[], Any]) -> None:
+    """Let `to_dask` and `to_xarray` use the module that `load` returns."""
+    _conversions[:] = [load]
+
+
 def _conversion(needed: str) -> Any:
-    """Return the module that knows dask and xarray; by its name, for it knows open arrays."""
+    if not _conversions:
+        raise InternalError(f"to_{needed}: swath.array.conversions was not imported, as `swath` does with its names")
     try:
-        return importlib.import_module("swath.xarray.conversion")
+        return _conversions[0]()
     except ImportError as error:
         raise UnsupportedError(f"to_{needed} needs {error.name}: pip install 'swath[xarray]'") from None

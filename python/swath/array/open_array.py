@@ -6,38 +6,88 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from swath import _core, formats
-from swath.array import appending, explaining, layout_warning, layouts, library_access, masks, progress
-from swath.array.attributes import StoredAttributes
+from swath import _core
+from swath.array import explaining, layout_warning, masks, progress
 from swath.array.counters import Counters, Told, Totals
 from swath.array.described import DescribedArray
 from swath.array.iterating import Iterating
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
-from swath.array.open_options import OpenOptions
-from swath.array.opened_file import OpenedFile
 from swath.array.places import Places
 from swath.array.placing import PlacedParts, Placing
 from swath.array.plan import Plan
 from swath.array.recording import Recorder
-from swath.array.request import Request, checked_tuning
-from swath.errors import ArgumentError, Error, to_core
-from swath.formats import Description
-from swath.ranks import compared
-from swath.ranks.ranks import Ranks
-from swath.space import Boxes, Distribution, Selection, normalise_selection, selected_shape, selection_text
+from swath.array.request import Request, checked_tuning, local_indices
+from swath.errors import ArgumentError, Error
+from swath.files.stored_array import StoredArray
+from swath.space import (
+    Boxes,
+    Distribution,
+    Selection,
+    is_fixed_selection,
+    normalise_selection,
+    selected_shape,
+    selection_text,
+)
 from swath.throttle import throttle
 
-Stored = tuple[_core.ArrayForm, _core.CodedArray | None]
 OPERATIONS_KEPT = 64
 """The operations that an array keeps, for whoever requests the same again, as programs do at every time step."""
 
 Share = tuple[Distribution | None, Selection, int | None]
 """Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
+
+
+class _Latest(NamedTuple):
+    """An operation of a distribution, and what was requested.
+
+    A program that asks for the same objects again, step by step, is spared the look at what is in them: after a sync or
+    a computation that look takes several times longer, from cold caches.
+    """
+
+    request: Request
+    operation: _core.Operation
+
+    def is_asked_again(self, request: Request) -> bool:
+        """Return whether these are the same arguments, as objects that cannot have changed."""
+        was = self.request
+        return (
+            request.distribution is was.distribution
+            and request.selection is was.selection
+            and request.method == was.method
+            and request.rank == was.rank
+            and request.tuning is was.tuning is None
+        )
+
+
+class _AsStored:
+    """What an array keeps for operations, as long as it is stored in one way.
+
+    Attributes:
+        form: that it has then.
+        operations: makes one, or returns it again.
+        latest: the last one of a distribution, by direction.
+    """
+
+    def __init__(self, stored: StoredArray) -> None:
+        self.form = stored.form  # before the description, which changes first
+        # It is pure, and does not hold the array, which would hold itself.
+        self.operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, stored.ranks.size))
+        self.latest: dict[str, _Latest] = {}
+        self._stored = stored.description, stored.ranks
+        self._placing: Placing | None = None  # before the first places
+
+    @property
+    def placing(self) -> Placing:
+        """Return what moves places."""
+        if self._placing is None:
+            description, ranks = self._stored
+            self._placing = Placing(description, self.form, ranks)
+        return self._placing
 
 
 class Array(DescribedArray, NumpyProtocol, Iterating):
@@ -59,61 +109,39 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         engine_reason: why the engine is another than the one asked for, else empty.
     """
 
-    def __init__(
-        self, description: Description, file: OpenedFile, *, is_new: bool = False, has_file: bool = False
-    ) -> None:
-        self._file = file
-        self._has_file = has_file  # and closes it with itself
-        self._ranks = file.ranks
+    def __init__(self, stored: StoredArray) -> None:
+        self._stored = stored
+        self._core = stored.core
+        self._ranks = stored.ranks
         self._done: _core.Execution | None = None  # the last operation
         self._told: Told | Totals | None = None  # of another than that: one beside the program, or a loop's sums
         self._shared: Request | None = None  # the last one that ranks shared
         self._watches_layout = layout_warning.is_wanted()
         self._recorder: Recorder | None = None
-        self.mode = file.mode
-        self.path: str = file.final_path
-        self.variable = description.variable
-        self.dtype: np.dtype[Any] = description.dtype
-        self.attributes = StoredAttributes(file, description.variable or "", description.attributes)
-        self._description = description
-        # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
-        self._identity_of_ranks = self._identity_for_ranks()
-        self.engine: str = file.core.engine
-        self.engine_reason: str = file.core.engine_reason
-        self._form = layouts.array_form(description, self._identity_of_ranks)
-        grows = description.unlimited[:1] == (True,)  # its file fills what nobody writes
-        given: dict[str, Any] = {"name": self.path, "learning": file.learning, "is_new": is_new and not grows}
-        if (chunks := layouts.coded_chunks(description)) is not None:
-            given["chunks"] = chunks
-        if (places := formats.chunk_places(description, file)) is not None:
-            given["places"] = places
-        self._core = _core.Array(self._ranks.comm, file.core, self._form, description.fill, given)
-        # It is pure, and does not hold the array, which would hold itself.
-        self._operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, self._ranks.size))
-        self._placing = Placing(description, self._form, self._ranks)
-        file.has(self)
+        self.mode = stored.mode
+        self.path: str = stored.path
+        self.variable = stored.variable
+        self.dtype: np.dtype[Any] = stored.description.dtype
+        self.attributes = stored.attributes
+        self.engine: str = stored.engine
+        self.engine_reason: str = stored.engine_reason
+        self._kept: _AsStored | None = None  # before the first operation
 
-    @classmethod
-    def with_own_file(cls, description: Description, ranks: Ranks, options: OpenOptions) -> Array:
-        """Return an array that has its file open for itself, and closes it."""
-        file = OpenedFile(description.path, description.format, ranks, options, cls)
-        return cls(description, file, is_new=options.atomic_file is not None, has_file=True)
+    @property
+    def _form(self) -> _core.ArrayForm:
+        return self._stored.form
 
-    def _identity_for_ranks(self) -> str:
-        if self._ranks.size == 1:
-            return self.path
-        return compared.identity(self._description, self.path, self._file.options.found.number)
+    @property
+    def _as_stored(self) -> _AsStored:
+        """Return what is kept for operations on the array as it is stored now."""
+        kept = self._kept
+        if kept is None or kept.form is not self._stored.form:
+            kept = self._kept = _AsStored(self._stored)
+        return kept
 
-    def _become(self, description: Description) -> None:
-        """Be stored so from now on: grown, or moved by a change of the file. Every rank does so."""
-        self._describe(description)
-        self._core.become(self._form, layouts.coded_chunks(description), self._file.core, self._ranks.size == 1)
-
-    def _describe(self, description: Description) -> None:
-        self._description = description
-        self._form = layouts.array_form(description, self._identity_for_ranks())
-        self._operations.cache_clear()
-        self._placing = Placing(description, self._form, self._ranks)
+    @property
+    def _placing(self) -> Placing:
+        return self._as_stored.placing
 
     @property
     def counters(self) -> Counters:
@@ -128,7 +156,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
     @property
     def streams(self) -> throttle.TargetStatus | None:
         """Return the status of the file's target: limits, waits, and what was decided; None without throttling."""
-        return None if self._file.throttle is None else self._file.throttle.status
+        return self._stored.streams
 
     @property
     def last_plan(self) -> Plan | None:
@@ -147,7 +175,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the lengths in elements."""
-        return self._description.shape
+        return self._stored.description.shape
 
     def read(
         self,
@@ -301,6 +329,9 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
     ) -> None:
         """Write the next record of all ranks: the array grows along its first dimension. Collective.
 
+        It goes behind the records that the dimension had when the file was opened or last synced, and behind those that
+        were appended to this array since. What was never written of them reads as the fill value.
+
         Readers see a record when every variable of the file that grows along the dimension has it (each counts its
         own), or after `sync` or `close`, which fill what the others have not written.
 
@@ -319,7 +350,15 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
             StoreError: as `write` does. The array has the records that it had before.
         """
         with self._ranks.in_turn(f"append to {self.path}"):
-            appending.append(self, Request("write", distribution, ..., method, None, tuning), values, records)
+            if distribution is None and records is None and np.ndim(values) == self.ndim:
+                records = len(values)
+            if distribution is None and records is None and self.ndim == 1:
+                distribution = Distribution((), grid=())  # one element: that of rank 0
+
+            def write(rows: Any) -> None:
+                self._write(Request("write", distribution, rows, method, None, tuning), values)
+
+            self._stored.append(records, write)
 
     def sync(self) -> None:
         """Bring what was written to the medium before it returns. Collective; of all arrays of the file.
@@ -327,7 +366,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         One rank of each node syncs the file, after all ranks have finished writing. What is written from then on is
         taken to be synced too, and on its way to the device as soon as it is written.
         """
-        self._file.sync()
+        self._stored.sync()
 
     def close(self) -> None:
         """Close the array; a created file becomes complete under its name. Collective.
@@ -360,11 +399,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         self._recorder = recorder
 
     def _close(self, error: BaseException | None) -> None:
-        if self._has_file:
-            self._file.close(error)
-        else:
-            self._leave_loops("the array is closed")
-            self._core.shut(self._ranks.size == 1)  # its file may have to fill it still, and lets go of it
+        self._stored.close(error)
 
     def refuse_closed(self, doing: str) -> None:
         """Raise ArgumentError where the array is closed."""
@@ -376,6 +411,10 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
     def _operation(self, request: Request, *, alone: bool = False) -> _core.Operation:
         """Return the operation that is requested. Raise ArgumentError where there can be none."""
         direction, distribution, selection, method, rank, tuning = request
+        kept = self._as_stored
+        latest = kept.latest.get(direction)
+        if latest is not None and latest.is_asked_again(request):
+            return latest.operation
         sizes = () if tuning is None else checked_tuning(tuning)
         chosen = normalise_selection(selection, self.shape)
         ranks = self._ranks
@@ -394,7 +433,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
                 "swath.Distribution, swath.Boxes or swath.Places (or a[...] for this rank alone)"
             )
         if isinstance(distribution, Places):
-            return self._placing.operation(request, sizes)
+            return kept.placing.operation(request, sizes)
         if isinstance(distribution, Boxes):
             return self._operation_of_boxes(request, distribution, sizes)
         if distribution is not None and not isinstance(distribution, Distribution):
@@ -412,7 +451,10 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
                 f"{direction} {self.path}: {distribution!r} is for {distribution.size} ranks, and this process is "
                 "alone: say whose share with rank=, or open the array with comm="
             )
-        return self._operations(self._form, direction, (distribution, chosen, rank), method, sizes)
+        operation = kept.operations(kept.form, direction, (distribution, chosen, rank), method, sizes)
+        if distribution is not None and is_fixed_selection(selection):
+            kept.latest[direction] = _Latest(request, operation)
+        return operation
 
     def _operation_of_boxes(self, request: Request, boxes: Boxes, sizes: Any) -> _core.Operation:
         where = f"{request.direction} {self.path}"
@@ -440,30 +482,37 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
     ) -> list[Part]:
         operation, parts = self._prepared(request, parts_of, alone=alone)
-        if isinstance(request.distribution, Places) and request.direction == "write" and self._relocation():
+        if isinstance(request.distribution, Places) and request.direction == "write" and self._stored.relocation():
             with self._agreed_errors():
-                nothing = self._placing.nothing(request)
-                self._core.execute(nothing, self._placing.without_memory(), None, None, self._allocate)
+                placing = self._placing
+                self._stored.write(placing.nothing(request), placing.without_memory())
             operation, parts = self._prepared(request, parts_of)  # places of the file, which are known by now
-        library = None
-        if not self._core.has_plans:
-            if request.direction == "write" and not self._core.goes_by_chunks("write"):
-                self._file.commit()  # each rank keeps its own changes while the library writes
-            asked = self._placing.in_boxes(request) if isinstance(request.distribution, Places) else request
-            library = functools.partial(library_access.move, self._description, asked, self._ranks.rank, parts)
-        relocate = self._relocation() if request.direction == "write" else None
+        library = None if self._core.has_plans else self._library_access(request, parts)
         try:
             if progress.shown:
                 with progress.watching(f"{request.direction} {self.path}", self._ranks.rank) as watched:
-                    self._done = self._core.execute(operation, parts, watched, library, relocate)
+                    self._done = self._move(operation, parts, library, watched)
             else:
-                self._done = self._core.execute(operation, parts, None, library, relocate)
+                self._done = self._move(operation, parts, library, None)
         except Error as error:
             if not alone:
                 self._ranks.have_agreed(error)
             raise
         self._note(request, self._done)
         return parts
+
+    def _move(
+        self, operation: _core.Operation, parts: list[Part], library: Callable[[], None] | None, watched: Any
+    ) -> _core.Execution:
+        if operation.direction == "write":
+            return self._stored.write(operation, parts, library, watched)
+        return self._core.execute(operation, parts, watched, library, None)
+
+    def _library_access(self, request: Request, parts: list[Part]) -> Callable[[], None]:
+        """Return what moves the parts by the format's own library."""
+        asked = self._placing.in_boxes(request) if isinstance(request.distribution, Places) else request
+        indices = functools.partial(local_indices, self.shape, asked, self._ranks.rank)
+        return self._stored.by_library(request.direction, indices, parts)
 
     def _prepared(
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
@@ -497,13 +546,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         """Raise the error on all ranks. Collective, unless `alone`."""
         if alone or self._ranks.size == 1:
             raise error
-        with self._agreed_errors():
-            try:
-                self._core.refuse(operation, *to_core(error))
-            except Error as agreed:
-                self._ranks.have_agreed(error)
-                raise agreed from error
-        raise AssertionError("the core refuses by raising")
+        self._stored.refuse(operation, error)
 
     @contextlib.contextmanager
     def _agreed_errors(self) -> Iterator[None]:
@@ -538,7 +581,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
 
     def _in_words(self, request: Request) -> str:
         chosen = normalise_selection(request.selection, self.shape)
-        return f"{request.direction} {self._description.name}{selection_text(chosen)}"
+        return f"{request.direction} {self._stored.description.name}{selection_text(chosen)}"
 
     def _write(self, request: Request, values: Any) -> None:
         """Write this rank's parts. Collective."""
@@ -547,7 +590,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
     def _memory_to_write(self, request: Request, values: Any, operation: _core.Operation) -> list[Part]:
         if self.mode != "r+":
             raise ArgumentError(f'write {self.path}: opened for reading; open it with mode="r+"')
-        self._file.expect_write()
+        self._stored.expect_write()
         values = self._unmasked(values)
         if isinstance(request.distribution, Places):
             return self._placing.to_write(request, values)
@@ -558,21 +601,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         """Return values with the fill value in place of masked ones. Raise ArgumentError where there is none."""
         if not isinstance(values, masks.CAN_BE_MASKED):
             return values
-        return masks.filled(values, self.dtype, self.attributes, f"write {self._description.name}: values")
-
-    def _relocation(self) -> Callable[[], Stored] | None:
-        """Return what a write must call where it gives elements other places in the file, else None.
-
-        Before the write chunks get storage that the format has not allocated yet.
-        """
-        if layouts.has_absent_chunks(self._description):
-            return self._allocate
-        return None
-
-    def _allocate(self) -> Stored:
-        """Collective. The core calls it inside a write, which has the array alone."""
-        self._describe(self._file.allocate(self._description))
-        return self._form, layouts.coded_chunks(self._description)
+        return masks.filled(values, self.dtype, self.attributes, f"write {self._stored.description.name}: values")
 
 
 def _operation(

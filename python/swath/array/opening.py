@@ -18,9 +18,9 @@ from swath import formats
 from swath.array.decoded import Decoded
 from swath.array.file import File
 from swath.array.open_array import Array
-from swath.array.open_options import FoundOfStore, OpenOptions
-from swath.array.opened_file import OpenedFile
 from swath.errors import ArgumentError, ExistsError
+from swath.files.open_options import FoundOfStore, OpenOptions
+from swath.files.opened_file import OpenedFile
 from swath.formats import Contents, Description, pools
 from swath.formats.new_file import NewFile as WholeFile
 from swath.ranks import compared
@@ -130,12 +130,25 @@ def open(  # noqa: A001 - the name that scripts use
     def describe() -> Description:
         _check_mode(name, mode)
         lock_seconds(lock_timeout)
-        return formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
+        found = formats.describe(path, variable, shape=shape, dtype=dtype, order=order, offset=offset, format=format)
+        if mode == "r+":
+            formats.check_changeable(found.path, found.format)
+        return found
 
     description, found = ranks.on_first(words, lambda: (describe(), _found_of_store(path, ranks, engine, streams)))
     options = OpenOptions(mode, engine, streams, lock_timeout, found)
-    array = ranks.run_collectively(f"open {name}: engines", lambda: Array.with_own_file(description, ranks, options))
+    array = ranks.run_collectively(f"open {name}: engines", lambda: open_described(description, ranks, options))
     return Decoded(array) if decode else array
+
+
+def open_described(description: Description, ranks: Ranks, options: OpenOptions) -> Array:
+    """Return an array that has its file open for itself, and closes it. Every rank does so."""
+    return _opened_with_file(description, ranks, options)[1]
+
+
+def _opened_with_file(description: Description, ranks: Ranks, options: OpenOptions) -> tuple[OpenedFile, Array]:
+    file = OpenedFile(description.path, description.format, ranks, options)
+    return file, Array(file.stored_array(description, is_new=options.atomic_file is not None, closes_file=True))
 
 
 def _check_mode(name: str, mode: Any) -> None:
@@ -182,7 +195,7 @@ def open_file(
     known, contents, found = ranks.on_first(words, look)
     options = OpenOptions(mode, engine, streams, lock_timeout, found)
     return ranks.run_collectively(
-        f"open {name}: engines", lambda: File(OpenedFile(known, contents.format, ranks, options, Array, contents))
+        f"open {name}: engines", lambda: File(OpenedFile(known, contents.format, ranks, options, contents))
     )
 
 
@@ -205,7 +218,8 @@ def create_file(
     name from the first `File.sync` on.
 
     Args:
-        path: the file. Its suffix says the format (.nc, .nc4, .h5, .hdf5, .zarr) where `format` does not.
+        path: the file. Its suffix says the format (.nc, .nc4, .nc3, .h5, .hdf5, .zarr) where `format` does not; .nc
+            and .nc4 are netCDF-4 (.nc without h5py, and in a Ceph pool, netCDF classic, as .nc3 is).
         format: "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "netcdf4", "hdf5", "zarr" or "zarr:v2".
         attributes: of the file.
         overwrite: see `create`.
@@ -287,8 +301,8 @@ def create(
     an array that is never closed, with a ResourceWarning.
 
     Args:
-        path: the file. Its suffix says the format (.npy, .nc, .nc4, .h5, .hdf5, .zarr, else raw) where `format` does
-            not.
+        path: the file. Its suffix says the format (.npy, .nc, .nc4, .nc3, .h5, .hdf5, .zarr, else raw) where `format`
+            does not; .nc and .nc4 are netCDF-4 (.nc without h5py, and in a Ceph pool, netCDF classic, as .nc3 is).
         shape: in elements. None as the first length grows (netCDF, HDF5, Zarr): see `Array.append`.
         dtype: as stored; netCDF classic files are big-endian whatever is asked for.
         order: "C", "F" (raw, .npy), or the dimensions from slowest to fastest (raw); in Zarr that of each chunk.
@@ -296,8 +310,8 @@ def create(
         variable: the variable's name in netCDF, HDF5 and Zarr.
         dimensions: its dimensions' names in netCDF, HDF5 and Zarr.
         attributes: its attributes in netCDF, HDF5 and Zarr.
-        chunks: elements of a chunk along each dimension, of HDF5 (by default the array is contiguous, with codecs in
-            chunks of up to 1 MiB) and Zarr (by default chunks of about 4 MiB).
+        chunks: elements of a chunk along each dimension, of HDF5 and netCDF-4 (by default the array is contiguous, with
+            codecs in chunks of up to 1 MiB) and Zarr (by default chunks of about 4 MiB).
         shards: of Zarr: the shape of a shard, a file of so many whole chunks; by default each chunk is a file.
         codecs: one or several, each a name or {"name": ..., "configuration": {"level": 4}} as in Zarr's version 3. Of
             Zarr "zstd" (the default), "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c"; [] for none. Of HDF5 "zlib"
@@ -307,7 +321,8 @@ def create(
             it says which; of a pool also in place of `stripe`.
         stripe: of a file in a Ceph pool: the bytes of a stripe unit, the objects that units go to in turns, and the
             bytes of an object; by default (65536, 4, 4194304).
-        format: "raw", "npy", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or "zarr:v2".
+        format: "raw", "npy", "netcdf4", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or
+            "zarr:v2".
         overwrite: whether an existing file may be replaced.
         atomic: False writes under the final name at once; what it replaces goes when the new file is made.
         comm: an mpi4py communicator; without one, all work is of this process alone.
@@ -342,8 +357,8 @@ def create(
         formats.warn_of_raw(path, format)
         return formats.create(atomic_file.working_path, shape, dtype, format=kind, **advised(kind))
 
-    def opened(description: Description, options: OpenOptions) -> Array:
-        return Array.with_own_file(description, ranks, options)
+    def opened(description: Description, options: OpenOptions) -> tuple[OpenedFile, Array]:
+        return _opened_with_file(description, ranks, options)
 
     kind = ranks.on_first(f"create {compared.path_text(path)}: look", lambda: new.format_to_add_to(variable))
     if kind is None:
@@ -401,9 +416,9 @@ class NewFile(NamedTuple):
         name = formats.checked_path(self.path)
         if pools.is_in_pool(name) or self.overwrite or not os.path.exists(name):
             return None  # in a pool no variable is added
-        kind = formats.format_for(name, self.format).partition(":")[0]
+        asked = None if self.format is None else formats.format_for(name, self.format).partition(":")[0]
         found = formats.contents_of_many(name)
-        if found is None or found.format != kind:
+        if found is None or asked not in (None, found.format):
             return None
         if variable is None or variable.strip("/") in found.variables:
             there = ", ".join(list(found.variables)[:20]) or "nothing yet"
@@ -412,7 +427,7 @@ class NewFile(NamedTuple):
                 'added to it, or change what it has: swath.open(..., mode="r+")',
                 errno.EEXIST,
             )
-        return kind
+        return found.format
 
     def atomic_file(self) -> AtomicFile:
         """Return where it is written, and the name that it gets."""
@@ -425,7 +440,7 @@ def _created(
     new: NewFile,
     ranks: Ranks,
     options: OpenOptions,
-    steps: tuple[Callable[[AtomicFile], Made], Callable[[Made, OpenOptions], Opened]],
+    steps: tuple[Callable[[AtomicFile], Made], Callable[[Made, OpenOptions], tuple[OpenedFile, Opened]]],
 ) -> Opened:
     """Return what `steps` make: on rank 0 the file, from where it is written, then on all ranks what opens it."""
     make, opened = steps
@@ -442,8 +457,8 @@ def _created(
     with_file = dataclasses.replace(options, atomic_file=atomic_file, found=found)
     try:
         made = ranks.on_first(f"create {name}: header", lambda: make(atomic_file))
-        created = ranks.run_collectively(f"create {name}: engines", lambda: opened(made, with_file))
-        created._file.expect_close()
+        file, created = ranks.run_collectively(f"create {name}: engines", lambda: opened(made, with_file))
+        file.expect_close()
     except BaseException:
         if ranks.rank == 0:
             atomic_file.remove()
@@ -463,9 +478,10 @@ def _created_file(
         contents = formats.contents(atomic_file.working_path)
         return contents.format, contents
 
-    def opened(made: tuple[str, Contents], options: OpenOptions) -> File:
+    def opened(made: tuple[str, Contents], options: OpenOptions) -> tuple[OpenedFile, File]:
         assert options.atomic_file is not None
-        return File(OpenedFile(options.atomic_file.working_path, made[0], ranks, options, Array, made[1]))
+        file = OpenedFile(options.atomic_file.working_path, made[0], ranks, options, made[1])
+        return file, File(file)
 
     return _created(words, new, ranks, options, (make, opened))
 
@@ -483,9 +499,9 @@ def _added(
 
     path, kind, found = ranks.on_first(f"create in {name}", look)
     opened = dataclasses.replace(options, found=found)
-    file = ranks.run_collectively(f"create in {name}: engines", lambda: OpenedFile(path, kind, ranks, opened, Array))
+    file = ranks.run_collectively(f"create in {name}: engines", lambda: OpenedFile(path, kind, ranks, opened))
     try:
-        return Array(file.add(words, new_array), file, is_new=True, has_file=True)
+        return Array(file.stored_array(file.add(words, new_array), is_new=True, closes_file=True))
     except BaseException as error:
         with contextlib.suppress(Exception):
             file.close(error)

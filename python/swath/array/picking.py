@@ -11,7 +11,7 @@ import numpy as np
 from swath.array.levels import Level, Storage, groups_of
 from swath.array.memory import Part
 from swath.array.places import Indices, Places, Resolved
-from swath.formats import Description
+from swath.formats.description import Description
 from swath.space import Boxes, Shape
 
 

@@ -4,6 +4,9 @@
 
 An array that only these ranks, or only this process, can have open is not pickled: one of several ranks, and one in a
 new file, which nobody else finds under its name.
+
+Importing this module tells Python's pickle, and all that use its table, about them. Arrays that are opened by it can be
+converted as all others (conversions.py).
 """
 
 from __future__ import annotations
@@ -11,36 +14,31 @@ from __future__ import annotations
 import copyreg
 from typing import Any
 
-from swath.array import opening
+from swath.array import conversions, opening  # noqa: F401 - arrays can be converted from then on
 from swath.array.file import File
 from swath.array.open_array import Array
-from swath.array.opened_file import OpenedFile
 from swath.errors import ArgumentError
+from swath.files.stored_array import FileOfArrays
 from swath.formats import Description, StridedLayout
 
 Reduced = tuple[Any, tuple[Any, ...]]
 
 
-def register() -> None:
-    """Tell Python's pickle, and all that use its table, about arrays and files."""
-    copyreg.pickle(Array, _reduced_array)
-    copyreg.pickle(File, _reduced_file)
-
-
 def _reduced_array(array: Array) -> Reduced:
     array.refuse_closed("pickle")
     raw = _raw_arguments(array._description) if array.format == "raw" else {}
-    return _open_again, (_path_to_reopen(array._file), array.variable, {**_options(array._file), **raw})
+    file = array._stored.file
+    return _open_again, (_path_to_reopen(file), array.variable, {**file.options_to_reopen(), **raw})
 
 
 def _reduced_file(file: File) -> Reduced:
     opened = file._file
     if opened.is_closed:
         raise ArgumentError(f"pickle {file.path}: the file is closed; open it again")
-    return _open_file_again, (_path_to_reopen(opened), _options(opened))
+    return _open_file_again, (_path_to_reopen(opened), opened.options_to_reopen())
 
 
-def _path_to_reopen(file: OpenedFile) -> str:
+def _path_to_reopen(file: FileOfArrays) -> str:
     """Return the absolute path of a file that another process can open; else raise ArgumentError."""
     if file.ranks.size > 1:
         raise ArgumentError(
@@ -48,16 +46,6 @@ def _path_to_reopen(file: OpenedFile) -> str:
             "process: open it without comm= for that"
         )
     return file.path_to_reopen("pickle")  # the other process may work in another folder
-
-
-def _options(file: OpenedFile) -> dict[str, Any]:
-    options = file.options
-    return {
-        "mode": file.mode,
-        "engine": options.engine,
-        "streams": options.streams,
-        "lock_timeout": options.lock_timeout,
-    }
 
 
 def _raw_arguments(description: Description) -> dict[str, Any]:
@@ -75,3 +63,7 @@ def _open_again(path: str, variable: str | None, options: dict[str, Any]) -> Arr
 
 def _open_file_again(path: str, options: dict[str, Any]) -> File:
     return opening.open_file(path, **options)
+
+
+copyreg.pickle(Array, _reduced_array)
+copyreg.pickle(File, _reduced_file)

@@ -14,7 +14,7 @@ from swath import _core
 from swath.array.levels import Level, Product, Repeats, Storage
 from swath.array.memory import Part
 from swath.array.places import Indices, Places
-from swath.formats import Description
+from swath.formats.description import Description
 from swath.space import Shape
 
 Nest = _core.Nest

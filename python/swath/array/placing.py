@@ -15,7 +15,7 @@ from swath.array.placed import Placed
 from swath.array.places import Places
 from swath.array.request import Request
 from swath.errors import ArgumentError
-from swath.formats import CodedLayout, Description, LibraryLayout
+from swath.formats.description import CodedLayout, Description, LibraryLayout
 from swath.ranks.ranks import Ranks
 from swath.space import Shape
 

@@ -1,19 +1,61 @@
-"""A bar for what takes longer than two seconds, on rank 0 only."""
+"""How far long operations are, on rank 0 only: a bar for what takes longer than two seconds, or a function's calls."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from swath import _core
+from swath.errors import ArgumentError
 
 SHOWN_AFTER_SECONDS = 2.0
+SECONDS_BETWEEN = 0.2
+Report = Callable[[str, int, int], Any]
+"""Takes what is done, the bytes that are done, and all bytes."""
+
 shown = False
 """Whether bars are wanted. Read by every operation, and set by `show_bars`."""
 _is_watching = False
+_report: Any = None
+"""What shows the bars, or is called instead; None for bars of rich."""
+
+
+@contextlib.contextmanager
+def progress(report: Any = None) -> Iterator[None]:
+    """Show how far the operations in the block are that move bytes: reads, writes, copies, `ds.swath.to_file`, ….
+
+    On rank 0 only. An operation that makes others, as a copy does, is shown as one.
+
+        with swath.progress():                  # bars on standard error, of what takes longer than two seconds
+            swath.copy("run.nc", "run.zarr")
+        with swath.progress(tqdm):              # bars of tqdm
+            ds.swath.to_file("run.nc4")
+        with swath.progress(lambda what, done, total: print(what, done, total)):
+            a.read(d)
+
+    Args:
+        report: nothing; a class with tqdm's arguments and methods (`tqdm`, `tqdm.auto.tqdm`, `tqdm.notebook.tqdm`); or
+            a function of what is done, the bytes that are done, and all bytes. It is called from another thread five
+            times a second, and when the operation has ended; what it raises is not the operation's error.
+
+    Raises:
+        ArgumentError: for what is neither.
+    """
+    global shown, _report
+    if report is not None and not callable(report):
+        raise ArgumentError(
+            f"progress({report!r}): expected nothing, a class such as tqdm, or a function of what is done, the bytes "
+            "that are done, and all bytes"
+        )
+    before = shown, _report
+    shown, _report = True, report
+    try:
+        yield
+    finally:
+        shown, _report = before
 
 
 def show_bars(enabled: bool = True) -> None:
@@ -65,8 +107,28 @@ def _watching(label: str, watched: Watched | None) -> Iterator[_core.Progress]:
 
 
 def _watch(watched: Watched, label: str, done: threading.Event) -> None:
-    if done.wait(SHOWN_AFTER_SECONDS):
-        return
+    if _report is not None and not isinstance(_report, type):
+        _call(_report, watched, label, done)
+    elif not done.wait(SHOWN_AFTER_SECONDS):
+        _show_bar(watched, label, done) if _report is None else _show_tqdm(_report, watched, label, done)
+
+
+def _call(report: Report, watched: Watched, label: str, done: threading.Event) -> None:
+    while not done.wait(SECONDS_BETWEEN):
+        report(label, watched.bytes_done, watched.bytes_total)
+    report(label, watched.bytes_done, watched.bytes_total)
+
+
+def _show_tqdm(make: Any, watched: Watched, label: str, done: threading.Event) -> None:
+    with make(desc=label, total=watched.bytes_total, unit="B", unit_scale=True) as bar:
+        is_done = False
+        while not is_done:
+            is_done = done.wait(SECONDS_BETWEEN)
+            bar.total = watched.bytes_total
+            bar.update(watched.bytes_done - bar.n)
+
+
+def _show_bar(watched: Watched, label: str, done: threading.Event) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
@@ -80,5 +142,5 @@ def _watch(watched: Watched, label: str, done: threading.Event) -> None:
     is_shown = sys.stderr.isatty()
     with Progress(*columns, console=Console(file=sys.stderr), transient=True, disable=not is_shown) as bars:
         task = bars.add_task(label, total=watched.bytes_total)
-        while not done.wait(0.2):
+        while not done.wait(SECONDS_BETWEEN):
             bars.update(task, completed=watched.bytes_done, total=watched.bytes_total)

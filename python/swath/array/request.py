@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from swath.array.places import Places
 from swath.errors import ArgumentError
-from swath.space import Boxes, Distribution
+from swath.space import Boxes, Distribution, Shape, normalise_selection, selected_shape
 
 
 class Request(NamedTuple):
@@ -33,3 +34,30 @@ def checked_tuning(tuning: Any) -> tuple[tuple[str, int], ...]:
         if not isinstance(value, (int, np.integer)) or value >= 1 << 62:
             raise ArgumentError(f"tuning: {name}: expected an integer below 2**62, not {value!r}")
     return tuple(sorted((str(name), int(value)) for name, value in tuning.items()))
+
+
+def local_indices(shape: Shape, request: Request, rank: int) -> list[list[npt.NDArray[np.int64]]]:
+    """Return the indices of each part of a rank, one ascending or descending list a dimension of the array.
+
+    Args:
+        shape: of the array.
+        request: whose places, where it has some, are boxes by now.
+        rank: of the communicator.
+    """
+    distribution = request.distribution
+    if isinstance(distribution, Boxes):
+        return [[np.arange(b, e) for b, e in zip(low, high, strict=True)] for low, high in distribution.boxes]
+    assert not isinstance(distribution, Places)
+    selection = normalise_selection(request.selection, shape)
+    selected = selected_shape(selection)
+    if distribution is None:
+        kept = iter([np.arange(n) for n in selected])
+        holds = True
+    else:
+        asked = rank if request.rank is None else request.rank
+        kept = iter(distribution.indices(selected, asked))
+        holds = bool(distribution._core.holds(asked))
+    indices = []
+    for start, step, _, dropped in selection:
+        indices.append(np.array([start] if holds else [], dtype=np.int64) if dropped else start + step * next(kept))
+    return [indices]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from swath import formats
 from swath.array import opening
 from swath.array.open_array import Array
 from swath.errors import ArgumentError
@@ -33,6 +34,14 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     raw.add_argument("--dtype", metavar="TYPE", help='as NumPy writes it, byte order included: f8, ">i4"')
     raw.add_argument("--order", metavar="ORDER", help='"C" (default), "F", or the dimensions slowest first: 2,0,1')
     raw.add_argument("--offset", metavar="BYTES", help="before the first element (default 0)")
+
+
+def add_file_and_variable(parser: argparse.ArgumentParser) -> None:
+    """Add FILE[:VARIABLE] or FILE VARIABLE, and what a raw file does not say of itself."""
+    add_file(parser)
+    parser.add_argument(
+        "named", metavar="VARIABLE", nargs="?", help="its name in the file, as FILE:VARIABLE says it, too"
+    )
 
 
 def add_raw_source(parser: argparse.ArgumentParser) -> None:
@@ -73,17 +82,83 @@ def started_comm() -> Any:
 
 
 def file_and_variable(text: str) -> tuple[str, str | None]:
-    """FILE[:VARIABLE] taken apart at its last colon, unless the whole of it is an existing file.
+    """FILE[:VARIABLE] taken apart behind the longest name of an existing file; where none exists, at its last colon.
 
     >>> file_and_variable("sst.nc:surface_temperature")
     ('sst.nc', 'surface_temperature')
+
+    So a variable may have colons in its name: "sst.nc:air:2m" is "air:2m" of sst.nc if there is no file "sst.nc:air".
     """
     if pools.is_in_pool(text):
         return pools.with_variable(text)
-    if os.path.exists(text) or ":" not in text:
-        return text, None
-    path, _, variable = text.rpartition(":")
-    return path, variable or None
+    parts = text.split(":")
+    for count in range(len(parts), 0, -1):
+        path = ":".join(parts[:count])
+        if os.path.exists(path):
+            return path, ":".join(parts[count:]) or None
+    path, colon, variable = text.rpartition(":")
+    return (path, variable or None) if colon else (text, None)
+
+
+def named_file(options: argparse.Namespace) -> tuple[str, str | None]:
+    """Return the file, and the variable that FILE:VARIABLE or FILE VARIABLE names; None where none is named.
+
+    Raises ArgumentError where both name one.
+    """
+    named = getattr(options, "named", None)
+    if named is None:
+        return file_and_variable(options.file)
+    if os.path.exists(options.file) or pools.is_in_pool(options.file):
+        return options.file, named
+    path, variable = file_and_variable(options.file)
+    if variable is not None and os.path.exists(path):
+        raise ArgumentError(f"{options.file} {named}: two variables are named; leave out one of them")
+    return options.file, named
+
+
+def variables_of(path: str, text: str | None) -> list[str]:
+    """Return the names in VARIABLE[,VARIABLE...]: a variable of the file whose name has commas is one name.
+
+    Raises what reading the file raises.
+    """
+    if text is None:
+        return []
+    if "," not in text:
+        return [text]
+    contents = formats.contents_of_many(path)
+    if contents is not None and text.strip("/") in contents.variables:
+        return [text]
+    return [name.strip() for name in text.split(",")]
+
+
+def by_dimension(option: str, text: str) -> Any:
+    """Return "600,45" as numbers, and "time=600,lat=45" as lengths by names; else ArgumentError.
+
+    >>> by_dimension("--chunks", "time=600,lat=45")
+    {'time': 600, 'lat': 45}
+    """
+    if "=" not in text:
+        return integers(option, text)
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name, equals, length = part.rpartition("=")
+        if not equals or not name.strip():
+            raise ArgumentError(
+                f'{option} "{text}": "{part}" cannot be: expected NAME=N for each dimension, or all numbers'
+            )
+        found[name.strip()] = whole_number(option, length)
+    return found
+
+
+def names_or_integers(option: str, text: str) -> Any:
+    """Return "1,0,2" as numbers and "lat,lon,time" as names; else ArgumentError quoting what is neither."""
+    parts = [part.strip() for part in text.split(",")]
+    numbers = [part.lstrip("-").isdigit() for part in parts]
+    if any(numbers):
+        return integers(option, text)
+    if not all(parts):
+        raise ArgumentError(f'{option} "{text}": expected numbers of dimensions, or their names, separated by commas')
+    return tuple(parts)
 
 
 def raw_description(options: argparse.Namespace) -> dict[str, Any]:
@@ -102,7 +177,7 @@ def raw_description(options: argparse.Namespace) -> dict[str, Any]:
 
 def open_array(options: argparse.Namespace, mode: str = "r", comm: Any = None) -> Array:
     """Return the array that the command line names, opened for reading by this process alone unless otherwise said."""
-    path, variable = file_and_variable(options.file)
+    path, variable = named_file(options)
     array: Array = opening.open(path, variable, mode=mode, comm=comm, **raw_description(options))
     return array
 

@@ -1,11 +1,22 @@
-"""`swath bench`: measure Swath beside its peers; the same as `python -m swath.bench`."""
+"""`swath bench`: measure Swath beside its peers, by the package `swath-bench`; the same as `python -m swath_bench`.
+
+Nothing of that package is imported before `swath bench` is parsed or completed: other subcommands never load it.
+"""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from typing import Any
 
-from swath.bench import __main__ as bench
+from swath.commands.parsers import Parser
+from swath.errors import UnsupportedError
+
+PACKAGE = "swath_bench"
+MISSING = (
+    "swath bench needs the package swath-bench, which is not installed: "
+    "pip install ./benchmarks in a checkout of Swath's repository"
+)
 
 READ_NEXT = """
 read next: docs/performance.md (what it printed, and where); swath calibrate, by
@@ -15,17 +26,28 @@ read next: docs/performance.md (what it printed, and where); swath calibrate, by
 
 def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     """`swath bench [BENCHMARK] ...`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
+    parser: Parser = subparsers.add_parser(
         name,
         help="measure, beside the peers; starts its own ranks",
-        description=bench.DESCRIPTION,
-        epilog=bench.EXAMPLES.format(prog="swath bench") + READ_NEXT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    bench.add_arguments(parser)
+    parser.add_arguments_late(_add_arguments)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure, print, record."""
+    from swath_bench import __main__ as bench
+
     return bench.run(options)
+
+
+def _add_arguments(parser: Parser) -> None:
+    """What the benchmarks take. Raises UnsupportedError where they are not installed."""
+    if importlib.util.find_spec(PACKAGE) is None:
+        raise UnsupportedError(MISSING)
+    from swath_bench import __main__ as bench
+
+    parser.description = bench.DESCRIPTION
+    parser.epilog = bench.EXAMPLES.format(prog="swath bench") + READ_NEXT
+    bench.add_arguments(parser)

@@ -12,7 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 import swath
 from swath.array import progress
@@ -32,6 +32,8 @@ from swath.commands import (
     throttle,
     verify,
 )
+from swath.commands.parsers import EXIT_ERROR, Parser
+from swath.commands.wording import in_options
 from swath.errors import Error, InternalError, from_wire, to_wire
 from swath.ranks import mpi
 
@@ -72,9 +74,10 @@ EXIT_OK = 0
 EXIT_WRONG = 1
 """Something is wrong here: arrays that differ, another MPI's mpiexec, a demo whose check failed, a finding of
 `swath doctor`."""
-EXIT_ERROR = 2
-"""The request could not be carried out; argparse uses the same status for wrong arguments."""
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+"""Who reads standard output has closed it (`swath info FILE | head -1`): what a shell tells of a program that SIGPIPE
+has ended."""
 
 DESCRIPTION = """\
 Swath reads and writes large multi-dimensional arrays, in parallel, whichever way
@@ -111,7 +114,7 @@ read next: swath demo, then README.md (using it from Python) and `swath explain 
 
 def parser() -> argparse.ArgumentParser:
     """Return the whole command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="swath", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     top.add_argument("--version", action="version", version=f"swath {swath.__version__}")
@@ -124,6 +127,7 @@ def parser() -> argparse.ArgumentParser:
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         own = command.add_parser(subparsers, name)
+        own.set_defaults(own_parser=own)
         own.add_argument("--traceback", action="store_true", help="for developers: show where an error was raised")
     return top
 
@@ -150,6 +154,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     It alone does the work, too, but for what all ranks do together (`explain --analyze`, `copy`, `verify`).
     """
+    _fill_closed_streams()
+    try:
+        try:
+            status = _run(arguments)
+        finally:
+            sys.stdout.flush()  # a closed pipe is found here, not when the interpreter ends
+    except BrokenPipeError:
+        return _broken_pipe()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # what rich makes of it
+            return _broken_pipe()
+        raise
+    return status
+
+
+def _fill_closed_streams() -> None:
+    """Let the standard streams that were closed (`>&-`) lead nowhere: a file would be opened in the place of one."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _broken_pipe() -> int:
+    """Let what is left to be printed lead nowhere, and return the exit status."""
+    _flush_or_drop(sys.stdout)
+    _flush_or_drop(sys.stderr)
+    return EXIT_BROKEN_PIPE
+
+
+def _flush_or_drop(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run the command line; returns the exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=NAMES_AS_THEY_ARE)
@@ -170,16 +215,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_WRONG
     try:
         progress.show_bars()
-        status = COMMANDS[options.command].run(options)
-        sys.stdout.flush()  # a closed pipe is found here, not when the interpreter ends
-        return status
-    except BrokenPipeError:  # `swath info ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+        return COMMANDS[options.command].run(options)
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if options.traceback:
             raise
-        print(f"swath: {_in_one_line(error)}", file=sys.stderr)
+        print(f"swath: {in_options(_in_one_line(error), options.own_parser)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("swath: interrupted", file=sys.stderr)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from swath.commands.parsers import Parser
+from swath.errors import UnsupportedError
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -41,4 +45,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
         yield action
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
+                if isinstance(below, Parser):
+                    with contextlib.suppress(UnsupportedError):  # of a package that is not installed
+                        below.add_late_arguments()
                 yield from _actions(below)

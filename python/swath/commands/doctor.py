@@ -24,17 +24,16 @@ from rich.text import Text
 
 import swath
 from swath import _core
-from swath.bench import modelled_disk
-from swath.commands import output
+from swath.commands import output, rados
 from swath.errors import ArgumentError, UnsupportedError
 from swath.mpi_io import backends, building, preload
 from swath.ranks import mpi
-from swath.store import profile
+from swath.store import modelled_disk, profile
 
 DESCRIPTION = """\
-Check this installation: versions, codecs, io_uring, shared memory, MPI, and whether the
-mpiexec that you would type belongs to the MPI that Swath uses. Says what is
-wrong and what to do. Exit status 1 when something is wrong.
+Check this installation: versions, packages that Swath works with, codecs,
+io_uring, RADOS, shared memory, MPI, and whether the mpiexec that you would type
+belongs to the MPI that Swath uses. Says what is wrong and what to do. Exit status 1 when something is wrong.
 """
 
 EPILOG = """\
@@ -44,7 +43,7 @@ examples:
   mpiexec -n 2 swath doctor      does this mpiexec belong to Swath's MPI?
 
 "-" marks what is missing and can be done without: Swath works without MPI,
-without io_uring and without HDF5, each with less. What a system library brings
+without io_uring, Ceph and HDF5, each with less. What a system library brings
 is found when Swath is built.
 
 read next: swath demo
@@ -62,6 +61,19 @@ _CODECS = (
     ("gzip", "libdeflate-dev", "Zarr arrays with it or zlib are refused, HDF5's deflate goes through h5py"),
 )
 """Codecs of chunks that a system library brings: the package, as Debian calls it, and how it is without."""
+_PACKAGES = (
+    ("h5py", "HDF5 and netCDF-4 files, and so for new .nc files that are netCDF-4", "swath[hdf5]"),
+    ("hdf5plugin", "new HDF5 files with zstd, blosc or lz4, and for filters that Swath has not", "swath[filters]"),
+    ("netCDF4", "the demo and benchmarks, which make netCDF files with it", "swath[netcdf]"),
+    ("xarray", 'xr.open_dataset(..., engine="swath") and ds.swath.to_file(...)', "swath[xarray]"),
+    ("dask", "arrays of xarray that are computed and written block by block", "swath[xarray]"),
+    (
+        "zarr",
+        "text of variable length and rare codecs of Zarr stores; Swath reads and writes the others itself",
+        "zarr",
+    ),
+)
+"""Python packages that Swath works with and need not be there: the name, what it is for, what to install."""
 _BUILD_AGAIN = "install {} (as Debian calls it), and build Swath again"
 
 _LAUNCHER_PREFIXES = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPI_LOCAL")
@@ -98,7 +110,9 @@ def run(options: argparse.Namespace) -> int:
     findings = [
         *_versions(),
         *(_codec(*each) for each in _CODECS),
+        _hdf5(),
         _io_uring(),
+        *_rados(),
         _modelled_disks(),
         _shared_memory(),
         _profile(),
@@ -132,12 +146,12 @@ def _versions() -> Iterator[Finding]:
     yield Finding("swath", "ok", f"{swath.__version__}, in {os.path.dirname(swath.__file__)}")
     yield Finding("Python", "ok", f"{platform.python_version()}, {sys.executable}, on {platform.platform()}")
     yield Finding("NumPy", "ok", importlib.metadata.version("numpy"))
-    for package, extra, use in (("h5py", "hdf5", "HDF5 and netCDF-4 files"), ("netCDF4", "netcdf", "new netCDF files")):
+    for package, use, install in _PACKAGES:
         version = _version(package)
         if version is None:
-            yield Finding(package, "without", f"not installed: no {use}", f"pip install 'swath[{extra}]'")
+            yield Finding(package, "without", f"not installed: it is for {use}", f"pip install '{install}'")
         else:
-            yield Finding(package, "ok", version)
+            yield Finding(package, "ok", f"{version}, for {use}")
 
 
 def _version(package: str) -> str | None:
@@ -155,6 +169,19 @@ def _codec(codec: str, package: str, without: str) -> Finding:
     return Finding(codec, "ok", f"built with it ({package})")
 
 
+def _hdf5() -> Finding:
+    """Find which HDF5 library reads files here. What Swath asks of it is done by the core, also without h5py."""
+    try:
+        library = _core.hdf5_library()
+    except UnsupportedError as error:
+        return Finding("HDF5", "without", str(error), "pip install swath[hdf5]")
+    found = f"{library['version']}, {library['found_as']}: {library['path']}"
+    if not library["is_thread_safe"]:
+        found += "; one thread at a time"
+    missing = ", ".join(library["missing"])
+    return Finding("HDF5", "ok", f"{found}; without {missing}" if missing else found)
+
+
 def _io_uring() -> Finding:
     with tempfile.NamedTemporaryFile() as file:
         opened = _core.open_file(file.name, "r", _core.FileOptions("uring"))
@@ -162,6 +189,24 @@ def _io_uring() -> Finding:
             return Finding("io_uring", "ok", "the kernel gives a ring")
     advice = _BUILD_AGAIN.format("liburing-dev") if "built without" in opened.engine_reason else ""
     return Finding("io_uring", "without", opened.engine_reason, advice)
+
+
+def _rados() -> Iterator[Finding]:
+    """Find what this Swath can do with Ceph pools. No cluster is asked."""
+    version = _core.librados_version()
+    if not version:
+        found = "built without librados: files in Ceph pools (rados:POOL/NAME) are refused"
+        yield Finding("RADOS", "without", found, _BUILD_AGAIN.format("librados-dev"))
+        return
+    yield Finding("RADOS", "ok", f"files in Ceph pools, by librados {version}")
+    library = rados.class_library()
+    if library is None:
+        found = "not built: requests to Ceph's servers are lists of ranges, not descriptions"
+        advice = _BUILD_AGAIN.format("rados-objclass-dev and libradospp-dev")
+        yield Finding("RADOS object class", "without", found, advice)
+    else:
+        found = f"{library}; swath rados install-class rados:POOL says whether a cluster has it"
+        yield Finding("RADOS object class", "ok", found)
 
 
 def _modelled_disks() -> Finding:

@@ -6,14 +6,17 @@ import argparse
 import math
 from typing import Any
 
+import numpy as np
+
 from swath.array import explaining
 from swath.array.open_array import Array
 from swath.array.plan import Plan
 from swath.array.request import Request
 from swath.commands import arguments, output
 from swath.errors import ArgumentError
+from swath.formats import StridedLayout
 from swath.ranks import mpi
-from swath.space import Distribution, balanced_grid
+from swath.space import Block, Distribution, Rule, Whole, balanced_grid
 
 DESCRIPTION = """\
 Say how so many ranks would read (or write) an array that is divided among them,
@@ -28,6 +31,7 @@ distribution (--dist), one rule for each dimension, in HPF's terms:
   cyclic(k)  blocks of k elements dealt out in turn (k = 1 where not given)
   *, whole   the dimension is not divided
 processes are arranged in a grid, as square as can be unless --grid says it.
+Without --dist each rank has a block of the dimension that varies slowest in the file.
 
 methods: direct (one request a contiguous run), sieve (read a window, pick),
   list (batches of runs), two-phase (large requests in file order, then an
@@ -37,6 +41,7 @@ methods: direct (one request a contiguous run), sieve (read a window, pick),
 the values that are there. Several ranks are those of mpiexec.
 
 examples:
+  swath explain sst.nc surface_temperature
   swath explain sst.nc:surface_temperature --dist "*,block,cyclic(4)" --ranks 4
   swath explain a.npy --dist "block,block" --ranks 6 --grid 3,2 --write
   swath explain a.npy --dist "cyclic,*" --ranks 16 --select "10:20,::4" --json
@@ -55,7 +60,7 @@ read next: in Python, array.explain(distribution) prints the same;
 
 
 def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath explain FILE[:VARIABLE] --dist RULES --ranks N`."""
+    """`swath explain FILE [VARIABLE] --dist RULES --ranks N`."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
         help="how a request would be carried out, and why",
@@ -63,9 +68,13 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    arguments.add_file(parser)
-    parser.add_argument("--dist", metavar="RULES", required=True, help='distribution: "block,cyclic(4)"')
-    parser.add_argument("--ranks", metavar="N", help="how many; by default the processes of --grid")
+    arguments.add_file_and_variable(parser)
+    parser.add_argument(
+        "--dist",
+        metavar="RULES",
+        help='distribution: "block,cyclic(4)"; by default "block,*,*,...", the blocks that are the longest in the file',
+    )
+    parser.add_argument("--ranks", metavar="N", help="how many; by default the processes of --grid, else 1")
     parser.add_argument("--grid", metavar="P,Q,...", help="processes along each dimension")
     parser.add_argument("--select", metavar="SLICES", help='divide only this part of the array: "10:20,::4,7"')
     parser.add_argument(
@@ -104,8 +113,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plan(a: Array, options: argparse.Namespace) -> Plan:
-    rules = arguments.rules(options.dist)
-    if options.ranks is None and options.grid is None:
+    rules = _default_rules(a, options) if options.dist is None else arguments.rules(options.dist)
+    if options.ranks is None and options.grid is None and options.dist is not None:
         raise ArgumentError("explain: say how many ranks there are: --ranks 4, or --grid 2,2")
     ranks = None if options.ranks is None else arguments.whole_number("--ranks", options.ranks)
     if ranks is not None and ranks < 1:
@@ -122,6 +131,18 @@ def _plan(a: Array, options: argparse.Namespace) -> Plan:
         return a.explain(distribution, selection=selection, method=options.method, write=options.write, analyze=True)
     direction = "write" if options.write else "read"
     return explaining.explained_for(a, Request(direction, distribution, selection, options.method), ranks)
+
+
+def _default_rules(a: Array, options: argparse.Namespace) -> tuple[Rule, ...]:
+    """Return blocks along the dimensions that the grid divides, else along the one that varies slowest in the file."""
+    selected = np.broadcast_to(np.empty((), "u1"), a.shape)[arguments.selection(options.select)]
+    if options.grid is not None:
+        return tuple(Block() if n > 1 else Whole() for n in arguments.integers("--grid", options.grid))
+    slowest = 0
+    layout = a._description.layout
+    if selected.ndim == len(a.shape) and isinstance(layout, StridedLayout):
+        slowest = max(range(selected.ndim), key=lambda d: (selected.shape[d] > 1, layout.strides[d], -d), default=0)
+    return tuple(Block() if d == slowest else Whole() for d in range(selected.ndim))
 
 
 def _ranks_of_job(options: argparse.Namespace) -> Any:

@@ -10,10 +10,11 @@ import numpy as np
 from rich.text import Text
 
 from swath import _core, formats
-from swath.array import layouts, opening
+from swath.array import opening
 from swath.array.decoding import AS_STORED, mean_others
 from swath.commands import arguments, output
 from swath.errors import Error
+from swath.files import layouts
 from swath.formats import Contents, pools, sizes
 from swath.formats.contents import Variable
 from swath.formats.description import plain
@@ -27,7 +28,7 @@ Reads headers and tables of chunks only.
 EPILOG = """\
 examples:
   swath info sst.nc                        all variables
-  swath info sst.nc:surface_temperature    one of them, with its attributes
+  swath info sst.nc surface_temperature    one of them, with its attributes
   swath info run.h5:fields/pressure --json
   swath info dump.bin --shape 5000,5000 --dtype f8 --order F --offset 512
 
@@ -42,7 +43,7 @@ read next: swath explain --help
 
 
 def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath info FILE[:VARIABLE]`."""
+    """`swath info FILE [VARIABLE]`."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
         help="what is in a file",
@@ -50,14 +51,14 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    arguments.add_file(parser)
+    arguments.add_file_and_variable(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Show one variable in detail where one is named or there is one only, else the whole file."""
-    path, variable = arguments.file_and_variable(options.file)
+    path, variable = arguments.named_file(options)
     raw = arguments.raw_description(options)
     contents = None if raw else formats.contents(path)
     if contents is None or variable is not None or list(contents.variables) == [""]:

@@ -128,6 +128,7 @@ def _run_beside_file(options: argparse.Namespace, accesses: Any) -> int:
         if not isinstance(advice, swath.LayoutAdvice):
             raise ArgumentError(f"layout: {options.recorded} is of several arrays; leave out --file and --apply")
         target = apply or _beside(path, advice)
+        _check_can_have(array, target, advice)
         pays = payback(advice, accesses, array, target, ranks=_ranks(options))
         if apply is not None:
             _copy(array, target, advice, overwrite=options.overwrite)
@@ -159,6 +160,8 @@ def _run_several(options: argparse.Namespace) -> int:
         sample = next(iter(files.values()), None)
         advice = _advised(options, options.access, shapes, dtypes, store, sample=sample)
         assert isinstance(advice, swath.JointAdvice)
+        for name, target in targets.items():
+            _check_can_have(files[name], target, advice[name])
         present = {n: (one, targets.get(n) or _beside(one.path, advice[n])) for n, one in files.items()}
         pays = payback_of_several(advice, options.access, present, ranks=_ranks(options)) if present else None
         for name, target in targets.items():
@@ -177,9 +180,13 @@ def _named(option: str, text: str) -> tuple[str, str]:
     return name, what
 
 
+def _check_can_have(array: swath.Array, target: str, advice: swath.LayoutAdvice) -> None:
+    """Raise ArgumentError where a target's format cannot store the layout."""
+    advice.creation(array.shape, array.dtype, swath.formats.format_for(target))
+
+
 def _copy(array: swath.Array, target: str, advice: swath.LayoutAdvice, *, overwrite: bool) -> None:
-    advice.creation(array.shape, array.dtype, swath.formats.format_for(target))  # raises where it cannot have it
-    swath.copy(array, target, overwrite=overwrite, **advice.best.creation)
+    swath.copy(array, target, overwrite=overwrite, **{"chunks": (), **advice.best.creation})
 
 
 def _print(options: argparse.Namespace, advice: Any, pays: Any = None, also: dict[str, Any] | None = None) -> None:
@@ -239,5 +246,5 @@ def _ranks(options: argparse.Namespace) -> int:
 
 def _beside(path: str, advice: swath.LayoutAdvice) -> str:
     """Return the name of a file that a copy could make there; it is not made."""
-    suffixes = {"raw": ".bin", "npy": ".npy", "netcdf-classic": ".nc", "hdf5": ".h5", "zarr": ".zarr"}
+    suffixes = {"raw": ".bin", "npy": ".npy", "netcdf-classic": ".nc3", "hdf5": ".h5", "zarr": ".zarr"}
     return f"{path}.advised{suffixes[advice.best.formats[0]]}"

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the program: this process becomes it. Or build, or print the library; status 0."""
     program = options.program[1:] if options.program[:1] == ["--"] else options.program
     if options.library:
-        print(backends.library())
+        print(preload.library())
     elif not program:
         options.print_help()
     elif program[0] == BUILD:

@@ -65,7 +65,7 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Say where the class is; 1 where a pool was named whose OSDs do not have it."""
-    library = _library()
+    library = class_library()
     if library is None:
         print(
             f"{LIBRARY} is not in this installation: Swath was built without the headers of object classes\n"
@@ -104,7 +104,8 @@ def refusal(pool: str) -> str:
 OBJECTS_ASKED = 16
 
 
-def _library() -> str | None:
+def class_library() -> str | None:
+    """Return where the object class is that this Swath was built with, None where it was built without."""
     path = resources.files("swath") / LIBRARY
     return str(path) if path.is_file() else None
 

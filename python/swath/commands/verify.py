@@ -15,7 +15,8 @@ order and dtype may differ: values are compared, as NumPy compares them; a NaN i
 equal to a NaN. Says how many elements differ, and which is the first in C order.
 
 Files of many variables are compared as a whole where no variable is named: names,
-dimensions and attributes, too.
+dimensions and attributes, too. --by-library reads both by the libraries of their
+formats: an independent judge of a copy, which also names what Swath has no words for.
 """
 
 EPILOG = """\
@@ -24,6 +25,7 @@ exit status: 0 they are equal, 1 they are not, 2 they could not be compared.
 examples:
   swath verify a.npy b.h5
   swath verify a.npy b.npy --axes 1,0     is b the transposed a?
+  swath verify a.nc b.zarr --by-library     says netCDF4 of one what zarr says of the other?
   swath verify dump.bin a.npy --source-shape 5000,5000 --source-dtype f8
 
 read next: swath copy --help; docs/copying.md.
@@ -46,6 +48,9 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     arguments.add_raw_source(parser)
     parser.add_argument("--axes", metavar="D,D,...", help="dimensions of A in the order of B: 1,0 for transposed ones")
     parser.add_argument("--memory", metavar="SIZE", help="the budget: 256MiB")
+    parser.add_argument(
+        "--by-library", action="store_true", help="read both files by h5py, netCDF4, zarr or NumPy, and not by Swath"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
@@ -56,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
     axes = None if options.axes is None else arguments.integers("--axes", options.axes)
     source, own_variable = arguments.source_of_copy(options)
     how = {"variable": own_variable, "other_variable": variable, "axes": axes, "memory": options.memory}
+    how["by_library"] = options.by_library
     with source if isinstance(source, swath.Array) else contextlib.nullcontext():
         found = swath.verify(source, path, comm=arguments.started_comm(), **how)
     output.print_json(found.to_dict()) if options.json else print(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from swath import _core
 from swath.array import progress
-from swath.array.open_array import Array
-from swath.array.open_options import OpenOptions
+from swath.array.opening import open_described
 from swath.copying.costs import Costs
 from swath.copying.one_pass import Pass
 from swath.copying.pipeline import Elements, Progress, Tiles
@@ -22,10 +21,12 @@ from swath.copying.plan import make_plan
 from swath.copying.request import checked_axes
 from swath.copying.sides import Side
 from swath.errors import ArgumentError
+from swath.files.open_options import OpenOptions
 from swath.formats import Description
 from swath.ranks.ranks import Ranks
 
 NUMBERS = "biufc"
+ValuesAt = Callable[[tuple[int, ...]], tuple[Any, Any]]
 WITHOUT_VALUE = "fcmM"
 """Kinds that have a NaN, or a NaT, which is unequal to itself."""
 PIECE_ELEMENTS = 1 << 16
@@ -100,10 +101,10 @@ def compare_arrays(
     watched = Progress(plan.target.nbytes // ranks.size)
     with contextlib.ExitStack() as stack, progress.watching(title, ranks.rank, watched):
 
-        def work() -> _Found:
+        def work() -> Found:
             arrays = [
                 stack.enter_context(
-                    contextlib.closing(Array.with_own_file(d, Ranks(_core.solo_comm()), OpenOptions("r", how.engine)))
+                    contextlib.closing(open_described(d, Ranks(_core.solo_comm()), OpenOptions("r", how.engine)))
                 )
                 for d in (first, second)
             ]
@@ -112,34 +113,46 @@ def compare_arrays(
             tiles = Tiles(arrays[0], side_a, turned, room[0]), Tiles(arrays[1], side_b, unturned, room[1])
             return _compare(plan, tiles, ranks, watched)
 
-        found = _merged(ranks.gather_objects(ranks.run_collectively(title, work)))
+        found = merged(ranks.gather_objects(ranks.run_collectively(title, work)))
     total = math.prod(shape)
     return Comparison(found.differing == 0, total, found.differing, found.index, found.values)
 
 
 @dataclasses.dataclass
-class _Found:
+class Found:
+    """How many elements differ, and which is the first of them, with both values."""
+
     differing: int = 0
     index: tuple[int, ...] | None = None
     values: tuple[Any, Any] | None = None
 
     def add(self, differing: int, index: tuple[int, ...], values: tuple[Any, Any]) -> None:
+        """Add what differs in another part."""
         self.differing += differing
         if self.index is None or index < self.index:
             self.index, self.values = index, values
 
+    def add_box(self, differs: npt.NDArray[np.bool_], begin: Sequence[int], values_at: ValuesAt) -> None:
+        """Add what differs in a box that begins at an index; `values_at` gives both values at an index of the box."""
+        count = int(np.count_nonzero(differs))
+        if count:
+            inside = np.unravel_index(int(np.argmax(differs)), differs.shape) if differs.ndim else ()
+            place = tuple(int(p) for p in inside)
+            self.add(count, tuple(x + p for x, p in zip(begin, place, strict=True)), values_at(place))
 
-def _merged(of_ranks: list[_Found]) -> _Found:
-    found = _Found()
+
+def merged(of_ranks: list[Found]) -> Found:
+    """Return what all ranks have found together."""
+    found = Found()
     for one in of_ranks:
         if one.index is not None and one.values is not None:
             found.add(one.differing, one.index, one.values)
     return found
 
 
-def _compare(plan: Pass, tiles: tuple[Tiles, Tiles], ranks: Ranks, watched: Progress) -> _Found:
+def _compare(plan: Pass, tiles: tuple[Tiles, Tiles], ranks: Ranks, watched: Progress) -> Found:
     """Compare this rank's tiles."""
-    found = _Found()
+    found = Found()
     buffers = [np.empty(math.prod(plan.tile) * side.itemsize, np.uint8) for side in (plan.source, plan.target)]
     for index in range(ranks.rank, plan.tiles, ranks.size):
         box = plan.box(index)
@@ -151,14 +164,8 @@ def _compare(plan: Pass, tiles: tuple[Tiles, Tiles], ranks: Ranks, watched: Prog
     return found
 
 
-def _compare_piece(a: Elements, b: Elements, begin: list[int], found: _Found) -> None:
-    differs = _differs(a, b)
-    count = int(np.count_nonzero(differs))
-    if count:
-        inside = np.unravel_index(int(np.argmax(differs)), differs.shape) if differs.ndim else ()
-        place = tuple(int(p) for p in inside)
-        index = tuple(x + p for x, p in zip(begin, place, strict=True))
-        found.add(count, index, (_plain(a[place]), _plain(b[place])))
+def _compare_piece(a: Elements, b: Elements, begin: list[int], found: Found) -> None:
+    found.add_box(differing_elements(a, b), begin, lambda place: (_plain(a[place]), _plain(b[place])))
 
 
 def _plain(value: Any) -> Any:
@@ -186,19 +193,19 @@ def _are_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
     return a.kind == b.kind or (a.kind in NUMBERS and b.kind in NUMBERS)
 
 
-def _differs(a: Elements, b: Elements) -> npt.NDArray[np.bool_]:
+def differing_elements(a: Elements, b: Elements) -> npt.NDArray[np.bool_]:
     """Return where elements differ: in any field, any place of an array in it, real or imaginary part."""
     if a.dtype.names is not None:
         differs = np.zeros(a.shape, np.bool_)
         for name in a.dtype.names:
-            of_field = _differs(a[name], b[name])
+            of_field = differing_elements(a[name], b[name])
             differs |= of_field.any(axis=tuple(range(a.ndim, of_field.ndim)))
         return differs
     differs = np.asarray(a != b)
     if not differs.any() or not {a.dtype.kind, b.dtype.kind} & set(WITHOUT_VALUE):
         return differs
     if "c" in (a.dtype.kind, b.dtype.kind):
-        return _differs(a.real, b.real) | _differs(a.imag, b.imag)
+        return differing_elements(a.real, b.real) | differing_elements(a.imag, b.imag)
     differs &= ~((a != a) & (b != b))
     return differs
 

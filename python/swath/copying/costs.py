@@ -32,6 +32,7 @@ class Costs:
         cache_read, cache_write: seconds of one request that meets the page cache.
         shuffle_byte: of bringing one byte into another order in memory.
         sync: of a sync with little left to write.
+        decode, encode: of one core, of decoding one byte of elements of the source, and encoding one of the target.
         merge_bytes: how much of the target the page cache may hold back until it is contiguous.
         ahead_bytes: how much of the source it may hold before it is read; 0 where it holds all of it.
         workers: processes of each node that share the tiles.
@@ -50,6 +51,8 @@ class Costs:
     sync: float
     merge_bytes: int = MERGE_BYTES
     ahead_bytes: int = 0
+    decode: float = 0.0
+    encode: float = 0.0
     workers: int = 1
     nodes: int = 1
 

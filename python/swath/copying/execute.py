@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from swath import _core
 from swath.array import progress
 from swath.array.open_array import Array
-from swath.array.open_options import OpenOptions
-from swath.array.opened_file import OpenedFile
 from swath.copying.ahead import ReadAhead
 from swath.copying.journal import BEGIN, Journal, Position
 from swath.copying.one_pass import Pass
@@ -24,6 +22,8 @@ from swath.copying.prepare import Job
 from swath.copying.sides import Side
 from swath.copying.store import Identity, SpanOf, WriteBack
 from swath.errors import Error, StoreError, from_wire, to_wire
+from swath.files.open_options import OpenOptions
+from swath.files.opened_file import OpenedFile
 from swath.formats import Description, StridedLayout, pools
 from swath.ranks.ranks import Ranks
 
@@ -74,6 +74,8 @@ class State:
         """Give the target, on rank 0, its name, while no other copy can be at work on it."""
         if self.journal is not None:
             self.journal.check_kept()
+        if self.job.request.base is not None:
+            self.job.request.base.check_unchanged()
         self.job.atomic_file.complete()
 
     def failed(self, error: Exception) -> Exception:
@@ -202,12 +204,12 @@ class OneFile:
 
     def __init__(self, stack: contextlib.ExitStack, first: Description, mode: str, engine: str | None) -> None:
         options = OpenOptions(mode, engine, learns=False, minds_name=False)
-        self.file = OpenedFile(first.path, first.format, Ranks(_core.solo_comm()), options, Array)
+        self.file = OpenedFile(first.path, first.format, Ranks(_core.solo_comm()), options)
         stack.callback(self.file.close)
 
     def array(self, description: Description) -> Array:
         """Return one of its arrays."""
-        array = Array(description, self.file)
+        array = Array(self.file.stored_array(description))
         array._watches_layout = False
         return array
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from swath.copying.one_pass import Pass
@@ -23,6 +23,7 @@ class Explained:
         layouts: source and target in words, of each variable.
         ranks: how many share the tiles, of those that there are.
         left_out: in words, what the target will not hold.
+        texts: in words, what is written when the file is made.
     """
 
     plan: CopyPlan | FilePlan
@@ -30,18 +31,20 @@ class Explained:
     layouts: tuple[tuple[str, str], ...]
     ranks: int = 1
     left_out: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
         found = {"copy": self.title, "ranks": self.ranks, **self.plan.to_dict()}
         if isinstance(self.plan, CopyPlan):
             source, target = self.layouts[0]
-            return {**found, "source": source, "target": target}
-        return {**found, "left_out": list(self.left_out)}
+            return {**found, "source": source, "target": target, "left_out": list(self.left_out)}
+        return {**found, "texts": list(self.texts), "left_out": list(self.left_out)}
 
     def __str__(self) -> str:
         if isinstance(self.plan, CopyPlan):
-            return text(self.plan, self.title, self.layouts[0], self.ranks)
+            left_out = "".join(f"{line}\n" for line in _of_left_out(self.left_out))
+            return text(self.plan, self.title, self.layouts[0], self.ranks) + left_out
         return text_of_file(self.plan, self)
 
 
@@ -49,15 +52,38 @@ def explained(request: CopyRequest, parts: Sequence[PlannedPart]) -> Explained:
     """Return what a copy would do."""
     layouts = tuple(_layout_words(one.part) for one in parts)
     ranks = max((len(one.workers.ranks) for one in parts), default=1)
-    return Explained(plan_of(request, parts), request.title, layouts, ranks, request.left_out)
+    return Explained(
+        plan_of(request, parts),
+        request.title,
+        layouts,
+        ranks,
+        request.left_out,
+        _before(request),
+    )
+
+
+def _before(request: CopyRequest) -> tuple[str, ...]:
+    """Return, in words, what is written when the file is made."""
+    taken = () if request.objects is None else request.objects.datasets
+    return (*(one.words for one in request.texts), *(f"{name}, as it is, by HDF5's library" for name in taken))
 
 
 def _layout_words(part: Part) -> tuple[str, str]:
     source, target = part.source_side, part.target_side
     return (
         f"{part.source.dtype} {part.source.shape}, {part.source.format}, {in_words(source)}",
-        f"{part.new.dtype} {part.new.shape}, {part.format}, {in_words(target)}",
+        f"{part.new.dtype} {part.new.shape}, {part.format}, {in_words(target)}{_codecs_in_words(part)}",
     )
+
+
+def _codecs_in_words(part: Part) -> str:
+    """Return ", by shuffle, zlib" of chunks that are coded; "" where the format chooses."""
+    codecs = part.new.codecs
+    if not codecs:
+        return ""
+    each = [codecs] if isinstance(codecs, (str, Mapping)) else codecs
+    names = [str(codec["name"] if isinstance(codec, Mapping) else codec) for codec in each]
+    return f", by {', '.join(name.removeprefix('numcodecs.') for name in names)}"
 
 
 def text_of_file(plan: FilePlan, said: Explained) -> str:
@@ -71,8 +97,13 @@ def text_of_file(plan: FilePlan, said: Explained) -> str:
         how = "at once" if one.is_at_once else passes
         lines.append(f"  {name:<9} {in_bytes(one.passes[-1].target.nbytes)}, {how}")
         lines += [f"            from {source}", f"            to   {target}"]
-    lines += [f"  left out  {what}" for what in said.left_out]
+    lines += [f"  {words}" for words in said.texts]
+    lines += _of_left_out(said.left_out)
     return "\n".join(lines + _sums(plan, said.ranks)) + "\n"
+
+
+def _of_left_out(left_out: tuple[str, ...]) -> list[str]:
+    return [f"  left out  {what}" for what in left_out]
 
 
 def _sums(plan: CopyPlan | FilePlan, ranks: int) -> list[str]:

@@ -21,15 +21,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import shutil
 from typing import Any
 
+from swath import _core
 from swath.errors import Error, ExistsError, FormatError, StoreError, store_error
 from swath.formats.changes import journal_path
-from swath.store.beside import has_name, locked_own
 
 VERSION = 2
 
@@ -52,9 +51,9 @@ class Journal:
         done: what is on the medium.
     """
 
-    def __init__(self, path: str, descriptor: int, lines: list[dict[str, Any]]) -> None:
+    def __init__(self, path: str, file: _core.OwnFile, lines: list[dict[str, Any]]) -> None:
         self.path = path
-        self._descriptor = descriptor
+        self._file = file
         self.header: dict[str, Any] | None = lines[0] if lines else None
         self.done = BEGIN
         for line in lines[1:]:
@@ -68,7 +67,7 @@ class Journal:
         """
         path = working_path(target) + ".journal"
         try:
-            descriptor = locked_own(path)
+            file = _core.OwnFile(path)
         except BlockingIOError as error:
             what = f"copy to {target}: another copy to it is under way: {error.strerror} holds {path}"
             raise ExistsError(f"{what}; wait for it, or choose another target", errno.EEXIST) from None
@@ -77,21 +76,21 @@ class Journal:
                 raise
             raise store_error(f"copy to {target}: cannot write {path}: {error.strerror}", error.errno) from None
         try:
-            return Journal(path, descriptor, _parsed(path, _whole_lines(descriptor)))
+            return Journal(path, file, _parsed(path, _whole_lines(file.fileno())))
         except FormatError:
             if anew:
-                return Journal(path, descriptor, [])
-            os.close(descriptor)
+                return Journal(path, file, [])
+            file.close()
             raise
         except BaseException:
-            os.close(descriptor)
+            file.close()
             raise
 
     def clear(self) -> None:
         """Forget what it holds, before files that it tells of are made anew: it must never tell of others."""
         try:
-            os.ftruncate(self._descriptor, 0)
-            os.fdatasync(self._descriptor)
+            os.ftruncate(self._file.fileno(), 0)
+            os.fdatasync(self._file.fileno())
         except OSError as error:
             raise self._cannot_write(error) from None
         self.header, self.done = None, BEGIN
@@ -109,21 +108,17 @@ class Journal:
 
     def close(self) -> None:
         """Unlock it; it stays."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            with contextlib.suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # children that were forked meanwhile have it open, too
-            os.close(descriptor)
+        self._file.close()
 
     def leave(self) -> None:
         """Unlock it, and leave everything as it is; one that holds nothing goes."""
-        if self.header is None and has_name(self._descriptor, self.path):
+        if self.header is None and self._file.has_name():
             remove(self.path)
         self.close()
 
     def remove(self, target: str) -> None:
         """Remove it and what it tells of, and unlock it. Nothing is removed where it has lost its name."""
-        if has_name(self._descriptor, self.path):
+        if self._file.has_name():
             base = working_path(target)
             remove_working(base)
             remove(self.path)  # last: from now on others may lock a new one
@@ -131,20 +126,20 @@ class Journal:
 
     def check_kept(self) -> None:
         """Raises StoreError where somebody has removed it: others may be at work on the same files by now."""
-        if not has_name(self._descriptor, self.path):
+        if not self._file.has_name():
             raise StoreError(f"{self.path} was removed while the copy was under way: copy again", errno.ENOENT)
 
     def _append(self, line: dict[str, Any]) -> None:
         """Append all of the line, or nothing: what comes later must not be put behind half a line."""
         text = json.dumps(line).encode() + b"\n"
-        before = os.fstat(self._descriptor).st_size
+        before = os.fstat(self._file.fileno()).st_size
         try:
-            if os.write(self._descriptor, text) < len(text):
+            if os.write(self._file.fileno(), text) < len(text):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fdatasync(self._descriptor)
+            os.fdatasync(self._file.fileno())
         except OSError as error:
             with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, before)
+                os.ftruncate(self._file.fileno(), before)
             raise self._cannot_write(error) from None
 
     def _cannot_write(self, error: OSError) -> StoreError:

@@ -17,6 +17,9 @@ METHOD_BYTES = 600 << 10
 """What reading or writing one tile needs (docs/methods.md): a bounce buffer or a batch."""
 WORKERS = 8
 """Threads that move chunks, each with memory of its own, where there is room for so many."""
+PLACED_BYTES = 16 * MIB
+"""Of encoded chunks whose places the format's library gives, where there is room for so many: it opens the file once
+for all of them, which takes about as long as encoding a hundredth of these bytes."""
 LIBRARY_BYTES = 64 * MIB
 """A slab that a format's library reads at once (library_access.py); there are two copies of it for a moment."""
 CHUNK_BYTES = 120
@@ -229,7 +232,22 @@ class Pass:
 
     def chunk_buffer_bytes(self, side: Side) -> int:
         """Return the buffer bytes of all threads that move the chunks of a side: at least one, within half a tile."""
-        return max(side.worker_bytes, min(WORKERS * side.worker_bytes, self.tile_bytes // 2))
+        wanted = WORKERS * side.worker_bytes
+        if self.is_placed and side == self.target:
+            wanted = max(wanted, PLACED_BYTES)
+        return max(side.worker_bytes, min(wanted, self.tile_bytes // 2))
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the format's library gives the chunks of the target their places when they are encoded."""
+        return self.target.has_table and self.target.is_compressed
+
+    @property
+    def placings(self) -> int:
+        """How many times the format's library is asked for places; 0 where it is not."""
+        if not self.is_placed:
+            return 0
+        return self.tiles * -(-self.tile_bytes // max(self.chunk_buffer_bytes(self.target), 1))
 
     @functools.cached_property
     def seconds(self) -> dict[str, float]:

@@ -63,6 +63,12 @@ def tuning_of(side: Side, chunk_buffer_bytes: int) -> dict[str, int] | None:
     return {"chunk_buffer_bytes": chunk_buffer_bytes} if side.worker_bytes else None
 
 
+def _release_free_memory(side: Side) -> None:
+    """Give back what compressors have freed: else free memory grows with the number of chunks, beyond the budget."""
+    if side.is_compressed:
+        _core.release_free_memory()
+
+
 class Tiles:
     """Reads an array box by box into one's own buffers, in the order of the file.
 
@@ -88,6 +94,7 @@ class Tiles:
         method = method_for(self._side, extents)
         out = elements.transpose(self._inverse)
         self._array.read(selection=selection, out=out, method=method, tuning=self._tuning)
+        _release_free_memory(self._side)
         return elements
 
 
@@ -253,6 +260,7 @@ class Pipeline:
                     side = self._plan.target
                     tuning = tuning_of(side, self._plan.chunk_buffer_bytes(side))
                     self._target.write(elements, selection=box, method=method_for(side, extents), tuning=tuning)
+                    _release_free_memory(side)
                     self._progress.bytes_done += elements.nbytes
                 if band is not None and self._files.write_back is not None:
                     self._files.write_back.begin(band, self._progress.bytes_done)

@@ -33,12 +33,14 @@ that is kept back: each has a heap of its own, and its compressor another buffer
 SLAB_PART = 16
 SLAB_BYTES_MIN = 64 << 10
 STEPS = tuple(sorted({2**k for k in range(62)} | {3 * 2**k for k in range(61)}))
+COARSE_STEPS = STEPS[::4]
+"""What two passes are first looked for with: there are some hundred ways to put chunks between them."""
 SECOND_PASS_PAYS = 0.9
 """Two passes need room for another file, and must be this much faster."""
 SCRATCH_CHUNK_BYTES_MIN = 4096
 """Each chunk that a tile touches costs some bytes of memory and a microsecond."""
-SHORT_SECONDS = 1.0
-"""A copy that takes less gets no second pass."""
+SEARCH_SECONDS = 1.0
+"""Looking for two passes takes about so long: they must be able to save more."""
 START_SECONDS = 0.1
 """Planning, making the files, the journal."""
 AT_ONCE_BYTES = 1 << 20
@@ -227,10 +229,12 @@ def plan_at_once(source: Side, target: Side, *, budget_bytes: int, costs: Costs,
     return CopyPlan((one,), budget_bytes, "one pass: it is one tile")
 
 
-def best_pass(source: Side, target: Side, buffers: int, costs: Costs, converts: bool) -> Pass | None:
-    """Return the fastest single pass whose buffers fit; None where none does."""
+def best_pass(
+    source: Side, target: Side, buffers: int, costs: Costs, converts: bool, steps: tuple[int, ...] = STEPS
+) -> Pass | None:
+    """Return the fastest single pass whose buffers fit; None where none does. `steps`: lengths of runs to look at."""
     best: Pass | None = None
-    for tile in _tiles(source, target, buffers):
+    for tile in _tiles(source, target, buffers, steps):
         candidate = _pass(source, target, tile, costs, converts, buffers)
         if candidate.memory_bytes <= buffers and (best is None or _rank(candidate) < _rank(best)):
             best = candidate
@@ -242,13 +246,13 @@ def _rank(candidate: Pass) -> tuple[float, int, int]:
     return candidate.seconds["total"], requests, candidate.memory_bytes
 
 
-def _tiles(source: Side, target: Side, buffers: int) -> set[Extents]:
+def _tiles(source: Side, target: Side, buffers: int, lengths: tuple[int, ...]) -> set[Extents]:
     """Tiles worth a look: of each length of runs on one side, with each on the other, rounded to chunks or not."""
     elements = math.prod(target.shape)
     most = buffers // max(source.itemsize, 1)
     if elements == 0:
         return {target.shape}
-    steps = [step for step in STEPS if step < min(elements, most)] + [min(elements, max(most, 1))]
+    steps = [step for step in lengths if step < min(elements, most)] + [min(elements, max(most, 1))]
     of_source = dict.fromkeys(source.box_of(step) for step in steps)
     of_target = dict.fromkeys(target.box_of(step) for step in steps)
     tiles = set()
@@ -296,30 +300,41 @@ def _best_two(
 ) -> tuple[Pass, Pass] | None:
     """Return the best of two passes by way of chunks; None where they cannot pay.
 
-    Two passes transfer everything twice: where one pass is not slower than that at full speed, none is looked for.
+    Two passes transfer everything twice, and code it once: where one pass is not much slower than that at full speed,
+    none is looked for.
     """
     if 0 in target.shape or source.through_library or target.through_library:
         return None
-    if one is not None and (one.in_place or one.seconds["total"] < SHORT_SECONDS):
-        return None
-    if one is not None and one.seconds["total"] * SECOND_PASS_PAYS <= 2 * _floor(source, target, costs):
+    if one is not None and (
+        one.in_place or _gain_max(one) < max(SEARCH_SECONDS, (1 - SECOND_PASS_PAYS) * one.seconds["total"])
+    ):
         return None
     best: tuple[Pass, Pass] | None = None
     for chunk in _scratch_chunks(source, target, buffers):
         between = Side.tiled(source.shape, source.itemsize, chunk)
-        first = best_pass(source, between, buffers, costs, False)
+        first = best_pass(source, between, buffers, costs, False, COARSE_STEPS)
         if first is None or (best is not None and first.seconds["total"] >= _total(best)):
             continue
-        second = best_pass(between, target, buffers, costs, converts)
+        second = best_pass(between, target, buffers, costs, converts, COARSE_STEPS)
         if second is not None and (best is None or _total((first, second)) < _total(best)):
             best = (first, second)
-    return best
+    return None if best is None else _refined(best, buffers)
 
 
-def _floor(source: Side, target: Side, costs: Costs) -> float:
-    """Return seconds of reading and writing everything once, in long requests."""
+def _refined(two: tuple[Pass, Pass], buffers: int) -> tuple[Pass, Pass]:
+    """Return the best of two passes by way of the same chunks, with runs of all lengths."""
+    first, second = (best_pass(p.source, p.target, buffers, p.costs, p.converts) or p for p in two)
+    return min((first, two[0]), key=_rank), min((second, two[1]), key=_rank)
+
+
+def _gain_max(one: Pass) -> float:
+    """Return how many seconds less two passes could take: reading and writing twice in long requests, coding once."""
+    source, target, costs = one.source, one.target, one.costs
     far = 1 << 24
-    return (source.nbytes * at(costs.read, far) + target.nbytes * at(costs.write, far)) / far
+    once = (source.nbytes * at(costs.read, far) + target.nbytes * at(costs.write, far)) / far
+    decoding = source.nbytes * costs.decode if source.is_compressed else 0.0
+    encoding = target.nbytes * costs.encode if target.is_compressed else 0.0
+    return one.seconds["total"] - 2 * once - (decoding + encoding) / (costs.cores * costs.nodes)
 
 
 def _scratch_chunks(source: Side, target: Side, buffers: int) -> list[Extents]:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from swath import _core, formats
+from swath.copying.adding import add
+from swath.copying.coding import CodingCosts
 from swath.copying.costs import Costs
 from swath.copying.journal import BEGIN, Journal, Position, remove, remove_working, working_path
 from swath.copying.one_pass import Pass
 from swath.copying.plan import CopyPlan, FilePlan, make_plan, plan_at_once
 from swath.copying.request import CopyRequest, Part
 from swath.copying.sides import Side
-from swath.copying.store import Identity, available_bytes, check_room, remove_unfinished, reserve, sync
+from swath.copying.store import Identity, check_room, remove_unfinished, reserve, sync
+from swath.copying.texts import write_texts
 from swath.copying.workers import Workers, best_plan, counts_to_weigh
 from swath.errors import ArgumentError, Error, ExistsError, StoreError, UnsupportedError
 from swath.formats import Description, TiledLayout, pools
 from swath.ranks.ranks import Ranks
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
-from swath.store.beside import refuse_planted
+from swath.store.memory_budget import available_bytes
 
 DROP_PART = 2
 """Pages are dropped behind a copy whose two files are larger than the available memory divided by this."""
@@ -118,10 +121,12 @@ def plan_parts(
 
     Raises ArgumentError where the memory is too small.
     """
-    costs = _costs(request, ranks, cached=cached)
+    of_part = _costs(request, ranks, cached=cached)
     counts = counts_to_weigh(ranks, asked_workers)
 
     def planned(part: Part) -> PlannedPart:
+        costs = of_part(part)
+
         def plan_for(workers: int) -> CopyPlan:
             sides = part.source_side, part.target_side
             how: dict[str, Any] = {"budget_bytes": memory // workers, "converts": part.converts}
@@ -150,13 +155,13 @@ def _planned_by(part: Part, ranks: Ranks, plan: CopyPlan) -> PlannedPart:
     return PlannedPart(part, plan, Workers((0,), 1) if alone else Workers.of(ranks, plan.workers_of_node))
 
 
-def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Costs:
-    """Return the costs of the store that will hold the target."""
+def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Callable[[Part], Costs]:
+    """Return what gives the costs of copying a part to the store that will hold the target."""
     target = request.target_path
     stored = profile.for_path(target if pools.is_in_pool(target) else os.path.dirname(os.path.realpath(target)))
     core = _core.default_profile() if stored is None else stored.core
     costs = Costs.of({**core.to_dict(), "source": core.source}, available_bytes(), cached=cached)
-    return dataclasses.replace(costs, nodes=ranks.comm.node_count)
+    return CodingCosts(dataclasses.replace(costs, nodes=ranks.comm.node_count), core).of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,13 +181,11 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
     if pools.is_in_pool(target):
         return _prepared_in_pool(request, ranks, options)
     working = working_path(target)
-    atomic_file = AtomicFile(target, overwrite=options.overwrite, is_folder=request.is_folder, working_path=working)
+    atomic_file = _named_file(request, options)
     identity = Identity.of(request.source_path)
     journal = Journal.opened(target, anew=options.resume is False)
     try:
-        atomic_file.check_name()  # by a copy that was complete just now
-        for path in (working, working + ".scratch"):
-            refuse_planted(path, os.path.realpath(target))
+        _check_names(request, atomic_file)  # a copy may have been complete just now
     except BaseException:
         journal.leave()
         raise
@@ -197,7 +200,7 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
             parts = plan_parts(request, ranks, options.workers, options.memory)
             journal.clear()
             remove_working(working)
-            check_room(os.path.dirname(working), _room_needed(parts), request.title)
+            check_room(os.path.dirname(working), _room_needed(request, parts), request.title)
             _make_target(request, working)
             journal.start({"asked": request.asked(), "source": identity.to_dict(), "parts": _kept(parts)})
     except BaseException:
@@ -218,7 +221,7 @@ def _prepared_in_pool(request: CopyRequest, ranks: Ranks, options: CopyOptions) 
     identity = Identity.of(request.source_path)
     parts = plan_parts(request, ranks, options.workers, options.memory)
     with atomic_file.removed_on_error():
-        request.create(atomic_file.working_path)
+        _create(request, atomic_file.working_path)
     return Job(request, parts, identity, atomic_file, BEGIN, options.checkpoint_bytes, _drops(request))
 
 
@@ -228,10 +231,45 @@ def _drops(request: CopyRequest) -> bool:
     return available is not None and moved > available // DROP_PART
 
 
-def _room_needed(parts: Sequence[PlannedPart]) -> int:
+def _room_needed(request: CopyRequest, parts: Sequence[PlannedPart]) -> int:
     """Return bytes that must be free. How little compressed chunks need shows only when they are written."""
     targets = sum(one.plan.disk_bytes - one.plan.scratch_bytes for one in parts if not one.part.is_compressed)
-    return targets + max((one.plan.scratch_bytes for one in parts), default=0)
+    base = 0 if request.base is None else request.base.identity.size
+    return base + targets + max((one.plan.scratch_bytes for one in parts), default=0)
+
+
+def _named_file(request: CopyRequest, options: CopyOptions) -> AtomicFile:
+    """Return where the target is written, and the name that it gets: that of the file which it adds to, too."""
+    overwrite = options.overwrite or request.base is not None
+    working = working_path(request.target_path)
+    return AtomicFile(request.target_path, overwrite=overwrite, is_folder=request.is_folder, working_path=working)
+
+
+def _check_names(request: CopyRequest, atomic_file: AtomicFile) -> None:
+    """Raise where the target's name, or one beside it that the copy needs, is somebody else's."""
+    atomic_file.check_name()
+    working = working_path(request.target_path)
+    for path in (working, working + ".scratch"):
+        _core.refuse_planted(path, os.path.realpath(request.target_path))
+
+
+def check_can_begin(request: CopyRequest, parts: Sequence[PlannedPart], options: CopyOptions) -> None:
+    """Raise what `prepare_job` would raise of the target's names, its room, and an interrupted copy; make nothing."""
+    target = request.target_path
+    if pools.is_in_pool(target):
+        AtomicFile(target, overwrite=options.overwrite, is_folder=request.is_folder).remove()
+        return
+    atomic_file = _named_file(request, options)
+    _check_names(request, atomic_file)
+    working = working_path(target)
+    if os.path.exists(working + ".journal"):
+        journal = Journal.opened(target, anew=options.resume is False)
+        try:
+            if _goes_on(journal, request, Identity.of(request.source_path), working, options.resume):
+                return  # what it needs is there
+        finally:
+            journal.leave()
+    check_room(os.path.dirname(working), _room_needed(request, parts), request.title)
 
 
 def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working: str, resume: bool | None) -> bool:
@@ -287,12 +325,13 @@ def _planned_before(
     header: dict[str, Any], request: CopyRequest, ranks: Ranks, options: CopyOptions
 ) -> tuple[PlannedPart, ...]:
     """Return the parts as an interrupted copy had planned them; ArgumentError where there is too little memory."""
-    costs = _costs(request, ranks)
+    of_part = _costs(request, ranks)
     counts = counts_to_weigh(ranks, options.workers)
     parts = {part.source.variable: part for part in request.parts}
 
     def planned(kept: dict[str, Any]) -> PlannedPart:
         part = parts[kept["variable"]]
+        costs = of_part(part)
 
         def plan_for(workers: int) -> CopyPlan:
             passes = _passes_before(kept["passes"], part, _costs_of_part(part, costs, workers))
@@ -326,10 +365,20 @@ def _passes_before(kept: Sequence[dict[str, Any]], part: Part, costs: Costs) -> 
     )
 
 
+def _create(request: CopyRequest, path: str) -> None:
+    """Make the target with all that is written before the parts: what a library copies, and texts."""
+    if request.base is None:
+        request.create(path)
+    else:
+        add(request.base, path, request)
+    for one in request.texts:
+        write_texts(one, path)
+
+
 def _make_target(request: CopyRequest, working: str) -> None:
     """Make the target, with room on the disk for every byte that is not compressed."""
     try:
-        request.create(working)
+        _create(request, working)
         reserve(working)
         if not request.parts:
             sync(working)  # else the last part does it

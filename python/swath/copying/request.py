@@ -6,20 +6,21 @@ import dataclasses
 import json
 import operator
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from swath import formats
+from swath.copying.characters import text_of_characters
 from swath.copying.converted import attributes_as
+from swath.copying.existing import Base
+from swath.copying.fills import FILL, fill_for, lost_fill, stated_fill
 from swath.copying.sides import Side
-from swath.copying.store import available_bytes
+from swath.copying.text_parts import TextPart
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import (
-    ChunkedLayout,
     Description,
     NewArray,
     NewFile,
@@ -27,17 +28,14 @@ from swath.formats import (
     differs_in_byte_order_only,
 )
 from swath.formats.contents import Attributes, Group
-from swath.formats.description import Order, checked_dtype, checked_order
+from swath.formats.description import checked_dtype, checked_order
 from swath.formats.files import checked_path
+from swath.formats.hdf5.objects import Objects
 
-MIB = 1 << 20
-DEFAULT_MEMORY_MAX = 1 << 30
-DEFAULT_MEMORY_MIN = 64 * MIB
-DEFAULT_MEMORY_PART = 4
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 NAMELESS = ("raw", "npy")
-FILL = "_FillValue"
-UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+LAID_OUT = ("axes", "order", "chunks", "shards", "codecs")
+"""What says how a target is laid out."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,21 +119,27 @@ class Part:
 
     def asked(self) -> dict[str, Any]:
         """Return it as plain data: what must be the same for a copy to be the same."""
-        new = self.new
         return {
             "source": os.path.abspath(self.source.path),
             "source variable": self.source.variable,
             "source dtype": str(self.source.dtype),
             **self._place_as_given(),
+            "shape": list(self.new.shape),
+            "dtype": str(self.new.dtype),
+            **self.laid_out(),
+            "format": self.format,
+            "variable": self.new.variable,
+        }
+
+    def laid_out(self) -> dict[str, Any]:
+        """Return how the target is laid out as plain data, as the journal will tell it."""
+        new = self.new
+        return {
             "axes": list(self.axes),
-            "shape": list(new.shape),
-            "dtype": str(new.dtype),
             "order": list(new.order),
             "chunks": None if new.chunks is None else list(new.chunks),
             "shards": None if new.shards is None else list(new.shards),
-            "codecs": json.loads(json.dumps(new.codecs)),  # as the journal will tell it
-            "format": self.format,
-            "variable": new.variable,
+            "codecs": json.loads(json.dumps(new.codecs)),
         }
 
     def _place_as_given(self) -> dict[str, Any]:
@@ -174,6 +178,10 @@ class CopyRequest:
         parts: the arrays.
         whole: the target's file, where it is to hold all that the source's does; None for one array.
         left_out: in words, what the target will not hold.
+        base: the file that exists and gets the arrays, beside its own; None where a new file is made.
+        texts: arrays of text of variable length, which are written when the file is made.
+        objects: what HDF5's library takes from the source as it is; None where not both are files of HDF5.
+        excluded: what was asked to be left out, by path.
     """
 
     source_path: str
@@ -183,6 +191,10 @@ class CopyRequest:
     parts: tuple[Part, ...]
     whole: NewFile | None = None
     left_out: tuple[str, ...] = ()
+    base: Base | None = None
+    texts: tuple[TextPart, ...] = ()
+    objects: Objects | None = None
+    excluded: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -196,37 +208,47 @@ class CopyRequest:
 
     def asked(self) -> dict[str, Any]:
         """Return it as plain data: what must be the same for a copy to be the same."""
+        added = {} if self.base is None else {"added to": self.base.identity.to_dict()}
         if self.whole is None:
-            return self.parts[0].asked()
-        codecs = {part.source.variable: part.new.codecs for part in self.parts}
+            return {**self.parts[0].asked(), **added}
         return {
             "source": os.path.abspath(self.source_path),
             "variable": "all",
             "format": self.format,
-            "codecs": json.loads(json.dumps(codecs)),
+            **{key: {part.source.variable: part.laid_out()[key] for part in self.parts} for key in LAID_OUT},
+            **added,
+            "left out": [*self.excluded, *self.left_out],
         }
 
     def create(self, path: str) -> None:
-        """Make the target's file, all holes, or its folder without chunks; every part has its place in it."""
+        """Make the target's file, or its folder: every part has its place in it, a hole."""
         if self.whole is None:
             formats.allocate(formats.create_array(path, self.format, self.parts[0].new))
             return
         formats.create_file(path, self.format, self.whole)
+        if self.objects is not None:
+            formats.take_objects(path, self.objects)
 
 
 @dataclasses.dataclass(frozen=True)
 class TargetOptions:
-    """What the target of a copy is to be like, not checked: see `swath.copy`."""
+    """What the target of a copy is to be like, not checked: see `swath.copy`.
 
-    axes: Sequence[int] | None = None
-    order: Order | None = None
-    chunks: Sequence[int] | None = None
-    shards: Sequence[int] | None = None
+    The first four are about dimensions by their numbers, or by their names.
+    """
+
+    axes: Any = None
+    order: Any = None
+    chunks: Any = None
+    shards: Any = None
     codecs: Any = None
     dtype: npt.DTypeLike | None = None
     casting: str = "same_kind"
     format: str | None = None
     target_variable: str | None = None
+    coordinates: bool = False
+    exclude: Sequence[str] = ()
+    skip_unsupported: bool = False
 
 
 def make_request(source: Description, target: Any, options: TargetOptions) -> CopyRequest:
@@ -241,6 +263,9 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
     held = _with_attributes_as(source, wanted) if named else dataclasses.replace(source, attributes={})
     attributes, left_out = attributes_for(kind, held.attributes)
     fill, marks_fill = fill_for(kind, held, wanted) if named else (None, True)
+    stated = stated_fill(kind, held, wanted) if named else None
+    left_out += lost_fill(kind, held, wanted)
+    left_out += tuple(f"attribute {name}: {words}" for name, words in source.other_attributes.items() if named)
     chunks, shards, order = options.chunks, options.shards, options.order
     if chunks is None and shards is None and formats.is_folder(kind):
         chunks = chunks_of(source, turned)
@@ -265,11 +290,19 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
         target_path=checked_path(target),
         axes=turned,
         format=kind,
-        new=dataclasses.replace(new, marks_fill=marks_fill),
+        new=dataclasses.replace(new, marks_fill=marks_fill, stated_fill=stated),
         stored_as_characters=False,
         converts=not same_but_for_byte_order(source.dtype, wanted),
     )
     return CopyRequest(source.path, source.format, part.target_path, kind, (part,), None, left_out)
+
+
+def check_held(request: CopyRequest) -> None:
+    """Raise ArgumentError, UnsupportedError where the format of the target cannot hold the array."""
+    part = request.parts[0]
+    refusals = formats.refusals_of_array(part.format, part.new)
+    if refusals:
+        raise ArgumentError(f"{part.title}: {'; '.join(refusals)}")
 
 
 def _with_attributes_as(source: Description, wanted: np.dtype[Any]) -> Description:
@@ -277,21 +310,6 @@ def _with_attributes_as(source: Description, wanted: np.dtype[Any]) -> Descripti
         return source
     attributes = attributes_as(source.attributes, source.dtype, wanted, source.name)
     return dataclasses.replace(source, attributes=attributes)
-
-
-def memory_bytes(memory: int | str | None) -> int:
-    """Return the budget: bytes, text such as "256MiB", or None for a quarter of the available memory, at most 1 GiB.
-
-    Raises ArgumentError.
-    """
-    if memory is None:
-        available = available_bytes()
-        quarter = DEFAULT_MEMORY_MAX if available is None else available // DEFAULT_MEMORY_PART
-        return max(min(quarter, DEFAULT_MEMORY_MAX), DEFAULT_MEMORY_MIN)
-    found = re.fullmatch(r"(\d+)\s*(?:([kmgt])i?b?|b)?", str(memory).strip(), re.IGNORECASE)
-    if isinstance(memory, bool) or found is None or int(found[1]) == 0:
-        raise ArgumentError(f'memory {memory!r}: expected a number of bytes, or text such as "256MiB"')
-    return int(found[1]) << UNITS[(found[2] or "").lower()]
 
 
 def checked_axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
@@ -341,7 +359,7 @@ def _last(name: str | None) -> str | None:
     return None if name is None else name.rpartition("/")[2]
 
 
-def attributes_for(kind: str, attributes: Attributes) -> tuple[Attributes, tuple[str, ...]]:
+def attributes_for(kind: str, attributes: Mapping[str, Any]) -> tuple[Attributes, tuple[str, ...]]:
     """Return the attributes of one array that a format can store, and in words those that it cannot.
 
     The fill value is none of them: see `fill_for`.
@@ -360,57 +378,13 @@ def attributes_for(kind: str, attributes: Attributes) -> tuple[Attributes, tuple
     return kept, tuple(left_out)
 
 
-def fill_for(kind: str, source: Description, dtype: np.dtype[Any]) -> tuple[Any, bool]:
-    """Return the fill value of a target of that dtype, and whether it says where data are missing; None for none.
-
-    What is only read where nothing was written, and is no attribute, goes along where the format has such.
-    """
-    marked = source.attributes.get(FILL)
-    if marked is not None:
-        return _converted(marked, dtype), True
-    has_unmarked = source.format in ("hdf5", "zarr") and kind in ("hdf5", "zarr", "zarr:v3")
-    if not has_unmarked or not any(source.fill) or dtype.kind not in "biufc":
-        return None, True
-    return _converted(np.frombuffer(source.fill, source.dtype)[0], dtype), False
-
-
-def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
-    try:
-        with np.errstate(all="ignore"):
-            return np.array(value).astype(dtype)[()]
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
 def check_copied(source: Description) -> None:
     """Raise UnsupportedError for elements that are not a fixed number of bytes."""
     if source.dtype.hasobject:
-        raise UnsupportedError(f"{source.name}: text of variable length, which Swath reads and does not copy yet")
-
-
-def text_of_characters(description: Description) -> Description:
-    """Return an array of characters as one of texts of fixed length, without its last dimension: the same bytes.
-
-    Raises UnsupportedError where the bytes of a text do not follow each other.
-    """
-    length = description.shape[-1]
-    dtype = np.dtype(f"S{length}")
-    layout = description.layout
-    if isinstance(layout, StridedLayout):
-        layout = StridedLayout(layout.offset, layout.strides[:-1])
-    elif isinstance(layout, ChunkedLayout) and layout.chunk_shape[-1] == length:
-        layout = ChunkedLayout(layout.chunk_shape[:-1], layout.offsets[..., 0])
-    else:
-        raise UnsupportedError(f"{description.name}: its characters do not follow each other, text by text")
-    return dataclasses.replace(
-        description,
-        shape=description.shape[:-1],
-        dtype=dtype,
-        layout=layout,
-        fill=bytes(length),
-        dimensions=description.dimensions[:-1],
-        unlimited=description.unlimited[:-1],
-    )
+        raise UnsupportedError(
+            f"{source.name}: text of variable length, which is copied into netCDF, HDF5 and Zarr only, as it is: with "
+            "neither axes, order, chunks, shards nor dtype"
+        )
 
 
 def _dimensions(source: Description, axes: tuple[int, ...]) -> tuple[str, ...] | None:

@@ -5,23 +5,28 @@ from __future__ import annotations
 import dataclasses
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
 
 from swath.copying import explain
+from swath.copying.adding import added_to, base_of, format_of
 from swath.copying.execute import State, bytes_before, execute, working_ranks
 from swath.copying.journal import Journal
+from swath.copying.one_array import options_for
 from swath.copying.plan import CopyPlan, FilePlan
-from swath.copying.prepare import CopyOptions, Job, plan_parts, prepare_job
-from swath.copying.request import CopyRequest, TargetOptions, make_request, memory_bytes
+from swath.copying.prepare import CopyOptions, Job, check_can_begin, plan_parts, prepare_job
+from swath.copying.request import CopyRequest, TargetOptions, check_held, make_request
+from swath.copying.selection import names_of
 from swath.copying.sources import description_of, refuse_open_target
-from swath.copying.whole_file import contents_to_copy, make_whole_request
+from swath.copying.text_parts import is_text
+from swath.copying.whole_file import contents_to_copy, make_text_request, make_whole_request
 from swath.errors import ArgumentError
 from swath.formats.description import Order
 from swath.ranks import compared, mpi
 from swath.ranks.ranks import in_turn, ranks_of
+from swath.store.memory_budget import memory_bytes
 
 CHECKPOINT_BYTES = 1 << 30
 """After so many bytes what was written is synced, beside the work that goes on, and entered in the journal."""
@@ -38,6 +43,7 @@ class Copied:
         bytes: of the target's elements, of all variables.
         working_ranks: how many ranks moved tiles.
         resumed_bytes: of the bytes that all passes move, those that an earlier, interrupted copy had moved.
+        left_out: in words, what the target cannot hold and is without.
     """
 
     plan: CopyPlan | FilePlan
@@ -46,6 +52,7 @@ class Copied:
     bytes: int
     working_ranks: int
     resumed_bytes: int
+    left_out: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
@@ -57,12 +64,13 @@ def copy(
     source: Any,
     target: Any,
     *,
-    variable: str | None = None,
+    variable: str | Sequence[str] | None = None,
+    coordinates: bool = False,
     target_variable: str | None = None,
-    axes: Sequence[int] | None = None,
-    order: Order | None = None,
-    chunks: Sequence[int] | None = None,
-    shards: Sequence[int] | None = None,
+    axes: Sequence[int] | Sequence[str] | None = None,
+    order: Order | Sequence[str] | None = None,
+    chunks: Sequence[int] | Mapping[str, int] | None = None,
+    shards: Sequence[int] | Mapping[str, int] | None = None,
     codecs: Any = None,
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
@@ -74,13 +82,19 @@ def copy(
     workers: int | None = None,
     engine: str | None = None,
     checkpoint_bytes: int = CHECKPOINT_BYTES,
+    exclude: Sequence[str] = (),
+    skip_unsupported: bool = False,
 ) -> Copied:
     """Copy a file, or an array into a new file of any layout, in bounded memory. Collective over `comm`.
 
-    Where source and target are of formats that hold many variables (netCDF, HDF5, Zarr), and no `variable`,
-    `target_variable`, `axes`, `order`, `chunks`, `shards` or `dtype` is given, all of the file is copied: variables,
-    groups, dimensions, attributes with their types, chunks, codecs; what the target cannot hold is listed in the error.
-    Else one array is.
+    Where source and target are of formats that hold many variables (netCDF, HDF5, Zarr), and no `variable` is given,
+    all of the file is copied: variables, groups, dimensions, attributes with their types, chunks, codecs; what the
+    target cannot hold is listed in the error. So are several variables that are named. `axes`, `order`, `chunks` and
+    `shards` are for all of them where they name dimensions. One array is copied where they are numbers, or where one
+    variable, a `target_variable` or a `dtype` is given.
+
+    Variables that are named are added to a target that exists, if that holds many variables, and none of these. The new
+    file is made of a copy of the old one, and takes its name when it is complete.
 
     The file is written aside, synced, and gets its name when it is complete: a copy that is killed leaves no half
     result, and another call with `resume=True` goes on where it was. Elements that are never written do not exist: the
@@ -88,19 +102,27 @@ def copy(
 
     Args:
         source: a path, or an array opened by `swath.open` (for raw files, which do not describe themselves).
-        target: the file, or the folder of a Zarr store, to make. Its suffix says the format where `format` does not;
-            a whole file keeps the version of its format where the suffix allows it (.nc is netCDF-4, too).
-        variable: the source's name in its file.
+        target: the file, or the folder of a Zarr store, to make. Its suffix says the format where `format` does not,
+            see `swath.create`; of Zarr a whole file keeps the version.
+        variable: the source's name in its file, or a list of names.
+        coordinates: whether what describes the variables that are named is copied, too: the coordinate variables of
+            their dimensions, and what the CF conventions name in their attributes (bounds, grid mappings, …).
         target_variable: the target's, in netCDF, HDF5 and Zarr; by default the source's.
-        axes: the target's dimension d is the source's dimension `axes[d]`: (1, 0) transposes. By default as they are.
+        axes: the target's dimension d is the source's dimension `axes[d]`: (1, 0) transposes. Or names: every variable
+            has those of its dimensions that are named in this order, and the others where they are. By default as they
+            are.
         order: of the target's elements in its file: "C", "F" (raw, .npy), or the dimensions from slowest to fastest
-            (raw; Zarr, of each chunk); by default the source's where the format can store it and `axes` are as they
-            are, else "C".
-        chunks: elements of a chunk along each dimension, of HDF5 (by default none: contiguous) and Zarr (by default as
-            in the source, else of about 4 MiB).
-        shards: of Zarr, see `swath.create`. A shard is written as a whole, and must fit in memory some times.
-        codecs: of HDF5 and Zarr, see `swath.create`; of a whole file of all variables that have chunks, by default
-            each its own where the format has them.
+            (raw; Zarr, of each chunk), as numbers of the target's dimensions or as names; by default the source's where
+            the format can store it and `axes` are as they are, else "C".
+        chunks: elements of a chunk along each dimension, of netCDF-4, HDF5 and Zarr. Or a mapping: {"time": 600} is for
+            every variable along `time`, and -1 is the whole dimension; along its other dimensions a variable keeps the
+            chunks that it has, and is whole where it has none. A coordinate variable without chunks stays so. () asks
+            for none, of netCDF-4 and HDF5. By default as in the source; where that has none, of netCDF-4 and HDF5 none,
+            of Zarr of about 4 MiB.
+        shards: of Zarr, see `swath.create`; or a mapping, as `chunks`. A shard is written as a whole, and must fit in
+            memory some times.
+        codecs: of netCDF-4, HDF5 and Zarr, see `swath.create`; of several variables of all that have chunks. By default
+            each keeps its own where the format has them; [] is for none.
         dtype: of the target, byte order included; by default the source's.
         casting: what may become of values, by NumPy's names: "no", "equiv", "safe", "same_kind", "unsafe".
         format: see `swath.create`.
@@ -117,6 +139,9 @@ def copy(
             alone keeps most devices busy.
         engine: see `swath.open`.
         checkpoint_bytes: after so many bytes the journal is brought up to date.
+        exclude: names of variables, of groups with all in them, and of links, which are not copied with the file.
+        skip_unsupported: leave out of a whole file what the target cannot hold, instead of refusing it; what that is
+            `Copied.left_out` and `explain_copy` say.
 
     Raises:
         ExistsError: the target exists and `overwrite` is not given; an interrupted copy is there and `resume` is None;
@@ -133,8 +158,9 @@ def copy(
     journal: list[Journal] = []
 
     def prepare() -> Job:
-        form = TargetOptions(axes, order, chunks, shards, codecs, dtype, casting, format, target_variable)
-        request = _request_for(source, target, variable, form)
+        form = TargetOptions(axes, order, chunks, shards, codecs, dtype, casting, format, target_variable, coordinates)
+        form = dataclasses.replace(form, exclude=exclude, skip_unsupported=skip_unsupported)
+        request = _request_for(source, target, variable, form, overwrite=overwrite)
         if not isinstance(checkpoint_bytes, int) or checkpoint_bytes < 1:
             raise ArgumentError(f"checkpoint_bytes: expected at least 1, not {checkpoint_bytes!r}")
         options = CopyOptions(workers, memory_bytes(memory), overwrite, resume, checkpoint_bytes)
@@ -142,7 +168,7 @@ def copy(
 
     ranks.agree(words)  # before anything is written
     job = ranks.on_first("copy: prepare", prepare)
-    if ranks.rank == 0 and job.request.left_out:
+    if ranks.rank == 0 and job.request.left_out and not skip_unsupported:
         what = "; ".join(job.request.left_out)
         warnings.warn(f"{job.request.title}: the target cannot hold, and is without: {what}", stacklevel=3)
     state = State(job, ranks, engine, journal[0] if journal else None, job.done)
@@ -161,6 +187,7 @@ def copy(
         bytes=sum(part.target_side.nbytes for part in job.request.parts),
         working_ranks=working_ranks(job),
         resumed_bytes=bytes_before(job, job.done),
+        left_out=job.request.left_out,
     )
 
 
@@ -181,11 +208,13 @@ def explain_copy(
     source: Any,
     target: Any,
     *,
-    variable: str | None = None,
+    variable: str | Sequence[str] | None = None,
     memory: int | str | None = None,
     comm: Any = None,
     workers: int | None = None,
     cached: bool | None = None,
+    overwrite: bool = False,
+    resume: bool | None = None,
     **how: Any,
 ) -> explain.Explained:
     """Say what `copy` of the same arguments would do: passes, bytes, memory, seconds, disk space. Nothing is written.
@@ -198,7 +227,10 @@ def explain_copy(
         comm: see `copy`.
         workers: see `copy`.
         cached: whether the source is taken to be in the page cache; by default it is not.
-        how: axes, order, chunks, shards, codecs, dtype, casting, format and target_variable, as for `copy`.
+        overwrite: see `copy`.
+        resume: see `copy`.
+        how: axes, order, chunks, shards, codecs, dtype, casting, format, target_variable, coordinates,
+            exclude and skip_unsupported, as for `copy`.
 
     Raises:
         ArgumentError, NotFoundError, FormatError, StoreError: as `copy` does before it begins.
@@ -207,8 +239,10 @@ def explain_copy(
     ranks = ranks_of(comm)
 
     def work() -> explain.Explained:
-        request = _request_for(source, target, variable, _options(how))
-        parts = plan_parts(request, ranks, workers, memory_bytes(memory), cached=bool(cached))
+        request = _request_for(source, target, variable, _options(how), overwrite=overwrite)
+        options = CopyOptions(workers, memory_bytes(memory), overwrite, resume, CHECKPOINT_BYTES)
+        parts = plan_parts(request, ranks, workers, options.memory, cached=bool(cached))
+        check_can_begin(request, parts, options)
         return explain.explained(request, parts)
 
     return ranks.on_first(words, work)
@@ -222,10 +256,29 @@ def _options(how: dict[str, Any]) -> TargetOptions:
     return TargetOptions(**how)
 
 
-def _request_for(source: Any, target: Any, variable: str | None, options: TargetOptions) -> CopyRequest:
-    """Return what is to be made: all of a file, or one array."""
+def _request_for(source: Any, target: Any, variable: Any, options: TargetOptions, *, overwrite: bool) -> CopyRequest:
+    """Return what is to be made: all of a file, some of its variables, or one array; perhaps in a file that exists."""
     refuse_open_target(target)
-    contents = contents_to_copy(source, target, variable, options)
+    names = names_of(variable)
+    base = None if overwrite else base_of(target, names, options)
+    if base is not None:
+        options = dataclasses.replace(options, format=format_of(base))
+    contents = contents_to_copy(source, target, names, options)
     if contents is not None:
-        return make_whole_request(source, target, contents, options)
-    return make_request(description_of(source, variable, "copy"), target, options)
+        is_new, is_all = base is None, names is None
+        request = make_whole_request(source, target, contents, options, by_library=is_new and is_all)
+    else:
+        request = _request_for_one(source, target, names, options)
+    return request if base is None else added_to(base, request, names or ())
+
+
+def _request_for_one(source: Any, target: Any, names: tuple[str, ...] | None, options: TargetOptions) -> CopyRequest:
+    """Return what is to be made of one array."""
+    if options.exclude:
+        raise ArgumentError(f"exclude={list(options.exclude)}: one array is copied, of which nothing can be left out")
+    described = description_of(source, None if names is None else names[0], "copy")
+    if is_text(described):
+        return make_text_request(described, target, options)
+    request = make_request(described, target, options_for(described, target, options))
+    check_held(request)
+    return request

@@ -45,7 +45,7 @@ def current_description(array: Array) -> Description:
     found = array._description
     if found.format == "raw" or pools.is_in_pool(found.path):
         return found  # nothing moves in such a file
-    now = formats.describe(found.path, found.variable, format=found.format)
+    now = formats.describe_again(found)
     if now.shape == found.shape and now.dtype == found.dtype:
         return now
     if _has_rows_of_its_own(array, now) and not isinstance(found.layout, CodedLayout):
@@ -59,8 +59,7 @@ def current_description(array: Array) -> Description:
 
 def _has_rows_of_its_own(array: Array, now: Description) -> bool:
     """Return whether it was appended to by this handle, so that it has rows that readers do not see yet."""
-    records = array._file._records
-    rows = None if records is None else records.rows.get(array.variable or "")
+    rows = array._stored.file.known_rows(array.variable or "")
     is_longer = rows is not None and rows == array.shape[0] > now.shape[0]
     return is_longer and array.shape[1:] == now.shape[1:] and array.dtype == now.dtype
 

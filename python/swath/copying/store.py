@@ -17,6 +17,7 @@ from typing import Any
 from swath import _core
 from swath.errors import StoreError, store_error
 from swath.formats import pools
+from swath.formats.files import files_below
 
 FALLOCATE_REFUSED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
 """The file system cannot reserve room: it is found when it is written."""
@@ -45,7 +46,7 @@ class Identity:
             status = os.stat(path)
             if not os.path.isdir(path):
                 return Identity(status.st_size, status.st_mtime_ns, status.st_ino)
-            inside = [os.stat(os.path.join(base, name)) for base, _, names in os.walk(path) for name in names]
+            inside = [os.stat(file) for file in files_below(path)]
         except OSError as error:
             raise store_error(f"{path}: {error.strerror}", error.errno) from None
         return Identity(sum(s.st_size for s in inside), max((s.st_mtime_ns for s in inside), default=0), status.st_ino)
@@ -104,11 +105,11 @@ def sync(path: str) -> None:
 
 def remove_unfinished(folder: str) -> None:
     """Remove the files below a folder that a process was writing aside when it was killed (core/store/new_file.h)."""
-    for base, _, names in os.walk(folder):
-        for name in names:
-            if name.startswith(".") and ".swath-" in name:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(os.path.join(base, name))
+    for file in files_below(folder):
+        name = os.path.basename(file)
+        if name.startswith(".") and ".swath-" in name:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(file)
 
 
 Span = tuple[int, int]
@@ -217,15 +218,3 @@ class WriteBack:
             self._sync_error = error
         finally:
             self._synced.set()
-
-
-def available_bytes() -> int | None:
-    """Memory that programs can get without swapping, page cache that can be given up included; None if not known."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as memory:
-            for line in memory:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return None

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from swath import formats
 from swath.array.open_array import Array
+from swath.copying.by_library.comparing import compare_files, compare_variables, the_variable
+from swath.copying.by_library.libraries import FileByLibrary
+from swath.copying.characters import text_of_characters
 from swath.copying.compare import Comparison, HowToCompare, compare_arrays
-from swath.copying.request import check_copied, memory_bytes, text_of_characters
+from swath.copying.compare_texts import compare_texts
 from swath.copying.sources import description_of, refuse_no_source
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import Contents, Description
-from swath.formats.contents import Attributes, Variable
+from swath.formats.contents import Attributes, Group, Variable
 from swath.formats.files import checked_path
 from swath.ranks import compared
 from swath.ranks.ranks import in_turn, ranks_of
+from swath.store.memory_budget import memory_bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,20 +33,34 @@ class FileComparison:
     Attributes:
         equal: the same variables, equal as `Comparison` says it, with the same attributes; groups the same.
         variables: those that both have, compared.
-        differences: in words, what else differs: names, dimensions, attributes. Types of attributes do not count.
+        differences: in words, what else differs: names, dimensions, attributes. Types of attributes do not count, but
+            where libraries compare.
+        libraries: that have read both files, where `by_library` asked for it.
     """
 
     equal: bool
     variables: dict[str, Comparison]
     differences: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        """How many elements were compared."""
+        return sum(one.elements for one in self.variables.values())
+
+    @property
+    def differing(self) -> int:
+        """How many of them differ."""
+        return sum(one.differing for one in self.variables.values())
 
     def __bool__(self) -> bool:
         return self.equal
 
     def __str__(self) -> str:
         if self.equal:
-            elements = sum(one.elements for one in self.variables.values())
-            return f"equal: {len(self.variables)} variables, {elements:,} elements"
+            count = len(self.variables)
+            by = f", by {' and '.join(self.libraries)}" if self.libraries else ""
+            return f"equal: {count} variable{'' if count == 1 else 's'}, {self.elements:,} elements{by}"
         found = [f"  {name}: {one}" for name, one in self.variables.items() if not one]
         return "\n".join(["different:", *found, *(f"  {words}" for words in self.differences)])
 
@@ -60,11 +80,12 @@ def verify(
     memory: int | str | None = None,
     comm: Any = None,
     engine: str | None = None,
+    by_library: bool = False,
 ) -> Comparison | FileComparison:
     """Compare two files, or two arrays element by element, in bounded memory. Collective over `comm`.
 
     Files of many variables are compared as a whole where no variable and no `axes` are given: names, dimensions and
-    attributes, too. Files of one variable each are compared as arrays, whatever these are called.
+    attributes, too. Two files of one variable each, which have different names, are compared as arrays.
 
     Formats, layouts and dtypes may differ: values are compared, as NumPy compares them, of structures those of fields
     of the same names. Padding does not count.
@@ -78,41 +99,97 @@ def verify(
         memory: the budget, see `swath.copy`.
         comm: an mpi4py communicator: the ranks share the work.
         engine: see `swath.open`.
+        by_library: read both files by the libraries of their formats (h5py, netCDF4, zarr, NumPy), and not by Swath. It
+            names also what Swath has no words for: attributes of types of the user's, links, named types, fill values,
+            types of attributes, and what consolidated metadata of Zarr say otherwise.
 
     Raises:
-        ArgumentError: elements that cannot be compared, axes or a budget that cannot be.
+        ArgumentError: elements that cannot be compared, axes or a budget that cannot be; `by_library` of a raw file.
+        UnsupportedError: a library that `by_library` needs is not installed.
         NotFoundError, FormatError, StoreError: as `swath.open` and `Array.read` do.
     """
     words = compared.words("verify", compared.InWords(""), locals(), own=("comm",))
     ranks = ranks_of(comm)
 
+    is_whole = variable is None and other_variable is None and axes is None
+
     def describe() -> tuple[Any, int]:
         budget = memory_bytes(memory) // ranks.most_on_a_node
-        if variable is None and other_variable is None and axes is None:
+        if by_library:
+            return (FileByLibrary.of(a), FileByLibrary.of(b)), budget
+        if is_whole:
             files = _contents(a), _contents(b)
-            if None not in files and any(len(file.variables) > 1 for file in files if file is not None):
+            if (
+                files[0] is not None
+                and files[1] is not None
+                and _are_compared_whole(files[0].variables, files[1].variables)
+            ):
                 return files, budget
-        return (_description(a, variable), _description(b, other_variable)), budget
+        return _comparable(_description(a, variable), _description(b, other_variable), axes), budget
 
     found, budget = ranks.on_first(words, describe)
     how = HowToCompare(ranks, budget, engine)
+    if by_library:
+        return _verified_by_library(found, (variable, other_variable), axes, how)
     if isinstance(found[0], Description):
-        return compare_arrays((found[0], found[1]), axes, how)
+        return _compare_described(found, axes, how)
     return _compare_files((checked_path(a), checked_path(b)), found, how)
+
+
+def _verified_by_library(
+    sides: tuple[FileByLibrary, FileByLibrary],
+    names: tuple[str | None, str | None],
+    axes: tuple[int, ...] | None,
+    how: HowToCompare,
+) -> Comparison | FileComparison:
+    is_whole = names == (None, None) and axes is None and "npy" not in (sides[0].held.format, sides[1].held.format)
+    if is_whole and _are_compared_whole(sides[0].held.variables, sides[1].held.variables):
+        variables, differences = compare_files(sides, how)
+        libraries = dict.fromkeys(held.library for side in sides for held in side.views.values())
+        return FileComparison(
+            all(variables.values()) and not differences, variables, tuple(differences), tuple(libraries)
+        )
+    known = the_variable(sides[0], names[0]), the_variable(sides[1], names[1])
+    return compare_variables(sides, known, axes, how)
+
+
+def _are_compared_whole(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    """Return whether files are compared as a whole: not where each has one variable, of another name."""
+    return len(a) != 1 or len(b) != 1 or list(a) == list(b)
 
 
 def _contents(source: Any) -> Contents | None:
     if isinstance(source, Array):
         return None
     refuse_no_source(source, "verify")
-    found = formats.contents_of_many(source)
+    found = formats.contents_of_many(source, to_change=True)
     return None if found is None or "" in found.variables else found
 
 
 def _description(source: Any, variable: str | None) -> Description:
-    found = description_of(source, variable, "verify")
-    check_copied(found)
-    return found
+    return description_of(source, variable, "verify")
+
+
+def _comparable(
+    one: Description, other: Description, axes: tuple[int, ...] | None = None
+) -> tuple[Description, Description]:
+    """Return both, where one has texts of fixed length and the other characters, as texts."""
+    with contextlib.suppress(UnsupportedError):  # then they are read as texts
+        if axes is None and one.dtype.kind == other.dtype.kind == "S":
+            if len(one.shape) + 1 == len(other.shape):
+                return one, text_of_characters(other)
+            if len(one.shape) == len(other.shape) + 1:
+                return text_of_characters(one), other
+    return one, other
+
+
+def _compare_described(
+    both: tuple[Description, Description], axes: tuple[int, ...] | None, how: HowToCompare
+) -> Comparison:
+    are_texts = all(one.dtype.kind in "OSU" for one in both)
+    if any(one.dtype.hasobject for one in both) or (are_texts and len(both[0].shape) != len(both[1].shape)):
+        return compare_texts(both, axes, how)
+    return compare_arrays(both, axes, how)
 
 
 def _compare_files(paths: tuple[str, str], files: tuple[Contents, Contents], how: HowToCompare) -> FileComparison:
@@ -123,42 +200,82 @@ def _compare_files(paths: tuple[str, str], files: tuple[Contents, Contents], how
         if name not in a.groups or name not in b.groups:
             differences.append(f"only in {paths[name not in a.groups]}: group {name}")
         else:
-            differences += _of_attributes(
-                f"{name}: " if name else "", a.groups[name].attributes, b.groups[name].attributes
-            )
+            differences += _of_holders(f"{name}: " if name else "", a.groups[name], b.groups[name])
     found = {}
     for name in a.variables:
         if name in b.variables:
             one, other = a.variables[name], b.variables[name]
-            differences += _of_attributes(f"{name}: ", one.attributes, other.attributes)
+            differences += _of_holders(f"{name}: ", one, other)
             differences += _of_dimensions(one, other)
-            found[name] = _compare_variables(paths, name, how)
+            if one.unsupported or other.unsupported:
+                found[name] = _compare_unsupported(paths, (one, other), how)
+            else:
+                found[name] = _compare_variables(paths, name, how)
+    differences += _of_others(paths, a, b)
     return FileComparison(all(found.values()) and not differences, found, tuple(differences))
 
 
+def _compare_unsupported(paths: tuple[str, str], both: tuple[Variable, Variable], how: HowToCompare) -> Comparison:
+    """Compare by their library what Swath does not read: references, sequences, null dataspaces."""
+    name = both[0].name
+
+    def sides() -> tuple[FileByLibrary, FileByLibrary] | str:
+        found = FileByLibrary.of(paths[0]), FileByLibrary.of(paths[1])
+        is_known = all("h5py" in side.views and name in side.views["h5py"].variables for side in found)
+        return found if is_known else f"not read: {both[0].unsupported or both[1].unsupported}"
+
+    found = how.ranks.on_first(f"verify {name} by library", sides)
+    if isinstance(found, str):
+        return Comparison(False, 0, reason=found)
+    by_h5py = tuple(FileByLibrary(side.path, {"h5py": side.views["h5py"]}) for side in found)
+    return compare_variables((by_h5py[0], by_h5py[1]), (name, name), None, how)
+
+
+def _of_others(paths: tuple[str, str], a: Contents, b: Contents) -> list[str]:
+    """Return, in words, which links and named types only one file has. netCDF-4 has no types without names."""
+    found = []
+    for path, one, other in ((paths[0], a, b), (paths[1], b, a)):
+        invents = one.format == "netcdf4" != other.format
+        for name, words in one.others.items():
+            if name not in other.others and not (invents and words == "a named type"):
+                found.append(f"only in {path}: {name}, {words}")
+    return found
+
+
 def _compare_variables(paths: tuple[str, str], name: str, how: HowToCompare) -> Comparison:
-    """Compare a variable of two files. Text of variable length is not compared."""
+    """Compare a variable of two files."""
 
     def describe() -> tuple[Description, Description] | str:
         try:
-            one, other = formats.describe(paths[0], name), formats.describe(paths[1], name)
-            if one.dtype.kind == other.dtype.kind == "S" and len(one.shape) + 1 == len(other.shape):
-                other = text_of_characters(other)
-            elif one.dtype.kind == other.dtype.kind == "S" and len(one.shape) == len(other.shape) + 1:
-                one = text_of_characters(one)
-            check_copied(one)
-            check_copied(other)
+            return _comparable(formats.describe(paths[0], name), formats.describe(paths[1], name))
         except UnsupportedError as error:
             return str(error)
-        return one, other
 
     found = how.ranks.on_first(f"verify {name}", describe)
     if isinstance(found, str):
         return Comparison(False, 0, reason=found)
     try:
-        return compare_arrays(found, None, how)
+        return _compare_described(found, None, how)
     except ArgumentError as error:
         return Comparison(False, 0, reason=str(error))
+
+
+def _of_holders(where: str, a: Group | Variable, b: Group | Variable) -> list[str]:
+    """Return, in words, which attributes of two groups, or variables, differ; also those that have no value here."""
+    found = _of_attributes(where, a.attributes, b.attributes)
+    for name in dict.fromkeys([*a.other_attributes, *b.other_attributes]):
+        one, other = a.other_attributes.get(name), b.other_attributes.get(name)
+        if one is None or other is None:
+            found.append(
+                f"{where}attribute {name}: only in the {'second' if one is None else 'first'} ({one or other})"
+            )
+        elif one != other:
+            found.append(f"{where}attribute {name}: {one} and {other}")
+    if isinstance(a, Variable) and isinstance(b, Variable):
+        names = [None if one.enumeration is None else one.enumeration.members for one in (a, b)]
+        if names[0] != names[1]:
+            found.append(f"{where}what its numbers are called: {names[0] or 'nothing'} and {names[1] or 'nothing'}")
+    return found
 
 
 def _of_attributes(where: str, a: Attributes, b: Attributes) -> list[str]:

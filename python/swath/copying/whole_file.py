@@ -4,65 +4,98 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from swath import formats
 from swath.array.open_array import Array
-from swath.copying.request import FILL, CopyRequest, Part, TargetOptions, check_copied, chunks_of, fill_for
+from swath.copying.by_name import NamedLayout, is_by_name, is_none
+from swath.copying.chunking import Before, Into, chunked, chunks_of_text, order_of
+from swath.copying.fills import FILL, fill_for, lost_fill, stated_fill
+from swath.copying.request import CopyRequest, Part, TargetOptions, attributes_for, check_copied
+from swath.copying.selection import selected
 from swath.copying.sources import refuse_no_source
+from swath.copying.target_dimensions import CHARACTERS_ONLY, TargetDimensions
+from swath.copying.text_parts import TextPart, is_text
+from swath.copying.texts import longest_bytes, refuse_zero_bytes
+from swath.copying.unsupported import OF_HDF5, lost, without_excluded, without_refused
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import (
     ChunkedLayout,
     CodedLayout,
     Contents,
     Description,
-    Layout,
     NewArray,
     NewFile,
 )
 from swath.formats.contents import Attributes, Dimension, Group, Variable
-from swath.formats.default_chunks import default_chunks
-from swath.formats.description import ChunkTable, Codec, Shards, checked_fill
+from swath.formats.description import ChunkTable, checked_fill
 from swath.formats.files import checked_path
+from swath.formats.hdf5.objects import Objects, has_utf8_names
+from swath.formats.hdf5.references import lost_references
+from swath.formats.netcdf_fills import NETCDF_FILLS
 from swath.formats.new_file import tried
 
-OF_ONE_ARRAY = ("axes", "order", "chunks", "shards", "dtype", "target_variable")
-"""What is asked of one array only."""
+ALWAYS_OF_ONE = ("dtype", "target_variable")
+OF_ONE_ARRAY = ("axes", "order", "chunks", "shards", *ALWAYS_OF_ONE)
+"""What is asked of one array only, the first four where they are numbers."""
 LIKE_ELEMENTS = ("missing_value", "valid_min", "valid_max", "valid_range", "actual_range", "flag_values", "flag_masks")
 """Attributes that have the type of the elements, by the conventions; JSON, where Zarr keeps them, has no such types."""
-GROWING_CHUNK_BYTES_MAX = 4 << 20
 DESCRIBED_AT_ONCE = 16
 """Variables whose tables of chunks are in memory together."""
-CODED_BYTES_MIN = 1 << 16
-"""Of an array without chunks that gets some where codecs are asked for: a smaller one gains nothing."""
-HDF5_OWN = {"zlib", "gzip", "shuffle", "fletcher32"}
-"""Codecs that every reader of HDF5 has, and Zarr, too."""
-CHARACTERS_ONLY = ("netcdf-classic", "netcdf4")
 
 
-def contents_to_copy(source: Any, target: Any, variable: str | None, options: TargetOptions) -> Contents | None:
-    """Return what the source holds where all of it is to be copied; None where one array is meant."""
-    if variable is not None or any(getattr(options, name) is not None for name in OF_ONE_ARRAY):
+def contents_to_copy(
+    source: Any, target: Any, names: tuple[str, ...] | None, options: TargetOptions
+) -> Contents | None:
+    """Return what of the source is to be copied as a file, all of it or some variables; None where one array is meant.
+
+    Raises ArgumentError where several arrays are meant, and what is asked for is of one.
+    """
+    several = names is not None and (len(names) > 1 or options.coordinates)
+    if names is not None and not several:
         return None
-    if isinstance(source, Array):
-        return None
-    refuse_no_source(source, "copy")
-    contents = formats.contents_of_many(source)
-    if contents is None or "" in contents.variables:
-        return None
-    return contents if formats.holds_many(format_of_target(contents, target, options)) else None
+    of_one = [name for name in OF_ONE_ARRAY if getattr(options, name) is not None]
+    of_one = [name for name in of_one if not _is_of_every_array(name, options, several=several)]
+    why = f"{of_one[0]}= " + ("is" if of_one[0] in ALWAYS_OF_ONE else "in numbers is") if of_one else ""
+    contents = None
+    if not why and not isinstance(source, Array):
+        refuse_no_source(source, "copy")
+        contents = formats.contents_of_many(source)
+        if contents is None or "" in contents.variables:
+            contents, why = None, "a source without names is"
+        else:
+            kind = format_of_target(contents, target, options)
+            contents, why = (contents, "") if formats.holds_many(kind) else (None, f"a {kind} file is")
+    if contents is not None:
+        path = checked_path(source)
+        return contents if names is None else selected(path, contents, names, coordinates=options.coordinates)
+    if several:
+        raise ArgumentError(
+            f"copy {source}: several variables are to be copied, and {why or 'an open array is'} of one array: name "
+            "one variable, or give names of dimensions where there are numbers"
+        )
+    return None
+
+
+def _is_of_every_array(argument: str, options: TargetOptions, *, several: bool) -> bool:
+    """Return whether an argument says something of every variable: by names of dimensions, or "C" and "F"."""
+    if argument in ALWAYS_OF_ONE:
+        return False
+    value = getattr(options, argument)
+    if argument == "chunks" and is_none(value):
+        return True
+    others = several or any(is_by_name(getattr(options, name)) for name in OF_ONE_ARRAY)
+    return is_by_name(value) or (value in ("C", "F") and others)
 
 
 def format_of_target(contents: Contents, target: Any, options: TargetOptions) -> str:
-    """Return the format of a whole file: that of the source, its version too, where the suffix allows it."""
+    """Return the format of a whole file, by the suffix; of netCDF classic and Zarr in the version of the source."""
     asked = formats.format_for(target, options.format)
     if options.format is not None:
         return asked
-    if asked == "netcdf-classic" and contents.format == "netcdf4":
-        return "netcdf4"
     if asked == contents.format == "netcdf-classic":
         return f"{asked}:{contents.version.lower().replace('-', '')}"
     if asked == contents.format == "zarr" and contents.version.endswith("2"):
@@ -70,153 +103,319 @@ def format_of_target(contents: Contents, target: Any, options: TargetOptions) ->
     return asked
 
 
-def make_whole_request(source: Any, target: Any, contents: Contents, options: TargetOptions) -> CopyRequest:
-    """Check what the copy of a file was asked for. Raises ArgumentError that lists all that the target cannot hold."""
-    path, target_path = checked_path(source), checked_path(target)
-    kind = format_of_target(contents, target, options)
-    names = _Dimensions(contents, kind)
-    refusals: list[str] = []
-    parts = []
-    for variable, described in _described(path, contents):
-        into = target_path, kind, names, options.codecs
-        attempt = functools.partial(_part, described, variable, into)
-        part, why = tried(variable.name, attempt)
-        refusals += [refusal.replace(f"{path}:{variable.name}: ", "") for refusal in why]
-        if part is not None:
-            parts.append(part)
-    flavour = kind.partition(":")[2] or None
-    new = NewFile(flavour, names.groups(), tuple(part.new for part in parts))
-    refusals += names.refusals(parts) + formats.refusals(kind, new)
-    if refusals:
-        raise ArgumentError(
-            f"copy {path} to {target_path}: a {kind} file cannot hold all of it, and nothing was written:"
-            + "".join(f"\n  {refusal}" for refusal in refusals)
-            + "\nchoose another format (format=, --format), or copy variables one by one (variable=, FILE:VARIABLE)"
-        )
-    return CopyRequest(path, contents.format, target_path, kind, tuple(parts), new, names.left_out(parts))
-
-
-class _Dimensions:
-    """The dimensions of the target: those of the source, and new names where a format wants some and there are none.
+def make_whole_request(
+    source: Any, target: Any, contents: Contents, options: TargetOptions, *, by_library: bool = True
+) -> CopyRequest:
+    """Check what the copy of a file was asked for. Raises ArgumentError that lists all that the target cannot hold.
 
     Args:
-        contents: of the source.
-        kind: the format of the target.
+        source: the file.
+        target: see `swath.copy`.
+        contents: what of the file is copied.
+        options: what the target is to be like.
+        by_library: whether HDF5's library may take from one file into the other what only HDF5 has.
+    """
+    path, target_path = checked_path(source), checked_path(target)
+    kind = format_of_target(contents, target, options)
+    contents, excluded = without_excluded(path, contents, options.exclude)
+    objects = _objects(path, contents, kind, excluded) if by_library else None
+    names = TargetDimensions(contents, kind)
+    into = Into(target_path, kind, names, _named_layout(path, contents, kind, options), options.codecs)
+    found = _found(path, contents, objects, into)
+    new = _new_file(contents, objects, into, found)
+    if options.skip_unsupported:
+        new = _without_what_is_refused(new, into, found)
+    else:
+        _refuse(path, into, found.refusals + _refusals(new, into, found))
+    made = [dataclasses.replace(found.parts[one.name], new=one) for one in new.variables]
+    left_out = [*found.left_out, *names.lost_labels, *names.left_out(made)]
+    if objects is not None:
+        objects, hidden = _without_hidden_links(objects, contents, new, into)
+        objects, gone = _with_links_to(objects, contents, {one.name for one in new.variables})
+        left_out += [*hidden, *gone]
+        left_out += _lost_references(path, contents, new, objects)
+    return CopyRequest(
+        path,
+        contents.format,
+        target_path,
+        kind,
+        tuple(part for part in made if isinstance(part, Part)),
+        new,
+        tuple(dict.fromkeys(left_out)),
+        texts=tuple(part for part in made if isinstance(part, TextPart)),
+        objects=objects,
+        excluded=excluded,
+    )
+
+
+@dataclasses.dataclass
+class _Found:
+    """How the variables of a file are copied.
+
+    Attributes:
+        parts: by their names in the target.
+        refusals: in words, what cannot be copied.
+        left_out: in words, what of the others the target will not hold.
     """
 
-    def __init__(self, contents: Contents, kind: str) -> None:
-        self._contents = contents
-        self._kind = kind.partition(":")[0]
-        self._groups = {name: dict(contents.groups[name].dimensions) for name in sorted(contents.groups)}
+    parts: dict[str, Part | TextPart]
+    refusals: list[str]
+    left_out: list[str]
 
-    def of(self, variable: Variable, unlimited: tuple[bool, ...]) -> tuple[str, ...] | None:
-        """Return the names of a variable's dimensions in the target; None for none."""
-        names = variable.dimensions
-        if not any(names) and (self._kind not in CHARACTERS_ONLY or not variable.shape):
-            return () if not variable.shape else None
-        found: list[str] = []
-        for place, length in enumerate(variable.shape):
-            name = names[place] if names else ""
-            found.append(name or self._invented(length, tuple(found), is_unlimited=any(unlimited[place : place + 1])))
-        return tuple(found)
+    @property
+    def arrays(self) -> list[Part]:
+        """Return those that are moved by Swath."""
+        return [part for part in self.parts.values() if isinstance(part, Part)]
 
-    def unlimited(self, variable: Variable, names: tuple[str, ...] | None) -> tuple[bool, ...]:
-        """Return for each dimension whether it may grow; () for none."""
-        found = [self._seen(variable.group, name) for name in names or ()]
-        grows = tuple(dimension is not None and dimension.is_unlimited for dimension in found)
-        return grows if any(grows) else ()
 
-    def characters(self, length: int) -> str:
-        """Return the dimension of the characters of a text."""
-        name = f"string{length}"
-        self._groups[""].setdefault(name, Dimension(name, length))
-        return name
+def _named_layout(path: str, contents: Contents, kind: str, options: TargetOptions) -> NamedLayout:
+    """Return what is asked for by names of dimensions. Raises ArgumentError for what is not there, or cannot be."""
+    layout = NamedLayout.of(axes=options.axes, order=options.order, chunks=options.chunks, shards=options.shards)
+    layout.check(path, [variable.dimensions for variable in contents.variables.values()])
+    _check_layout(kind, layout)
+    return layout
 
-    def groups(self) -> tuple[Group, ...]:
-        """Return the groups of the target."""
-        return tuple(
-            Group(name, self._contents.groups[name].attributes, dimensions) for name, dimensions in self._groups.items()
+
+def _found(path: str, contents: Contents, objects: Objects | None, into: Into) -> _Found:
+    """Return how each variable is copied that is not taken as it is, and what the target cannot hold."""
+    takes_all = objects is not None and objects.is_all
+    takes_attributes = objects is not None and objects.keeps_types
+    refusals, left_out = ([], []) if takes_all else lost(contents, into.kind)
+    found = _Found({}, refusals, left_out)
+    for variable, described in _described(path, contents, objects):
+        part, why = tried(variable.name, functools.partial(_part_of_either, described, variable, into))
+        found.refusals += [refusal.replace(f"{path}:{variable.name}: ", "") for refusal in why]
+        if part is not None and described is not None:
+            found.parts[part.new.name] = _without_attributes(part) if takes_attributes else part
+            lost_of = lost_fill(into.kind, described, described.dtype) + _lost_maxshape(into.kind, variable, part.new)
+            found.left_out += [f"{variable.name}: {words}" for words in lost_of]
+    return found
+
+
+def _lost_maxshape(kind: str, variable: Variable, new: NewArray) -> tuple[str, ...]:
+    """Return, in words, what a variable may grow to where the target does not keep that."""
+    if not variable.maxshape or new.maxshape:
+        return ()
+    shape = ", ".join("without end" if n is None else str(n) for n in variable.maxshape)
+    why = "without chunks it cannot grow" if kind == "hdf5" else f"a {kind} file has no such end"
+    return (f"it may grow to ({shape}) elements: {why}",)
+
+
+def _new_file(contents: Contents, objects: Objects | None, into: Into, found: _Found) -> NewFile:
+    groups = into.dimensions.groups(with_attributes=objects is None or not objects.keeps_types)
+    in_order = tuple(found.parts[name].new for name in contents.variables if name in found.parts)
+    return NewFile(into.kind.partition(":")[2] or None, groups, in_order)
+
+
+def _refusals(new: NewFile, into: Into, found: _Found) -> list[str]:
+    return into.dimensions.refusals(found.arrays) + formats.refusals(into.kind, new)
+
+
+def _refuse(path: str, into: Into, refused: list[str]) -> None:
+    """Raise ArgumentError where something cannot be held, listing all of it."""
+    if refused:
+        raise ArgumentError(
+            f"copy {path} to {into.path}: a {into.kind} file cannot hold all of it, and nothing was written:"
+            + "".join(f"\n  {refusal}" for refusal in refused)
+            + "\nchoose another format (format=, --format), copy variables one by one (variable=, FILE:VARIABLE), "
+            "leave some out by name (exclude=, --exclude), or all of these (skip_unsupported=True, --skip-unsupported)"
         )
 
-    def refusals(self, parts: list[Part]) -> list[str]:
-        """Return, in words, which variables are not as long as their dimensions, where the target wants that."""
-        if self._kind not in CHARACTERS_ONLY:
-            return []
-        found = []
-        for part in parts:
-            group = (part.new.variable or "").rpartition("/")[0]
-            for name, length in zip(part.new.dimensions or (), part.new.shape, strict=True):
-                dimension = self._seen(group, name)
-                if dimension is not None and dimension.is_unlimited and dimension.length != length:
-                    found.append(f"{part.new.name}: has {length} of the {dimension.length} rows of dimension {name}")
-        return found
 
-    def left_out(self, parts: list[Part]) -> tuple[str, ...]:
-        """Return, in words, which dimensions no variable has, where only variables have dimensions."""
-        if self._kind != "zarr":
-            return ()
-        used = {name for part in parts for name in part.new.dimensions or ()}
-        return tuple(
-            f"dimension {group}/{name}".replace(" /", " ") + f" of length {dimension.length}, which no variable has"
-            for group, dimensions in self._groups.items()
-            for name, dimension in dimensions.items()
-            if name not in used
-        )
-
-    def _seen(self, group: str, name: str) -> Dimension | None:
-        while True:
-            found = self._groups.get(group, {}).get(name)
-            if found is not None or not group:
-                return found
-            group = group.rpartition("/")[0]
-
-    def _invented(self, length: int, taken: tuple[str, ...], *, is_unlimited: bool) -> str:
-        number = 0
-        while True:
-            name = f"dim{number}"
-            wanted = Dimension(name, length, is_unlimited)
-            is_free = name not in taken and name not in self._contents.variables
-            if is_free and self._groups[""].setdefault(name, wanted) == wanted:
-                return name
-            number += 1
+def _without_what_is_refused(new: NewFile, into: Into, found: _Found) -> NewFile:
+    """Return the file without what its format cannot hold, which is named in `found.left_out`."""
+    if not found.refusals and not _refusals(new, into, found):
+        return new
+    uneven = into.dimensions.refusals(found.arrays)
+    uneven_names = {words.partition(":")[0] for words in uneven}
+    held = tuple(one for one in new.variables if one.name not in uneven_names)
+    new, skipped = without_refused(into.kind, dataclasses.replace(new, variables=held))
+    found.left_out += [*found.refusals, *uneven, *skipped]
+    return new
 
 
-def _described(path: str, contents: Contents) -> Iterator[tuple[Variable, Description | None]]:
-    """Yield each variable, and where it is, without the table of its chunks; None where it cannot be read."""
-    readable = [name for name, variable in contents.variables.items() if not variable.unsupported]
+def make_text_request(source: Description, target: Any, options: TargetOptions) -> CopyRequest:
+    """Check what the copy of one array of text of variable length was asked for: it becomes the only one of a file.
+
+    Raises ArgumentError, UnsupportedError for a format, or options, that are not for such an array.
+    """
+    kind, target_path = formats.format_for(target, options.format), checked_path(target)
+    if not formats.holds_many(kind) or any(getattr(options, name) is not None for name in OF_ONE_ARRAY[:-1]):
+        check_copied(source)  # which says what can be done
+    name = options.target_variable or (source.variable or "data").rpartition("/")[2]
+    grows = source.unlimited or (False,) * len(source.shape)
+    known = zip(source.dimensions, source.shape, grows, strict=False)
+    dimensions = {one: Dimension(one, length, may_grow) for one, length, may_grow in known if one}
+    variable = Variable(name, source.shape, source.dtype, source.dimensions, source.attributes)
+    contents = Contents(source.format, "", {"": Group("", {}, dimensions)}, {name: variable})
+    names = TargetDimensions(contents, kind)
+    part = _text_part(source, variable, Into(target_path, kind, names, NamedLayout(), options.codecs))
+    attributes, left_out = attributes_for(kind, part.new.attributes)
+    if FILL in part.new.attributes:
+        attributes[FILL] = part.new.attributes[FILL]
+    part = dataclasses.replace(part, new=dataclasses.replace(part.new, attributes=attributes))
+    new = NewFile(kind.partition(":")[2] or None, names.groups(), (part.new,))
+    refused = formats.refusals(kind, new)
+    if refused:
+        raise ArgumentError(f"copy {source.name} to {target_path}: a {kind} file cannot hold it: {'; '.join(refused)}")
+    left_out += lost_fill(kind, source, source.dtype)
+    return CopyRequest(source.path, source.format, target_path, kind, (), new, left_out, texts=(part,))
+
+
+def _objects(path: str, contents: Contents, kind: str, excluded: tuple[str, ...]) -> Objects | None:
+    """Return what HDF5's library takes from one file into the other as it is; None where not both are of HDF5.
+
+    None, too, where names change: the new file has in UTF-8 what was in Latin-1. A netCDF-4 file has rules of its own:
+    of what is no netCDF-4 it gets only links to variables.
+    """
+    if contents.format not in OF_HDF5 or kind not in OF_HDF5 or not has_utf8_names(path):
+        return None
+    is_all = kind == "hdf5" or contents.format == kind
+    links = tuple(name for name, one in contents.variables.items() if one.same_as)
+    own = {name: one for name, one in contents.variables.items() if not one.same_as}
+    datasets = tuple(name for name, one in own.items() if one.unsupported or _is_of_users_type(one, kind))
+    keeps_types = contents.format == kind
+    return Objects(path, datasets if is_all else (), links, frozenset(excluded), is_all, keeps_types)
+
+
+def _is_of_users_type(variable: Variable, kind: str) -> bool:
+    """Return whether elements are of a type that netCDF-4 lets users define, and Swath makes none of."""
+    dtype = variable.dtype
+    return kind == "netcdf4" and dtype is not None and dtype.kind not in "SO" and dtype.str[1:] not in NETCDF_FILLS
+
+
+def _with_links_to(objects: Objects, contents: Contents, made: set[str]) -> tuple[Objects, list[str]]:
+    """Return them with links to what the target has only, and in words the others."""
+    there = made | set(objects.datasets)
+    kept = tuple(name for name in objects.links if contents.variables[name].same_as in there)
+    gone = [name for name in objects.links if name not in kept]
+    words = [f"{name}: a link to {contents.variables[name].same_as}, which is left out" for name in gone]
+    return dataclasses.replace(objects, links=kept, left_out=objects.left_out | set(gone)), words
+
+
+def _without_hidden_links(objects: Objects, contents: Contents, new: NewFile, into: Into) -> tuple[Objects, list[str]]:
+    """Return them without links that netCDF-4 cannot have, and these in words.
+
+    In netCDF-4 a variable lies along dimensions of its own group, or of one above. netCDF's library does not open a
+    file in which a link leads to a variable of a group whose dimensions are not seen from where the link is.
+    """
+    if into.kind != "netcdf4":
+        return objects, []
+    along = {one.name: one.dimensions for one in new.variables}
+    hidden = []
+    for name in objects.links:
+        to = contents.variables[name].same_as
+        if not into.dimensions.is_seen_alike(name.rpartition("/")[0], to, along.get(to)):
+            hidden.append(name)
+    words = [
+        f"{name}: a link to {contents.variables[name].same_as}, whose dimensions are not seen from the link's group"
+        for name in hidden
+    ]
+    kept = tuple(name for name in objects.links if name not in hidden)
+    return dataclasses.replace(objects, links=kept, left_out=objects.left_out | set(hidden)), words
+
+
+def _lost_references(path: str, contents: Contents, new: NewFile, objects: Objects) -> list[str]:
+    """Return in words which references the target cannot have, since it has not what they lead to."""
+    if not objects.is_all:
+        return []
+    there = {one.name.strip("/") for one in new.variables} | {*objects.datasets, *objects.links}
+    for name, group in contents.groups.items():
+        there |= {name, *(f"{name}/{one}".strip("/") for one in group.dimensions)}
+    there |= {name for name in contents.others if name not in objects.left_out}
+    return lost_references(path, objects.datasets, there)
+
+
+def _without_attributes(part: Part | TextPart) -> Part | TextPart:
+    """Return a part whose attributes are taken from the source's file as they are."""
+    fill = {FILL: part.new.attributes[FILL]} if FILL in part.new.attributes else {}
+    return dataclasses.replace(part, new=dataclasses.replace(part.new, attributes=fill, stated_fill=None))
+
+
+def _check_layout(kind: str, layout: NamedLayout) -> None:
+    """Raise ArgumentError for chunks and orders that no file of a format has."""
+    if layout.chunk and not formats.has_chunks(kind):
+        raise ArgumentError(f"a {kind} file stores no chunks; leave out chunks=, or make .nc4, .h5 or .zarr")
+    if layout.shard is not None and not formats.is_folder(kind):
+        raise ArgumentError(f"a {kind} file stores no shards; leave out shards=, or make .zarr")
+
+
+def _described(path: str, contents: Contents, objects: Objects | None) -> Iterator[tuple[Variable, Description | None]]:
+    """Yield each variable, and where it is, without the table of its chunks; None where it cannot be read.
+
+    Those that are taken as they are, are left out.
+    """
+    taken = () if objects is None else (*objects.datasets, *objects.links)
+    wanted = [variable for name, variable in contents.variables.items() if name not in taken]
+    readable = [variable.name for variable in wanted if not variable.unsupported]
     for begin in range(0, len(readable), DESCRIBED_AT_ONCE):
         found = formats.describe_many(path, contents.format, readable[begin : begin + DESCRIBED_AT_ONCE])
         for one in found:
             yield contents.variables[one.variable or ""], _without_table(one)
-    yield from ((variable, None) for variable in contents.variables.values() if variable.unsupported)
+    yield from ((variable, None) for variable in wanted if variable.unsupported)
 
 
-def _part(source: Description | None, variable: Variable, into: tuple[str, str, _Dimensions, Any]) -> Part:
+def _part_of_either(source: Description | None, variable: Variable, into: Into) -> Part | TextPart:
     """Return how one variable is copied. Raises ArgumentError, UnsupportedError where it cannot be."""
-    target_path, kind, dimensions, codecs = into
     if source is None:
         raise UnsupportedError(f"it cannot be read: {variable.unsupported}")
+    return _text_part(source, variable, into) if is_text(source) else _part(source, variable, into)
+
+
+def _text_part(source: Description, variable: Variable, into: Into) -> TextPart:
+    """Return how text of variable length is copied: as such, or as characters. Reads it where that must be known."""
+    kind, dimensions = into.kind, into.dimensions
+    refuse_zero_bytes(source, kind)
+    if into.layout.axes(variable.dimensions) != tuple(range(len(variable.dimensions))):
+        raise UnsupportedError(
+            "text of variable length keeps the order of its dimensions: leave out axes=, or exclude it"
+        )
+    named = dimensions.of(variable, source.unlimited)
+    unlimited = dimensions.unlimited(variable, named, source.unlimited)
+    order = tuple(range(len(source.shape)))
+    new = NewArray(source.shape, source.dtype, order, None, variable.name, named, dict(variable.attributes), None)
+    chunks = into.layout.chunks(named or (), source.shape, variable.chunks)
+    new = dataclasses.replace(new, unlimited=unlimited, chunks=chunks_of_text(new, unlimited, chunks, kind))
+    if kind == "hdf5" and new.chunks is not None:
+        new = dataclasses.replace(new, maxshape=variable.maxshape)
+    if kind.partition(":")[0] != "netcdf-classic":
+        return TextPart(source, new, kind)
+    attributes = {name: value for name, value in new.attributes.items() if name != FILL}
+    as_texts = dataclasses.replace(new, dtype=np.dtype(f"S{longest_bytes(source)}"), attributes=attributes)
+    return TextPart(source, _as_characters(as_texts, dimensions), kind)
+
+
+def _part(source: Description, variable: Variable, into: Into) -> Part:
+    """Return how one variable is copied. Raises ArgumentError, UnsupportedError where it cannot be."""
+    kind, dimensions = into.kind, into.dimensions
     check_copied(source)
     named = dimensions.of(variable, source.unlimited)
-    unlimited = dimensions.unlimited(variable, named) if named is not None else source.unlimited
+    unlimited = dimensions.unlimited(variable, named, source.unlimited)
     fill, marks_fill = fill_for(kind, source, source.dtype)
+    axes = into.layout.axes(variable.dimensions) if variable.dimensions else tuple(range(len(source.shape)))
+    named = None if named is None else tuple(named[a] for a in axes)
     new = NewArray(
-        shape=source.shape,
+        shape=tuple(source.shape[a] for a in axes),
         dtype=source.dtype,
-        order=_order(source, kind),
+        order=order_of(source, kind, axes),
         fill=checked_fill(fill, source.dtype),
         variable=variable.name,
         dimensions=named,
         attributes=_attributes(variable, kind, source),
         flavour=None,
-        unlimited=unlimited,
+        unlimited=tuple(unlimited[a] for a in axes) if unlimited else (),
         marks_fill=marks_fill,
+        stated_fill=stated_fill(kind, source, source.dtype),
+        enumeration=variable.enumeration if kind in OF_HDF5 else None,
+        maxshape=tuple(variable.maxshape[a] for a in axes) if variable.maxshape and kind == "hdf5" else (),
     )
-    new = _chunked(new, source, variable, (kind, codecs))
+    new = chunked(new, source, Before.of(source, variable, axes, kind), into)
+    order = into.layout.order(new.dimensions or ())
+    new = new if order is None else dataclasses.replace(new, order=order)
     is_text = source.dtype.kind == "S" and source.dtype.itemsize > 1 and kind.partition(":")[0] in CHARACTERS_ONLY
     if is_text:
         new = _as_characters(new, dimensions)
-    return Part(source, target_path, tuple(range(len(source.shape))), kind, new, is_text, converts=False)
+    return Part(source, into.path, axes, kind, new, is_text, converts=False)
 
 
 def _without_table(source: Description) -> Description:
@@ -249,79 +448,7 @@ def _like(value: Any, dtype: np.dtype[Any]) -> Any:
     return found[()] if np.array_equal(found, numbers, equal_nan=True) else value
 
 
-def _order(source: Description, kind: str) -> tuple[int, ...]:
-    """Return in which order chunks have their elements: a format of chunks that are files can have any."""
-    ordered = tuple(range(len(source.shape)))
-    if not formats.is_folder(kind) or not isinstance(source.layout, CodedLayout):
-        return ordered
-    order = source.layout.order
-    return order if kind != "zarr:v2" or order == ordered[::-1] else ordered
-
-
-def _chunked(new: NewArray, source: Description, variable: Variable, into: tuple[str, Any]) -> NewArray:
-    """Return it with chunks, shards and codecs: those of the source where the format has such."""
-    kind, asked = into
-    layout = source.layout
-    chunks = chunks_of(source, range(len(source.shape))) or variable.chunks
-    if formats.is_folder(kind):
-        shards = None
-        if kind != "zarr:v2" and isinstance(layout, CodedLayout) and isinstance(layout.places, Shards):
-            shards = layout.places.shape
-        codecs = _codecs_for(kind, layout, source.dtype.itemsize) if asked is None else asked
-        formats.check_codecs(kind, codecs, new.dtype.itemsize)
-        growing = tuple(0 if i < len(new.unlimited) and new.unlimited[i] else n for i, n in enumerate(new.shape))
-        chunk, shard = formats.new_chunks(kind, growing, new.dtype, chunks, shards)
-        return dataclasses.replace(new, chunks=chunk, shards=shard, codecs=codecs)
-    if kind.partition(":")[0] == "netcdf-classic":
-        return new
-    return _chunked_hdf5(new, chunks, layout, asked)
-
-
-def _chunked_hdf5(new: NewArray, chunks: tuple[int, ...] | None, layout: Layout, asked: Any) -> NewArray:
-    """Return an array of HDF5 or netCDF-4 with chunks where the source has some, or it grows, or is to be coded."""
-    grows = new.unlimited or (False,) * len(new.shape)
-    if not new.shape:
-        return new
-    if chunks is not None:
-        lengths = zip(chunks, new.shape, grows, strict=True)
-        chunks = tuple(c if may_grow else min(c, max(n, 1)) for c, n, may_grow in lengths)
-    elif any(grows):
-        first = tuple(0 if may_grow else n for n, may_grow in zip(new.shape, grows, strict=True))
-        chunks = default_chunks(first, new.dtype.itemsize, GROWING_CHUNK_BYTES_MAX)
-    elif asked and new.nbytes >= CODED_BYTES_MIN:
-        chunks, _ = formats.new_chunks("hdf5", new.shape, new.dtype, None, None, asked)
-    if chunks is None:
-        return new
-    codecs = _filters_for(layout, new.dtype.itemsize) if asked is None else asked
-    return dataclasses.replace(new, chunks=chunks, codecs=codecs or None)
-
-
-def _filters_for(layout: Layout, itemsize: int) -> Any:
-    """Return codecs for HDF5: the source's, or deflate, which every reader has, in place of what only Zarr's have."""
-    if not isinstance(layout, CodedLayout) or not layout.codecs:
-        return None
-    is_filtered = isinstance(layout.places, ChunkTable) or {codec.name for codec in layout.codecs} <= HDF5_OWN
-    found = _codecs_for("hdf5", layout, itemsize) if is_filtered else None
-    return found or (["shuffle", "zlib"] if itemsize > 1 else ["zlib"])
-
-
-def _codecs_for(kind: str, layout: Layout, itemsize: int) -> Any:
-    """Return the source's codecs as `swath.create` takes them, where the format has all of them; None for its own."""
-    if not isinstance(layout, CodedLayout):
-        return None
-    codecs = [_asked(codec) for codec in layout.codecs]
-    try:
-        formats.check_codecs(kind, codecs, itemsize)
-    except (ArgumentError, UnsupportedError):
-        return None
-    return codecs
-
-
-def _asked(codec: Codec) -> Mapping[str, Any]:
-    return formats.asked_codec(codec)
-
-
-def _as_characters(new: NewArray, dimensions: _Dimensions) -> NewArray:
+def _as_characters(new: NewArray, dimensions: TargetDimensions) -> NewArray:
     """Return an array of texts as one of characters, along one more dimension."""
     length = new.dtype.itemsize
     if new.fill is not None and new.marks_fill and any(new.fill.tobytes()):

@@ -13,19 +13,31 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import importlib.util
 import os
 import pathlib
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError, warn_caller
-from swath.formats import hdf5, hdf5_filters, netcdf4, netcdf_classic, npy, pools, raw, zarr, zarr_codecs, zarr_library
+from swath.formats import (
+    hdf5,
+    hdf5_filters,
+    netcdf4,
+    netcdf_classic,
+    npy,
+    pools,
+    raw,
+    zarr,
+    zarr_library,
+    zarr_texts,
+)
 from swath.formats.changes import Changes, repair
-from swath.formats.contents import Attributes, Contents, typed
+from swath.formats.contents import Attributes, Contents, Group, typed
 from swath.formats.default_chunks import default_chunks
 from swath.formats.description import (
     DIMENSIONS_MAX,
@@ -38,6 +50,7 @@ from swath.formats.description import (
     LibraryLayout,
     NewArray,
     Order,
+    Seen,
     StridedLayout,
     TiledLayout,
     checked_chunks,
@@ -49,8 +62,10 @@ from swath.formats.description import (
     differs_in_byte_order_only,
 )
 from swath.formats.files import checked_path, opened
+from swath.formats.hdf5 import objects as hdf5_objects
+from swath.formats.hdf5.objects import Objects
 from swath.formats.hdf5_places import ChangedFile, ChunkPlaces
-from swath.formats.new_file import NewFile
+from swath.formats.new_file import NewFile, refused
 from swath.formats.pools_new import made as made_in_pool
 from swath.formats.protocols import FileFormat, Format, FormatOfFiles, Library
 
@@ -78,11 +93,14 @@ __all__ = [
     "create_file",
     "describe",
     "describe_many",
+    "describe_seen",
     "differs_in_byte_order_only",
     "extend",
     "finish",
     "format_for",
     "format_of",
+    "has_chunks",
+    "has_shards",
     "holds_many",
     "library_read",
     "library_write",
@@ -91,10 +109,14 @@ __all__ = [
     "new_chunks",
     "recognised",
     "refusals",
+    "refusals_of_array",
     "set_attributes",
     "set_length",
     "start",
+    "take_objects",
     "warn_of_raw",
+    "write_texts",
+    "written",
 ]
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -110,7 +132,15 @@ _MANY: dict[str, FormatOfFiles] = {"netcdf-classic": netcdf_classic, "hdf5": hdf
 """Those of files with many variables."""
 
 _FLAVOURS: dict[str, Collection[str]] = {"netcdf-classic": netcdf_classic.FLAVOURS, "zarr": zarr.FLAVOURS}
-_SUFFIXES = {".npy": "npy", ".nc": "netcdf-classic", ".nc4": "netcdf4", ".h5": "hdf5", ".hdf5": "hdf5", ".zarr": "zarr"}
+_SUFFIXES = {
+    ".npy": "npy",
+    ".nc": "netcdf4",
+    ".nc3": "netcdf-classic",
+    ".nc4": "netcdf4",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".zarr": "zarr",
+}
 _RAW = ("", ".raw", ".bin", ".dat")
 """The suffixes that say it."""
 _warned_of: set[str] = set()
@@ -172,7 +202,11 @@ def describe(
 
 
 def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
-    """Return the format that `create` makes: `format` where it is given, else by the suffix of `path`, else "raw"."""
+    """Return the format that `create` makes: `format` where it is given, else by the suffix of `path`, else "raw".
+
+    ".nc" is netCDF-4, as xarray's `to_netcdf` makes it; where h5py is not installed, and in a Ceph pool, which holds no
+    netCDF-4, it is netCDF classic, as ".nc3" always is.
+    """
     if format is not None:
         _known_format(format)
         return format
@@ -180,6 +214,8 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
     suffix = pathlib.Path(pools.plain(name)).suffix.lower()
     if suffix in _NOT_RAW:
         raise ArgumentError(f"{name}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
+    if suffix == ".nc" and (pools.is_in_pool(name) or importlib.util.find_spec("h5py") is None):
+        return "netcdf-classic"
     return _SUFFIXES.get(suffix, "raw")
 
 
@@ -199,6 +235,21 @@ def warn_of_raw(path: Path, format: str | None) -> None:  # noqa: A002
 def is_folder(format: str) -> bool:  # noqa: A002
     """Return whether what `create` makes in that format is a folder of files."""
     return format.partition(":")[0] == "zarr"
+
+
+def has_netcdf4_lengths(format: str) -> bool:  # noqa: A002
+    """Return whether arrays of such a file are as long as their dimensions, whatever is stored of them."""
+    return _has_filters(format)
+
+
+def has_chunks(format: str) -> bool:  # noqa: A002
+    """Return whether files of a format have chunks and codecs."""
+    return is_folder(format) or _has_filters(format)
+
+
+def has_shards(format: str) -> bool:  # noqa: A002
+    """Return whether files of a format have shards."""
+    return is_folder(format) and format != "zarr:v2"
 
 
 def _has_filters(format: str) -> bool:  # noqa: A002
@@ -225,12 +276,11 @@ def create(
 
     The data are a hole in the file, which reads as zeros: elements that the caller never writes do not have the value
     `description.fill` unless that is all zero bytes, or the caller writes it. With `fill` None, that is zero, and for
-    netCDF classic its default fill value. `format` is "raw", "npy", "hdf5", "netcdf-classic" or, for one of its
+    netCDF its default fill value. `format` is "raw", "npy", "hdf5", "netcdf4", "netcdf-classic" or, for one of its
     versions, "netcdf-classic:cdf1" (or cdf2, cdf5), or "zarr" ("zarr:v2" for its version 2); None takes it from the
-    suffix. The stored dtype may differ from `dtype` in byte order: netCDF classic is big-endian. Names and attributes
-    are for netCDF, HDF5 and Zarr only; the shapes of chunks, and codecs (see `swath.create`), are for HDF5 and Zarr,
-    those of shards for Zarr only.
-    Of a Zarr store no chunk is stored yet.
+    suffix (see `format_for`). The stored dtype may differ from `dtype` in byte order: netCDF classic is big-endian.
+    Names and attributes are for netCDF, HDF5 and Zarr only; the shapes of chunks, and codecs (see `swath.create`), are
+    for netCDF-4, HDF5 and Zarr, those of shards for Zarr only. Of a Zarr store no chunk is stored yet.
 
     Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
     where the system refuses. No file is left behind then.
@@ -283,7 +333,7 @@ def new_array(
     checked_path(path)
     _check_text(variable=variable, format=format)
     _known_format(format)
-    lengths, unlimited = _growing_shape(shape)
+    lengths, unlimited = _growing_shape(shape, format)
     if any(unlimited) and not holds_many(format):
         raise ArgumentError(f"a {format} file does not grow: give the first length, or create .nc, .h5 or .zarr")
     stored = checked_dtype(dtype)
@@ -296,20 +346,23 @@ def new_array(
         dimensions=checked_dimensions(dimensions, lengths),
         attributes={} if attributes is None else typed(attributes),
         flavour=format.partition(":")[2] or None,
-        chunks=_chunks_of(format, chunks, lengths),
+        chunks=_chunks_of(format, chunks, lengths, unlimited),
         shards=None if shards is None else checked_shape(shards),
         codecs=codecs,
         unlimited=unlimited,
     )
 
 
-def _growing_shape(shape: Any) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+def _growing_shape(shape: Any, format: str) -> tuple[tuple[int, ...], tuple[bool, ...]]:  # noqa: A002
     """Return the lengths, 0 for None, and for each whether it grows."""
     lengths = (shape,) if shape is None else shape
     if isinstance(lengths, Sequence) and any(n is None for n in lengths):
-        if any(n is None for n in lengths[1:]):
-            raise ArgumentError(f"shape {tuple(lengths)}: only the first length may be None: an array grows by records")
-        return checked_shape([0, *lengths[1:]]), (True, *(False for _ in lengths[1:]))
+        if any(n is None for n in lengths[1:]) and not _has_filters(format):
+            raise ArgumentError(
+                f"shape {tuple(lengths)}: only the first length may be None in {format} files: an array grows by "
+                "records; any may be in netCDF-4 and HDF5"
+            )
+        return checked_shape([0 if n is None else n for n in lengths]), tuple(n is None for n in lengths)
     return checked_shape(shape), ()
 
 
@@ -337,7 +390,15 @@ def contents(path: Path, *, to_change: bool = False) -> Contents:
     repair(name)
     kind = _detected(name)
     pools.refuse(name, kind)
+    if to_change:
+        check_changeable(name, kind)
     return zarr.contents_to_change(name) if to_change and kind == "zarr" else FORMATS[kind].contents(name)
+
+
+def check_changeable(path: str, format: str) -> None:  # noqa: A002
+    """Raise StoreError where another program writes the file and lets others read it meanwhile: HDF5's SWMR mode."""
+    if format == "hdf5":
+        hdf5.refuse_written(path)
 
 
 def recognised(path: Path) -> str | None:
@@ -348,10 +409,10 @@ def recognised(path: Path) -> str | None:
         return None
 
 
-def contents_of_many(path: Path) -> Contents | None:
+def contents_of_many(path: Path, *, to_change: bool = False) -> Contents | None:
     """Return the same where the file's format holds many variables; None where it does not, or is not known."""
     kind = recognised(path)
-    return contents(path) if kind in _MANY else None
+    return contents(path, to_change=to_change) if kind in _MANY else None
 
 
 def format_of(path: Path) -> str:
@@ -368,9 +429,18 @@ def start(path: Path, format: str) -> None:  # noqa: A002
     _of_files(format).start(checked_path(path), format.partition(":")[2] or None)
 
 
-def describe_many(path: Path, format: str, variables: Sequence[str]) -> list[Description]:  # noqa: A002
-    """Return where the bytes of several variables are, at the price of about one. Raises as `describe` does."""
-    return _of_files(format).describe_many(checked_path(path), variables)
+def describe_many(
+    path: Path,
+    format: str,  # noqa: A002
+    variables: Sequence[str],
+    seen: Mapping[str, Seen] | None = None,
+) -> list[Description]:
+    """Return where the bytes of several variables are, at the price of about one. Raises as `describe` does.
+
+    Variables that were `seen` before, by name, are as long as they were then, or longer: of others the whole file may
+    have to be looked at.
+    """
+    return _of_files(format).describe_many(checked_path(path), variables, seen)
 
 
 def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
@@ -383,9 +453,33 @@ def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
     _of_files(format).create_file(name, new)
 
 
+def take_objects(path: Path, objects: Objects) -> None:
+    """Let a file of HDF5 take from another one, as it is, what Swath has no words for. Raises as `start` does."""
+    hdf5_objects.take(checked_path(path), objects)
+
+
+def write_texts(path: Path, format: str, variable: str, pieces: Iterable[tuple[Any, npt.NDArray[Any]]]) -> None:  # noqa: A002
+    """Write boxes of text of variable length, arrays of `str`. In a Zarr store each is a whole chunk."""
+    name = checked_path(path)
+    zarr_texts.write(name, variable, pieces) if is_folder(format) else hdf5.write_texts(name, variable, pieces)
+
+
 def refusals(format: str, new: NewFile) -> list[str]:  # noqa: A002
     """Return, in words, what a format cannot hold of a new file; nothing is made."""
     return _of_files(format).refusals(new)
+
+
+def refusals_of_array(format: str, new: NewArray) -> list[str]:  # noqa: A002
+    """Return, in words, what a new file of one array cannot hold of it; nothing is made."""
+    kind = _kind(format)
+    if kind in _MANY:
+        group = new.name.rpartition("/")[0].strip("/")
+        groups = [Group("")] + [
+            Group("/".join(group.split("/")[: n + 1])) for n in range(len(group.split("/"))) if group
+        ]
+        found = refusals(format, NewFile(new.flavour, tuple(groups), (new,)))
+        return [why.removeprefix(f"{new.name}: ") for why in found]
+    return refused([("", lambda: (npy if kind == "npy" else raw).check(new))])
 
 
 def holds_many(format: str) -> bool:  # noqa: A002
@@ -426,13 +520,17 @@ def set_attributes(format: str, changes: Changes, holder: str, attributes: Attri
 def extend(
     format: str,  # noqa: A002
     changes: Changes,
-    variable: str,
+    array: Description,
     rows: int,
     *,
-    is_written: bool = False,
+    written_from: int | None = None,
 ) -> Description:
-    """Give one variable room for so many rows, which the caller may be to write, and return where they are."""
-    return _of_files(format).extend(changes, variable, rows, is_written=is_written)
+    """Give an array room for so many rows, and return where they are; the caller writes those from `written_from` on.
+
+    `array`: how the variable was described last.
+    """
+    name = array.variable or ""
+    return _of_files(format).extend(changes, name, rows, written_from=written_from, seen=array)
 
 
 def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
@@ -484,11 +582,16 @@ def _remove(path: str) -> None:
         shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
-def _chunks_of(format: str, chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:  # noqa: A002
-    """Zarr's may be longer than the array; those of HDF5 are no longer."""
+def _chunks_of(
+    format: str,  # noqa: A002
+    chunks: Any,
+    shape: tuple[int, ...],
+    unlimited: tuple[bool, ...] = (),
+) -> tuple[int, ...] | None:
+    """Zarr's may be longer than the array; those of HDF5 are no longer, but along a dimension that grows."""
     if is_folder(format):
         return None if chunks is None else checked_shape(chunks)
-    return checked_chunks(chunks, shape)
+    return checked_chunks(chunks, shape, unlimited)
 
 
 def new_chunks(
@@ -507,21 +610,31 @@ def new_chunks(
     return zarr.chunks_and_shards(shape, dtype, chunk, shard) if is_folder(format) else (chunk, shard)
 
 
-def check_codecs(format: str, codecs: Any, itemsize: int) -> None:  # noqa: A002
-    """Raises what `create` raises for these codecs: ArgumentError, UnsupportedError."""
+def check_codecs(format: str, codecs: Any, itemsize: int) -> tuple[Codec, ...]:  # noqa: A002
+    """Return the codecs that `create` would use, in the order of encoding.
+
+    Raises what `create` raises for them: ArgumentError, UnsupportedError.
+    """
     if is_folder(format):
-        zarr_codecs.asked_codecs(codecs, itemsize)
-    elif _has_filters(format):
-        hdf5_filters.asked_codecs(codecs, itemsize)
-    elif codecs is not None:
+        return zarr.asked_codecs(codecs, itemsize)
+    if _has_filters(format):
+        return hdf5_filters.asked_codecs(codecs, itemsize)
+    if codecs is not None:
         raise ArgumentError(f"codecs=: Swath creates none in {format} files; create .h5 or a .zarr store")
+    return ()
 
 
-def asked_codec(codec: Codec) -> Mapping[str, Any]:
-    """Return a codec that chunks were found to have as `create` takes it."""
+def asked_codecs(codecs: Sequence[Codec], format: str, chunk_bytes: int) -> list[Mapping[str, Any]]:  # noqa: A002
+    """Return codecs that chunks were found to have as `create` takes them for a format: in Zarr 3 registered ones."""
+    if is_folder(format) and format != "zarr:v2":
+        codecs = zarr.registered(codecs, chunk_bytes)
+    return [_asked_codec(codec) for codec in codecs]
+
+
+def _asked_codec(codec: Codec) -> Mapping[str, Any]:
     if codec.name == "hdf5-lz4":  # each format has its own kind of blocks
-        return {"name": "lz4"}
-    return zarr_codecs.codec_to_v3(codec)
+        return {"name": "lz4", "configuration": {"blocksize": dict(codec.settings)["block_bytes"]}}
+    return zarr.codec_to_v3(codec)
 
 
 def allocate(description: Description, changes: Changes | None = None) -> Description:
@@ -533,18 +646,44 @@ def allocate(description: Description, changes: Changes | None = None) -> Descri
     return hdf5.allocate(description, changes) if description.format == "hdf5" else description
 
 
+def describe_seen(
+    path: Path,
+    format: str,  # noqa: A002
+    variable: str | None,
+    seen: Seen,
+    *,
+    as_seen: bool = False,
+) -> Description:
+    """Return where the bytes of one variable are that was seen before: see `describe_many`.
+
+    With `as_seen` it is as long as it was then, whatever others have added since.
+    """
+    if variable is not None and _has_filters(format):
+        return hdf5.describe_many(checked_path(path), [variable], {variable.strip("/"): seen}, as_seen=as_seen)[0]
+    found = describe(path, variable, format=_kind(format))
+    is_longer = found.shape[:1] > seen.shape[:1] and found.shape[1:] == seen.shape[1:]
+    return dataclasses.replace(found, shape=seen.shape) if as_seen and is_longer else found
+
+
+def written(format: str, changes: Changes, variable: str, *, are_chunks: bool = False) -> None:  # noqa: A002
+    """Take note that rows of a variable, or chunks, are written that were given room: others may read them."""
+    if _has_filters(format):
+        hdf5.written(changes, variable, are_chunks=are_chunks)
+
+
 def describe_again(description: Description, path: str | None = None) -> Description:
     """Return the same array as it is now, perhaps in a file of another name."""
     if description.format == "raw":
         return dataclasses.replace(description, path=path or description.path)
-    return FORMATS[description.format].describe(path or description.path, description.variable)
+    return describe_seen(path or description.path, description.format, description.variable, description)
 
 
 def chunk_places(description: Description, file: ChangedFile) -> ChunkPlaces | None:
     """Return who gives coded chunks their places in the array's file; None where chunks are files, or not coded."""
-    layout = description.layout
+    layout, name = description.layout, description.variable or ""
     in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
-    return ChunkPlaces(file, description.variable or "") if in_one_file else None
+    may_be_coded = description.format == "hdf5" and bool(description.stored_shape)  # once it is as long as it says
+    return ChunkPlaces(file, name, description.shape) if in_one_file or may_be_coded else None
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:

@@ -11,14 +11,14 @@ one-dimensional ndarray, several texts a list of `str`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from swath.errors import ArgumentError
-from swath.formats.description import Codec, Description, text
+from swath.formats.description import Codec, Description, Enumeration, NewArray, text
 
 Attributes = dict[str, Any]
 
@@ -72,24 +72,13 @@ class Group:
         name: its path, "" for the file itself, "ocean/surface" for a group in a group.
         attributes: as stored.
         dimensions: those that are defined in this group, by name. Those of the groups above it are seen from it too.
+        other_attributes: those of types that `Attributes` do not hold (structures, references), each in words.
     """
 
     name: str
     attributes: Attributes = field(default_factory=dict)
     dimensions: dict[str, Dimension] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Enumeration:
-    """A type whose numbers have names, of netCDF-4 and HDF5.
-
-    Attributes:
-        name: of the type; "" where it has none of its own.
-        members: the numbers by their names.
-    """
-
-    name: str
-    members: dict[str, int]
+    other_attributes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,6 +97,10 @@ class Variable:
         shards: elements of a shard, a file of whole chunks; None for none.
         codecs: what is done to the bytes of a chunk, in this order; None where Swath does not know all of it.
         enumeration: what the numbers are called, where the format says it.
+        other_attributes: those of types that `Attributes` do not hold (structures, references), each in words.
+        same_as: the path of the variable that it is a link to; "" for a variable of its own.
+        maxshape: of HDF5, as long as each dimension may become, None for without end; () where none ends later than
+            the variable does.
     """
 
     name: str
@@ -121,6 +114,9 @@ class Variable:
     shards: tuple[int, ...] | None = None
     codecs: tuple[Codec, ...] | None = None
     enumeration: Enumeration | None = None
+    other_attributes: dict[str, str] = field(default_factory=dict)
+    same_as: str = ""
+    maxshape: tuple[int | None, ...] = ()
 
     @property
     def group(self) -> str:
@@ -146,17 +142,24 @@ class Contents:
         format: "raw", "npy", "netcdf-classic", "netcdf4", "hdf5" or "zarr".
         version: of the format, for people: "CDF-5", "Zarr 3"; "" for none.
         groups: by path; "" is the file itself, which is always there.
-        variables: by path, in the order of the file.
+        variables: by path, in the order of the file; those that are links behind the others.
+        others: by path, in words, what is neither group nor variable: named types, links to groups, into other files,
+            and to nothing.
     """
 
     format: str
     version: str
     groups: dict[str, Group]
     variables: dict[str, Variable]
+    others: dict[str, str] = field(default_factory=dict)
 
     def group(self, name: str) -> Group:
         """Return a group by its path; KeyError where there is none."""
         return self.groups[name.strip("/")]
+
+    def group_of(self, variable: Variable) -> str:
+        """Return the path of a variable's group; "" where the slash in its name is of no group (netCDF classic)."""
+        return variable.group if variable.group in self.groups else ""
 
     def dimension(self, group: str, name: str) -> Dimension | None:
         """Return the dimension that `name` means as seen from a group: its own, or that of the nearest one above."""
@@ -187,12 +190,22 @@ class Contents:
         for depth in range(len(parts)):
             path = "/".join(parts[: depth + 1])
             groups.setdefault(path, Group(path))
-        grown = Contents(self.format, self.version, groups, {**self.variables, name: new})
+        grown = replace(self, groups=groups, variables={**self.variables, name: new})
         unlimited = added.unlimited or (False,) * len(added.shape)
         for dimension, length, grows in zip(added.dimensions, added.shape, unlimited, strict=False):
             if dimension and grown.dimension(new.group, dimension) is None:
                 grown = grown.with_dimension(grown.path_of(new.group, dimension), Dimension(dimension, length, grows))
         return grown
+
+    def fitted(self, new: NewArray) -> NewArray:
+        """Return a new array as netCDF has it: along a dimension that grows it grows, and is as long as that is."""
+        shape, unlimited = list(new.shape), list(new.unlimited or (False,) * len(new.shape))
+        group = new.name.strip("/").rpartition("/")[0]
+        for axis, name in enumerate(new.dimensions or ()):
+            found = self.dimension(group, name)
+            if found is not None and found.is_unlimited and (unlimited[axis] or shape[axis] == found.length):
+                shape[axis], unlimited[axis] = found.length, True
+        return replace(new, shape=tuple(shape), unlimited=tuple(unlimited) if any(unlimited) else ())
 
     def with_dimension(self, path: str, dimension: Dimension) -> Contents:
         """Return the contents with a dimension that is new, or has another length."""
@@ -207,12 +220,20 @@ class Contents:
             return self  # one without a name
         dimension = self.groups[group].dimensions[name]
         along = {
-            v.name: replace(v, shape=(length, *v.shape[1:]))
+            v.name: replace(
+                v, shape=tuple(length if d == name else n for d, n in zip(v.dimensions, v.shape, strict=True))
+            )
             for v in self.variables.values()
-            if v.dimensions[:1] == (name,) and self.path_of(v.group, name) == path
+            if name in v.dimensions and self.path_of(v.group, name) == path
         }
         grown = replace(self, variables={**self.variables, **along})
         return grown.with_dimension(path, replace(dimension, length=length))
+
+    def along_later(self, path: str, variables: Iterable[str]) -> list[str]:
+        """Return those of the variables that have a dimension, but not as their first."""
+        name = path.rpartition("/")[2]
+        found = [self.variables[variable] for variable in variables if variable in self.variables]
+        return [v.name for v in found if name in v.dimensions[1:] and self.path_of(v.group, name) == path]
 
     def with_attributes(self, holder: str, attributes: Attributes) -> Contents:
         """Return the contents with other attributes of a group or a variable; None removes one."""

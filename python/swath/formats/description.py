@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -156,10 +156,12 @@ class LibraryLayout:
     """Bytes that only the format's own library can reach; `reason` says why, e.g. "chunks are compressed (gzip)".
 
     `chunk_shape`: what the library reads at once, in elements; None where it does not matter.
+    `codecs`: what was done to the bytes of a chunk; None where Swath does not know all of it.
     """
 
     reason: str
     chunk_shape: tuple[int, ...] | None = None
+    codecs: tuple[Codec, ...] | None = ()
 
 
 Layout: TypeAlias = StridedLayout | ChunkedLayout | TiledLayout | CodedLayout | LibraryLayout
@@ -181,6 +183,9 @@ class Description:
         end: how many bytes long the file must be to hold the layout's bytes; 0 where nothing is stored.
         dimensions: their names, without groups; () where the file names none.
         unlimited: for each dimension whether it may grow; () for none of them.
+        stored_shape: what the file has room for, where that is less than `shape`: an array of netCDF-4 is as long as
+            its dimensions are, and what nobody has written of it reads as the fill value. () where it has room for all.
+        other_attributes: in words, those of types that `attributes` do not hold.
     """
 
     path: str
@@ -194,11 +199,38 @@ class Description:
     end: int = 0
     dimensions: tuple[str, ...] = ()
     unlimited: tuple[bool, ...] = ()
+    stored_shape: tuple[int, ...] = ()
+    other_attributes: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def name(self) -> str:
         """The name of the array in messages: its path, and its variable behind a colon."""
         return self.path if self.variable is None else f"{self.path}:{self.variable}"
+
+
+class Seen(Protocol):
+    """What is known of an array that is described again: a Description, or the Variable of a list of contents."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """In elements."""
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Their names."""
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """A type whose numbers have names, of netCDF-4 and HDF5.
+
+    Attributes:
+        name: of the type; "" where it has none of its own.
+        members: the numbers by their names.
+    """
+
+    name: str
+    members: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -222,6 +254,17 @@ class NewArray:
     """For each dimension whether it may grow, from length 0; () for none of them."""
     marks_fill: bool = True
     """Whether `fill` says where data are missing, too: the attribute _FillValue."""
+    stated_fill: Any = None
+    """The attribute _FillValue where it is no value of the dtype: stored as it is, in its own type. None for none."""
+    enumeration: Enumeration | None = None
+    """What the numbers are called."""
+    maxshape: tuple[int | None, ...] = ()
+    """Of HDF5, with chunks: as long as each dimension may become, None for without end; () for as `unlimited` says."""
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether any dimension may become longer."""
+        return any(self.unlimited) or bool(self.maxshape)
 
     @property
     def name(self) -> str:
@@ -423,28 +466,32 @@ def _is_unicode(name: str) -> bool:
     return True
 
 
-def checked_chunks(chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """`chunks` as a tuple of positive ints, one a dimension, none longer than its dimension; else ArgumentError."""
+def checked_chunks(chunks: Any, shape: tuple[int, ...], unlimited: tuple[bool, ...] = ()) -> tuple[int, ...] | None:
+    """`chunks` as a tuple of positive ints, one a dimension, none longer than its dimension; else ArgumentError.
+
+    Along a dimension that grows a chunk is as long as it was asked for, whatever the length is now.
+    """
     if chunks is None:
         return None
     lengths = checked_shape(chunks)
     if len(lengths) != len(shape) or not shape or 0 in lengths:
         raise ArgumentError(f"chunks {chunks!r}: expected a positive number of elements for each dimension of {shape}")
-    return tuple(min(c, max(n, 1)) for c, n in zip(lengths, shape, strict=True))
+    grows = unlimited or (False,) * len(shape)
+    return tuple(c if u else min(c, max(n, 1)) for c, n, u in zip(lengths, shape, grows, strict=True))
 
 
 def refuse_chunks(new: NewArray, format_name: str) -> None:
     """Raise ArgumentError where `new` has chunks, or what only chunks have."""
     if new.chunks is not None:
         raise ArgumentError(
-            f"a {format_name} file stores no chunks; leave out chunks={new.chunks}, or create .h5 or .zarr"
+            f"a {format_name} file stores no chunks; leave out chunks={new.chunks}, or create .nc4, .h5 or .zarr"
         )
     refuse_codecs(new, format_name)
 
 
 def refuse_codecs(new: NewArray, format_name: str) -> None:
     """Raise ArgumentError where `new` asks for shards or codecs, which the format has not."""
-    for argument, given, there in (("shards", new.shards, ""), ("codecs", new.codecs, ".h5 or ")):
+    for argument, given, there in (("shards", new.shards, ""), ("codecs", new.codecs, ".nc4, .h5 or ")):
         if given is not None:
             raise ArgumentError(f"{argument}=: Swath creates none in {format_name} files; create {there}a .zarr store")
 

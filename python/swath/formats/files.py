@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -14,9 +15,6 @@ from typing import Any, BinaryIO
 from swath.errors import ArgumentError, Error, FormatError, StoreError, store_error
 from swath.formats import pools
 from swath.formats.description import Description
-
-CLEARED_BYTES = 4 << 20
-"""Written at a time where a range becomes zeros."""
 
 
 def checked_path(path: Any) -> str:
@@ -62,7 +60,12 @@ def store_errors(path: str, doing: str) -> Iterator[None]:
     except Error:
         raise
     except OSError as error:
-        raise store_error(f"{path}: cannot {doing}: {error.strerror or error}", error.errno) from None
+        raise refusal(path, doing, error) from None
+
+
+def refusal(path: str, doing: str, error: OSError) -> StoreError:
+    """Return the system's refusal of what was being done with `path` as a StoreError that names it."""
+    return store_error(f"{path}: cannot {doing}: {error.strerror or error}", error.errno)
 
 
 @contextmanager
@@ -113,6 +116,24 @@ def fresh(path: str) -> Iterator[None]:
         raise
 
 
+def files_below(folder: str) -> Iterator[str]:
+    """Yield the paths of all files below a folder, however deep; what cannot be listed has none.
+
+    Links to folders are not followed. `os.walk` of Python before 3.12 calls itself for each folder in a folder, and
+    ends at a thousand.
+    """
+    waiting = [folder]
+    while waiting:
+        entries: list[os.DirEntry[str]] = []
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as found:
+            entries = list(found)
+        for entry in entries:
+            if not entry.is_dir():
+                yield entry.path
+            elif not entry.is_symlink():
+                waiting.append(entry.path)
+
+
 def extend(path: str, size: int) -> None:
     """Make the file at least `size` bytes long, without writing: what is new is a hole that reads as zeros."""
     with store_errors(path, f"extend to {size} bytes"):
@@ -149,13 +170,6 @@ def write_all(descriptor: int, data: bytes | memoryview, offset: int | None = No
     while done < len(data):
         rest = memoryview(data)[done:]
         done += os.write(descriptor, rest) if offset is None else os.pwrite(descriptor, rest, offset + done)
-
-
-def clear(descriptor: int, begin: int, end: int) -> None:
-    """Make a range of a file zeros. Holes stay holes, and the file does not grow."""
-    for stored_begin, stored_end in stored_ranges(descriptor, begin, end):
-        for at in range(stored_begin, stored_end, CLEARED_BYTES):
-            write_all(descriptor, bytes(min(CLEARED_BYTES, stored_end - at)), at)
 
 
 def stored_ranges(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, int]]:

@@ -39,4 +39,4 @@ def tried(what: str, attempt: Callable[[], Made]) -> tuple[Made | None, list[str
     try:
         return attempt(), []
     except (ArgumentError, ExistsError, UnsupportedError) as error:
-        return None, [f"{what}: {error}"]
+        return None, [f"{what}: {error}" if what else str(error)]

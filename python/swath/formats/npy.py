@@ -71,21 +71,27 @@ def contents(path: str) -> Contents:
 
 
 def create(path: str, new: NewArray) -> Description:
-    """Create a .npy file of the full size: NumPy's header, then holes. ArgumentError for an order other than C or F."""
+    """Create a .npy file of the full size: NumPy's header, then holes. Raises as `check`."""
+    order = check(new)
+    with fresh(path):
+        header, size = _new_header(new, fortran=order == "F")
+        with open(path, "wb") as file:
+            file.write(header)
+            file.truncate(size)
+        return describe(path)
+
+
+def check(new: NewArray) -> str:
+    """Return "C" or "F", the order of the elements. Raises ArgumentError for what the format cannot store."""
     refuse_names(new, ".npy")
     refuse_chunks(new, ".npy")
     if new.dtype.names is not None:
         fields_in_order(new.dtype, ".npy")
     strides = strides_of(new.shape, new.dtype.itemsize, new.order)
-    orders = [o for o in "CF" if strides == strides_of(new.shape, new.dtype.itemsize, checked_order(o, len(new.shape)))]
-    if not orders:
-        raise ArgumentError(f".npy stores order C or F, not dimensions {new.order}; create a raw file instead")
-    with fresh(path):
-        header, size = _new_header(new, fortran=orders[0] == "F")
-        with open(path, "wb") as file:
-            file.write(header)
-            file.truncate(size)
-        return describe(path)
+    for order in "CF":
+        if strides == strides_of(new.shape, new.dtype.itemsize, checked_order(order, len(new.shape))):
+            return order
+    raise ArgumentError(f".npy stores order C or F, not dimensions {new.order}; create a raw file instead")
 
 
 def _new_header(new: NewArray, *, fortran: bool) -> tuple[bytes, int]:

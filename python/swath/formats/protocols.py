@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, Protocol
 
 import numpy.typing as npt
 
 from swath.formats.changes import Changes
 from swath.formats.contents import Attributes, Contents
-from swath.formats.description import Description, NewArray
+from swath.formats.description import Description, NewArray, Seen
 from swath.formats.new_file import NewFile
 
 
@@ -38,17 +38,25 @@ class FormatOfFiles(Format, Protocol):
     def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
         """Add or replace attributes of the file (""), a group or a variable; None removes one."""
 
-    def extend(self, changes: Changes, variable: str, rows: int, *, is_written: bool = False) -> Description:
+    def extend(
+        self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None, seen: Seen | None = None
+    ) -> Description:
         """Give one variable room for so many rows, and return where they are; readers need not see them yet.
 
-        With `is_written` the caller writes all new rows next, or takes them away: they may hold anything until then.
+        Rows from `written_from` on the caller writes next, or takes away: they may hold anything until then. Along
+        other dimensions the variable is as long as it was `seen` before.
         """
 
     def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
         """Let the dimension have so many rows, for every variable along it and every reader."""
 
-    def describe_many(self, path: str, variables: Sequence[str]) -> list[Description]:
-        """Return several variables: what `describe` returns of each, at the price of about one."""
+    def describe_many(
+        self, path: str, variables: Sequence[str], seen: Mapping[str, Seen] | None = None
+    ) -> list[Description]:
+        """Return several variables: what `describe` returns of each, at the price of about one.
+
+        Those that were `seen` before, by name, are as long as they were then, or longer.
+        """
 
     def create_file(self, path: str, new: NewFile) -> None:
         """Make a new file with all its variables at once, without writing their elements."""

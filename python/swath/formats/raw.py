@@ -50,10 +50,15 @@ def contents(path: str, shape: Any, dtype: Any, order: Order | None = None, offs
 
 
 def create(path: str, new: NewArray) -> Description:
-    """Create a raw file of the full size, all holes."""
-    refuse_names(new, "raw")
-    refuse_chunks(new, "raw")
-    strides_of(new.shape, new.dtype.itemsize, new.order)
+    """Create a raw file of the full size, all holes. Raises as `check`."""
+    check(new)
     with fresh(path):
         extend(path, new.nbytes)
         return describe(path, new.shape, new.dtype, new.order)
+
+
+def check(new: NewArray) -> None:
+    """Raise ArgumentError for what a raw file cannot store."""
+    refuse_names(new, "raw")
+    refuse_chunks(new, "raw")
+    strides_of(new.shape, new.dtype.itemsize, new.order)

@@ -6,6 +6,8 @@ takes for one of its own, or in what runs when an object comes to its end, where
 
 from __future__ import annotations
 
+# `signal` calls this module, and makes an enumeration member of each number. That took two fifths of an append.
+import _signal  # type: ignore[import-not-found]
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 Handler = Callable[[int, FrameType | None], object]
+SIGNALS = tuple(map(int, signal.valid_signals()))
 
 
 @contextmanager
@@ -42,17 +45,17 @@ def handlers_raise_later(take: Callable[[BaseException], None]) -> Iterator[None
 
     replaced: dict[int, tuple[Handler, Handler]] = {}
     try:
-        for number in map(int, signal.valid_signals()):
-            handler = signal.getsignal(number)
+        for number in SIGNALS:
+            handler = _signal.getsignal(number)
             if callable(handler):
                 replaced[number] = handler, careful(handler)
-                signal.signal(number, replaced[number][1])
+                _signal.signal(number, replaced[number][1])
         yield
     finally:
         is_over = True
         for number, (before, ours) in replaced.items():
-            if signal.getsignal(number) is ours:
-                signal.signal(number, before)
+            if _signal.getsignal(number) is ours:
+                _signal.signal(number, before)
 
 
 @contextmanager

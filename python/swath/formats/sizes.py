@@ -13,7 +13,7 @@ from swath.formats.description import (
     Description,
     LibraryLayout,
 )
-from swath.formats.files import store_errors
+from swath.formats.files import files_below, store_errors
 
 
 def of_path(path: str) -> int:
@@ -23,7 +23,7 @@ def of_path(path: str) -> int:
     with store_errors(path, "look at"):
         if not os.path.isdir(path):
             return os.stat(path).st_size
-        return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(path) for name in names)
+        return sum(os.lstat(file).st_size for file in files_below(path))
 
 
 def stored_bytes(description: Description) -> int | None:

@@ -8,12 +8,8 @@ then on goes nowhere, it closes the file in peace, and then the file is made wha
 from __future__ import annotations
 
 import io
-import mmap
 import os
-from collections.abc import Iterator
 from types import TracebackType
-
-import numpy as np
 
 from swath.formats.changes import Changes, Mark, lock_target
 from swath.formats.files import store_errors, write_all
@@ -43,7 +39,6 @@ class UndoableFile:
         self._at = 0
         self._held: list[tuple[int, bytes]] = []
         self._held_bytes = 0
-        self._reserved: list[tuple[int, int]] = []
         self._size_before = self._size = 0
         self._stored: io.FileIO | None = None
         self._descriptor = -1
@@ -79,18 +74,14 @@ class UndoableFile:
     def undo(self) -> None:
         """Make the file what it was when it was opened."""
         self._held.clear()
-        self._reserved.clear()
         if self._mark is not None:
             self._changes.undo(self._mark)
 
     def settle(self) -> None:
         """Do the writes that are held back; never fail: see `failure`."""
         held, self._held, self._held_bytes = self._held, [], 0
-        reserved, self._reserved = self._reserved, []
-        if (held or reserved) and self.is_well:
+        if held and self.is_well:
             try:
-                for ranges in _portions(reserved):
-                    self._changes.keep_all(self._descriptor, ranges)
                 self._changes.keep_all(self._descriptor, [(offset, len(data)) for offset, data in held])
                 for offset, data in held:
                     write_all(self._descriptor, data, offset)
@@ -138,25 +129,6 @@ class UndoableFile:
         self._size = max(self._size, self._at)
         return len(view)
 
-    def reserve(self, count: int) -> int:
-        """Pass over so many bytes, which somebody else writes when this is closed, and return where they are.
-
-        What they overwrite is kept; of a file that has no name yet it is not, which may be as much as all that is
-        written: taken back, its elements are lost with it.
-        """
-        at = self._at
-        over = min(self._size_before - at, count)
-        if self.is_well:
-            try:
-                self._begin()
-            except OSError as error:
-                self.failure = error
-        if over > 0 and self._changes.is_durable:
-            self._reserved.append((at, over))
-        self._at += count
-        self._size = max(self._size, self._at)
-        return at
-
     def truncate(self, size: int | None = None) -> int:
         """Do as files do, but never fail: see `failure`."""
         length = self._at if size is None else size
@@ -177,46 +149,3 @@ class UndoableFile:
     def _begin(self) -> None:
         if self._mark is None:
             self._mark = self._changes.mark()
-
-
-class PlacingFile(UndoableFile):
-    """A file that passes over a blank buffer: so HDF5 gives room to a chunk that somebody else writes.
-
-    Args:
-        blank: the buffer, or where it begins; another may take its place.
-
-    Attributes:
-        reserved: where it would have been written, and how much of it, each time.
-    """
-
-    def __init__(self, changes: Changes, blank: mmap.mmap | None = None) -> None:
-        super().__init__(changes)
-        self.reserved: list[tuple[int, int]] = []
-        self.passes_over(blank)
-
-    def passes_over(self, blank: mmap.mmap | None) -> None:
-        """Take another buffer for the blank one; None for none."""
-        self._blank = None if blank is None else _address(blank)
-
-    def write(self, data: bytes | memoryview) -> int:
-        """Do as files do, but for the blank buffer."""
-        if self._blank is None or _address(data) != self._blank:
-            return super().write(data)
-        count = memoryview(data).nbytes
-        self.reserved.append((self.reserve(count), count))
-        return count
-
-
-def _address(data: bytes | memoryview | mmap.mmap) -> int:
-    return int(np.frombuffer(data, np.uint8).ctypes.data)
-
-
-def _portions(ranges: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """Yield the ranges, several at a time, of no more than HELD_BYTES_MAX together where that can be."""
-    portion: list[tuple[int, int]] = []
-    for offset, count in sorted(ranges):
-        if portion and sum(n for _, n in portion) + count > HELD_BYTES_MAX:
-            yield portion
-            portion = []
-        portion.append((offset, count))
-    yield portion

@@ -7,51 +7,83 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from swath.errors import Error, FormatError, UnsupportedError, store_error
+from swath.formats.contents import Variable
 from swath.formats.description import Description, LibraryLayout, without_metadata
 from swath.formats.forward_index import forward_only
-from swath.formats.zarr_nodes import Node, folder_of
 
 _OBJECT = np.dtype(object)
-_TEXTS_OF_V3 = {"string": "text", "variable_length_utf8": "text", "bytes": "bytes", "variable_length_bytes": "bytes"}
 _MISSING = "it can be read through zarr-python, which is not installed: pip install zarr"
-_TEXTS_OF_V2 = {"vlen-utf8": "text", "vlen-bytes": "bytes"}
+_PICKLED = "its elements are pickled objects"
+"""What the core says of arrays that nobody reads: the library would run what is in them."""
 
 
-def glance(node: Node, why: UnsupportedError) -> tuple[np.dtype[Any] | None, LibraryLayout | None, str]:
-    """Return what `stored` does, for text without importing the library; None, and why, where that cannot read it."""
-    if (text := _text_of(node)) and not _names_pickle(node.metadata.value):
+def glance(path: str, variable: Variable) -> Variable:
+    """Return an array of the store at `path` as it can be read; what is text without importing the library."""
+    why = variable.unsupported
+    if not why:
+        return variable
+    if _is_text(why):
         if importlib.util.find_spec("zarr") is None:
-            return _OBJECT, None, f"{text} of variable length; {_MISSING}"
-        return _OBJECT, LibraryLayout(f"{text} of variable length", _chunks_of(node)), ""
+            return replace(variable, chunks=None, unsupported=f"{why}; {_MISSING}")
+        return replace(variable, unsupported="")
+    unreadable = replace(variable, dtype=None, chunks=None, is_coordinate=True)
+    if _PICKLED in why:
+        return unreadable
     try:
-        return *stored(node, why), ""
+        dtype, chunks = _stored(folder_of(path, variable.name), why)
     except UnsupportedError as error:
-        return None, None, str(error)
+        return replace(unreadable, unsupported=str(error))
+    is_own = variable.dimensions == (variable.short_name,) or dtype.kind not in "biufc"
+    is_coordinate = is_own if variable.dtype is None else variable.is_coordinate
+    return replace(variable, dtype=dtype, chunks=chunks, is_coordinate=is_coordinate, unsupported="")
 
 
-def stored(node: Node, why: UnsupportedError) -> tuple[np.dtype[Any], LibraryLayout]:
-    """Return the dtype and how the library reads an array that Swath cannot, for the reason `why`.
+def described(found: Description) -> Description:
+    """Return an array that Swath cannot read as the library reads it.
 
     Raises UnsupportedError where the library cannot either, or is not installed.
     """
-    text = _text_of(node)
-    reason = f"{text} of variable length" if text else str(why).removeprefix(f"{node.metadata.file}: ")
-    array = _array(node, reason)
+    layout = found.layout
+    assert isinstance(layout, LibraryLayout)
+    dtype, chunks = _stored(folder_of(found.path, found.variable or ""), layout.reason)
+    fill = bytes(dtype.itemsize) if dtype.hasobject or not found.fill else found.fill
+    return replace(found, dtype=dtype, layout=replace(layout, chunk_shape=chunks), fill=fill)
+
+
+def folder_of(path: str, name: str) -> str:
+    """Return where the files of an array are."""
+    return os.path.join(path, name) if name else path
+
+
+def _stored(folder: str, reason: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Return the dtype and the shape of a chunk of an array, as the library has them."""
+    file = os.path.join(folder, "zarr.json")
+    file = file if os.path.exists(file) else os.path.join(folder, ".zarray")
+    try:
+        array = _opened(folder)
+    except Error as error:
+        raise UnsupportedError(f"{file}: {reason}; {error}") from None
     dtype = np.dtype(array.dtype)
-    if dtype.kind == "T" or (text and dtype.hasobject):
+    if dtype.kind == "T" or (_is_text(reason) and dtype.hasobject):
         dtype = _OBJECT
     elif dtype.hasobject or dtype.itemsize == 0 or dtype.subdtype is not None:
-        raise UnsupportedError(f"{node.metadata.file}: {reason}; elements of dtype {dtype} are no numbers and no text")
-    return without_metadata(dtype), LibraryLayout(reason, tuple(array.chunks))
+        raise UnsupportedError(f"{file}: {reason}; elements of dtype {dtype} are no numbers and no text")
+    return without_metadata(dtype), tuple(array.chunks)
+
+
+def _is_text(reason: str) -> bool:
+    return reason.endswith(" of variable length")
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
@@ -72,54 +104,6 @@ def library_write(description: Description, index: tuple[slice | int, ...], valu
         f"{description.name}: Swath reads this array through zarr-python ({reason}), and does not write it; write it "
         "with zarr, or into a new array of a dtype and codecs that Swath has"
     )
-
-
-def _text_of(node: Node) -> str:
-    """Return "text" or "bytes" for elements of variable length, else ""."""
-    if node.version == 3:
-        data_type = node.metadata.of("data_type").value
-        name = data_type.get("name") if isinstance(data_type, dict) else data_type
-        return _TEXTS_OF_V3.get(name, "") if isinstance(name, str) else ""
-    filters = node.metadata.of("filters").value
-    if node.metadata.of("dtype").value != "|O" or not isinstance(filters, list) or not filters:
-        return ""
-    name = filters[0].get("id") if isinstance(filters[0], dict) else None
-    return _TEXTS_OF_V2.get(name, "") if isinstance(name, str) else ""
-
-
-def _chunks_of(node: Node) -> tuple[int, ...] | None:
-    """Return the shape of a chunk; None where it is not told as it is mostly."""
-    if node.version == 2:
-        return node.metadata.of("chunks").lengths(least=1)
-    grid, settings = node.metadata.of("chunk_grid").named()
-    return settings.of("chunk_shape").lengths(least=1) if grid == "regular" else None
-
-
-def _array(node: Node, reason: str) -> Any:
-    """Return zarr-python's array; UnsupportedError, with the reason why it is needed, where there is none."""
-    if _names_pickle(node.metadata.value):
-        raise UnsupportedError(
-            f"{node.metadata.file}: {reason}; its elements are pickled objects, which can run any code when they are "
-            "read: Swath never does"
-        )
-    try:
-        return _opened(node.folder)
-    except Error as error:
-        raise UnsupportedError(f"{node.metadata.file}: {reason}; {error}") from None
-
-
-def _names_pickle(metadata: Any) -> bool:
-    """Return whether a codec, anywhere in the metadata, is the one that pickles."""
-    waiting = [metadata]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, str) and value.removeprefix("numcodecs.") == "pickle":
-            return True
-    return False
 
 
 def _opened(folder: str) -> Any:

@@ -1,4 +1,4 @@
-"""The stub and its backends: where they are, and which families of MPI they serve."""
+"""The backends of the stub: where they are, and which families of MPI they serve."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import swath
-from swath.errors import UnsupportedError
 
 FAMILIES = {
     "mpich": "MPICH, and what shares its ABI (Intel MPI, MVAPICH, Cray MPI)",
@@ -21,19 +20,6 @@ VARIABLE = "SWATH_MPI_IO_BACKENDS"
 PACKAGE = Path(__file__).parent
 SOURCE = PACKAGE / "source"
 """What a backend is made of."""
-
-
-def library() -> Path:
-    """Return the stub: what LD_PRELOAD names.
-
-    Raises UnsupportedError where it was not built.
-    """
-    path = PACKAGE / "libswath-mpi-io.so"
-    if not path.exists():
-        raise UnsupportedError(
-            f"{path} was not built: MPI-IO programs are served on Linux with x86-64 or aarch64 processors only"
-        )
-    return path
 
 
 def user_folder() -> Path:

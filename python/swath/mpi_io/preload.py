@@ -1,16 +1,35 @@
-"""Starting a program with the stub in front of its MPI."""
+"""Starting a program with the stub in front of its MPI.
+
+`swath mpi-io` runs this and little else: modules that take long to import (typing, pathlib) are not imported here.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping, Sequence
-from typing import NoReturn
 
-from swath.errors import UnsupportedError
-from swath.mpi_io import backends, measured
+from swath.mpi_io import measured
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
 
 REPORT = "SWATH_MPI_IO_REPORT"
+
+
+def library() -> str:
+    """Return the path of the stub: what LD_PRELOAD names.
+
+    Raises UnsupportedError where it was not built.
+    """
+    path = os.path.join(os.path.dirname(__file__), "libswath-mpi-io.so")
+    if not os.path.exists(path):
+        raise _unsupported(
+            f"{path} was not built: MPI-IO programs are served on Linux with x86-64 or aarch64 processors only"
+        )
+    return path
 
 
 def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str]:
@@ -19,16 +38,16 @@ def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str
     report: each file says at its close what was done with it.
     Raises UnsupportedError where there is no stub, or LD_PRELOAD cannot name it.
     """
-    stub = str(backends.library())
+    stub = library()
     if any(separator in stub for separator in ": "):
-        raise UnsupportedError(
+        raise _unsupported(
             f"LD_PRELOAD cannot name {stub!r}, whose path has a space or a colon: install Swath into another folder"
         )
     preloaded = [path for path in given.get("LD_PRELOAD", "").replace(":", " ").split() if path != stub]
     prepared = {**given, "LD_PRELOAD": ":".join([*preloaded, stub])}
     if report:
         prepared[REPORT] = "1"
-    profiles = measured.write() if measured.VARIABLE not in given else None
+    profiles = measured.up_to_date_file() if measured.VARIABLE not in given else None
     if profiles is not None:
         prepared[measured.VARIABLE] = profiles
     return prepared
@@ -43,3 +62,9 @@ def run(command: Sequence[str], report: bool = False) -> NoReturn:
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself: the program would not end by them
         signal.signal(ignored, signal.SIG_DFL)
     os.execvpe(command[0], list(command), prepared)
+
+
+def _unsupported(message: str) -> Exception:
+    from swath.errors import UnsupportedError
+
+    return UnsupportedError(message)

@@ -32,6 +32,7 @@ from swath.formats.description import (
 )
 from swath.space import Boxes
 from swath.store.lock_timeout import lock_seconds
+from swath.store.memory_budget import memory_bytes
 from swath.throttle.settings import AUTO, settings_for
 
 TEXT_MAX = 4096
@@ -267,8 +268,6 @@ def _codecs(codecs: Any, arguments: Mapping[str, Any]) -> Any:
 
 def _memory(memory: Any, arguments: Mapping[str, Any]) -> Any:
     """Return memory in bytes, but where each rank's machine decides."""
-    from swath.copying.request import memory_bytes
-
     del arguments
     return None if memory is None else memory_bytes(memory)
 

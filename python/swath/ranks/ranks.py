@@ -7,7 +7,7 @@ import functools
 import inspect
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from swath import _core
@@ -25,20 +25,12 @@ class Ranks:
         self.rank: int = comm.rank
         self.size: int = comm.size
 
-    @contextlib.contextmanager
-    def in_turn(self, doing: str) -> Iterator[None]:
+    def in_turn(self, doing: str) -> contextlib.AbstractContextManager[None]:
         """Make collective calls inside the block this thread's alone.
 
         Raises ArgumentError where another thread has the turn, and in a process that was forked from a rank.
         """
-        if self.size == 1:
-            yield
-            return
-        self.comm.begin_turn(doing)
-        try:
-            yield
-        finally:
-            self.comm.end_turn()
+        return contextlib.nullcontext() if self.size == 1 else _Turn(self.comm, doing)
 
     @functools.cached_property
     def most_on_a_node(self) -> int:
@@ -51,17 +43,17 @@ class Ranks:
         """Return whether no lower rank is on the same node."""
         return all(self.comm.node_of(rank) != self.comm.node_of(self.rank) for rank in range(self.rank))
 
-    def agree(self, call: str, error: BaseException | None = None) -> None:
+    def agree(self, call: str, error: BaseException | None = None, *, says_yes: bool = False) -> bool:
         """Raise the same error on every rank if any brings one, or if their calls differ. Collective.
 
         `call` says in words what this rank does. An error without words goes first, then different words, then an error
-        with words.
+        with words. Without one it returns whether any rank says yes.
         """
         if error is None and self.size == 1:
-            return
+            return says_yes
         kind, message, os_error = (0, "", 0) if error is None else to_core(error)
         try:
-            self.comm.agree_same(call, kind, message, os_error)
+            return self.comm.agree_same(call, kind, message, os_error, says_yes)
         except Error as agreed:
             self.have_agreed(agreed)
             if error is not None:
@@ -86,16 +78,23 @@ class Ranks:
 
     def run_collectively(self, call: str, work: Callable[[], T]) -> T:
         """Carry out each rank's own `work`, then let all agree that it went well. Collective."""
-        result: Any = None
-        error: Exception | None = None
+        result, error = self._outcome_of(work)
+        self.agree("" if error else call, error)
+        return result  # type: ignore[return-value]
+
+    def any_rank(self, call: str, work: Callable[[], bool]) -> bool:
+        """Carry out each rank's own `work`, and return whether it returned True on any rank. Collective."""
+        result, error = self._outcome_of(work)
+        return self.agree("" if error else call, error, says_yes=bool(result))
+
+    def _outcome_of(self, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
+        """Return what `work` returned, or the error that it raised."""
         try:
-            result = work()
+            return work(), None
         except Exception as raised:
             if self.size == 1 and getattr(raised, "is_from_signal", False):
                 raise  # of the program's own signal handler: no error of ours
-            error = raised  # whatever it is, the other ranks must hear of it
-        self.agree("" if error else call, error)
-        return result  # type: ignore[no-any-return]
+            return None, raised  # whatever it is, the other ranks must hear of it
 
     def on_first(self, call: str, work: Callable[[], T]) -> T:
         """Do `work` on rank 0, and return its (pickled) result, or raise its error, on all. Collective."""
@@ -107,6 +106,19 @@ class Ranks:
     def gather_objects(self, mine: Any) -> list[Any]:
         """Return every rank's object, on every rank, in the order of the ranks. Collective."""
         return [pickle.loads(part) for part in self.comm.allgather(pickle.dumps(mine))]
+
+
+class _Turn(contextlib.AbstractContextManager[None]):
+    """The turn to make collective calls, inside the block. A generator would take twice as long."""
+
+    def __init__(self, comm: _core.Comm, doing: str) -> None:
+        self._comm, self._doing = comm, doing
+
+    def __enter__(self) -> None:
+        self._comm.begin_turn(self._doing)
+
+    def __exit__(self, *_: object) -> None:
+        self._comm.end_turn()
 
 
 def in_turn(call: Callable[P, T]) -> Callable[P, T]:

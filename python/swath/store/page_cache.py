@@ -8,18 +8,16 @@ import os
 
 import numpy as np
 
+from swath.store.standalone import page_cache
+
 
 def evict(path: str) -> None:
     """Ask the kernel to forget the file's pages, after they are on the medium. It may keep some: see `cached_fraction`.
 
     Raises OSError as the system calls do.
     """
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)  # pages that are not yet written stay
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(fd)
+    with page_cache.opened(path) as fd:
+        page_cache.drop(fd)
 
 
 def cached_fraction(path: str) -> float:

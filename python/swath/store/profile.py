@@ -20,7 +20,7 @@ from typing import Any
 from swath import _core
 from swath.errors import ArgumentError, Error, StoreError
 from swath.formats import pools
-from swath.store import own_files
+from swath.store import cache_folder, own_files
 
 FORMAT_VERSION = 1
 VARIABLE = "SWATH_PROFILE"
@@ -242,18 +242,10 @@ def load(file: str) -> StoredProfile:
     return profile
 
 
-def folder() -> str:
-    """Return where profiles are kept."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(cache):  # as the XDG specification says, empty or not
-        cache = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(cache, "swath", "profiles")
-
-
 def file_of(store: Store) -> str:
     """Return where the profile of a store is kept, as seen from this host."""
     name = f"{platform.node()}\0{store.mount_point}"
-    return os.path.join(folder(), hashlib.sha256(os.fsencode(name)).hexdigest()[:16] + ".json")
+    return os.path.join(cache_folder.profiles(), hashlib.sha256(os.fsencode(name)).hexdigest()[:16] + ".json")
 
 
 def store_of(path: str | os.PathLike[str]) -> Store:

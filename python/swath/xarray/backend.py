@@ -12,6 +12,7 @@ from xarray.backends import BackendEntrypoint, StoreBackendEntrypoint
 
 from swath import formats
 from swath.errors import ArgumentError, Error
+from swath.xarray import decodable
 from swath.xarray.store import SwathDataStore
 
 DECODERS = (
@@ -50,13 +51,13 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
 
         Raises:
             NotFoundError: there is no such file, or no such group.
-            FormatError: the file is truncated, or of no format that Swath knows.
+            FormatError: the file is truncated, or of no format that Swath knows; a variable has attributes that cannot
+                be decoded.
             ArgumentError: what is no path: a URL, an open file, bytes of a file.
         """
         path = local_path(filename_or_obj)
         stores = SwathDataStore.of_groups(path, group)
-        store = stores[(group or "").strip("/")]
-        return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoders)
+        return _opened(path, stores[(group or "").strip("/")], drop_variables, decoders)
 
     def open_groups_as_dict(
         self,
@@ -69,9 +70,8 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
         """Return the data sets of all groups from `group` on, by their paths from there. See `open_dataset`."""
         path = local_path(filename_or_obj)
         top = (group or "").strip("/")
-        opened = StoreBackendEntrypoint()
         return {
-            _path_from(top, name): opened.open_dataset(store, drop_variables=drop_variables, **decoders)
+            _path_from(top, name): _opened(path, store, drop_variables, decoders)
             for name, store in SwathDataStore.of_groups(path, group).items()
         }
 
@@ -102,6 +102,26 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
             return formats.recognised(path) in ("netcdf-classic", "hdf5", "zarr")
         except Error:
             return False
+
+
+def _opened(
+    path: str, store: SwathDataStore, drop_variables: str | Iterable[str] | None, decoders: dict[str, Any]
+) -> xr.Dataset:
+    """Return one group, decoded by xarray. Raises FormatError for what it cannot decode."""
+    dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
+    variables = {name: variable for name, variable in store.get_variables().items() if name not in dropped}
+    for name, variable in variables.items():
+        decodable.check(path, name, variable, decoders)
+    try:
+        return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoders)
+    except (Error, MemoryError):
+        raise
+    except TypeError as error:
+        if "unexpected keyword argument" in str(error):
+            raise  # which the caller has given
+        raise decodable.failed(path, variables, decoders, error) from error
+    except Exception as error:
+        raise decodable.failed(path, variables, decoders, error) from error
 
 
 def _path_from(top: str, group: str) -> str:

@@ -7,10 +7,16 @@ batches([blocks, …], sizes, budget)         # which are computed at a time
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+from swath.errors import ArgumentError
+
+RECODINGS_MAX = 4
+"""How often a chunk of the file may be decoded and encoded again while its parts are written."""
 
 Block = tuple[slice, ...]
 Cuts = tuple[int, ...]
@@ -25,12 +31,20 @@ class Blocked(NamedTuple):
         itemsize: bytes of an element.
         source: lengths of the chunks that it is computed in, along each dimension; None for what is in memory.
         chunk: of the file, in elements; None where it has none.
+        first: the row of the file's array that its first row becomes.
+        is_coded: whether a part of a chunk is written by decoding and encoding the chunk.
     """
 
     shape: tuple[int, ...]
     itemsize: int
     source: tuple[tuple[int, ...], ...] | None = None
     chunk: tuple[int, ...] | None = None
+    first: int = 0
+    is_coded: bool = False
+
+    def into_chunk(self, axis: int) -> int:
+        """Return how many elements of a chunk lie before the first element, along an axis."""
+        return self.first % self.chunk[0] if self.chunk and axis == 0 else 0
 
 
 class Place(NamedTuple):
@@ -49,19 +63,87 @@ def blocks_of(array: Blocked, budget: int) -> list[Block]:
     """
     if 0 in array.shape:
         return []
-    cuts = _cuts_of_memory(array, budget) if array.source is None else _cuts_of_chunks(array, budget)
+    cuts = _cuts(array, budget)
     return [tuple(itertools.starmap(slice, ends)) for ends in itertools.product(*(itertools.pairwise(c) for c in cuts))]
 
 
+def refuse_recoding(name: str, array: Blocked, budget: int) -> None:
+    """Raise ArgumentError where the blocks of a budget would have a chunk coded more than `RECODINGS_MAX` times."""
+    times = recodings(array, budget)
+    if not array.is_coded or times <= RECODINGS_MAX:
+        return
+    needed = _largest(_common_cuts(array, _cuts_of_source(array))) * array.itemsize
+    raise ArgumentError(
+        f"{name}: memory={budget} bytes is too little: a chunk of {array.chunk} would be decoded and encoded {times} "
+        f"times, for the data come in smaller blocks; give memory= at least {needed} bytes, smaller chunks in "
+        "encoding=, or data in larger dask chunks"
+    )
+
+
+def recodings(array: Blocked, budget: int) -> int:
+    """Return how many blocks of a budget a chunk of the file has at most."""
+    if array.chunk is None or 0 in array.shape:
+        return 1
+    return math.prod(_most_blocks(array, axis, cuts) for axis, cuts in enumerate(_cuts(array, budget)))
+
+
+def _most_blocks(array: Blocked, axis: int, cuts: Cuts) -> int:
+    assert array.chunk is not None
+    chunk, before, length = array.chunk[axis], array.into_chunk(axis), array.shape[axis]
+    begins = [0, *range(chunk - before, length, chunk)]
+    ends = [*begins[1:], length]
+    pairs = zip(begins, ends, strict=True)
+    return max(bisect.bisect_left(cuts, end) - bisect.bisect_right(cuts, begin) + 1 for begin, end in pairs)
+
+
+def _cuts(array: Blocked, budget: int) -> list[Cuts]:
+    return _cuts_of_memory(array, budget) if array.source is None else _cuts_of_chunks(array, budget)
+
+
+def _cuts_of_source(array: Blocked) -> list[Cuts]:
+    return [tuple(itertools.accumulate(lengths, initial=0)) for lengths in array.source or ()]
+
+
+def _common_cuts(array: Blocked, cuts: list[Cuts]) -> list[Cuts]:
+    """Return those of the cuts at which a chunk of the file ends, too."""
+    found = []
+    for axis, (chunk, along) in enumerate(zip(array.chunk or (), cuts, strict=True)):
+        before = array.into_chunk(axis)
+        found.append(tuple(c for c in along if c in (0, along[-1]) or (c + before) % chunk == 0))
+    return found
+
+
 def _cuts_of_chunks(array: Blocked, budget: int) -> list[Cuts]:
-    assert array.source is not None
-    cuts = [tuple(itertools.accumulate(lengths, initial=0)) for lengths in array.source]
-    for axis, chunk in enumerate(array.chunk or ()):
-        end = array.shape[axis]
-        common = tuple(c for c in cuts[axis] if c % chunk == 0 or c == end)
-        if _largest([*cuts[:axis], common, *cuts[axis + 1 :]]) * array.itemsize <= budget:
-            cuts[axis] = common
+    """Cut between chunks of the source: where chunks of the file end, too, along as many dimensions as can be.
+
+    Along the others as many chunks of the source are one block as the budget holds.
+    """
+    cuts = _cuts_of_source(array)
+    if array.chunk is None:
+        return cuts
+    common = _common_cuts(array, cuts)
+    for axis in range(len(cuts)):
+        if _largest([*cuts[:axis], common[axis], *cuts[axis + 1 :]]) * array.itemsize <= budget:
+            cuts[axis] = common[axis]
+    for axis in range(len(cuts)):
+        others = _largest([*cuts[:axis], *cuts[axis + 1 :]]) * array.itemsize
+        if cuts[axis] != common[axis]:
+            cuts[axis] = _joined(cuts[axis], common[axis], budget // others)
     return cuts
+
+
+def _joined(cuts: Cuts, common: Cuts, longest: int) -> Cuts:
+    """Return fewer cuts: blocks are no longer than that where they need not be, and end at common cuts where they can.
+
+    >>> _joined((0, 1, 2, 3, 4, 5, 6), (0, 3, 6), 4), _joined((0, 1, 2, 3, 4, 5, 6), (0, 6), 4)
+    ((0, 3, 6), (0, 4, 6))
+    """
+    next_common = dict(itertools.pairwise(common))
+    kept = [0]
+    for cut, following in itertools.pairwise(cuts[1:]):
+        if max(following, next_common.get(cut, 0)) - kept[-1] > longest:
+            kept.append(cut)
+    return (*kept, cuts[-1])
 
 
 def _largest(cuts: Sequence[Cuts]) -> int:
@@ -77,13 +159,13 @@ def _cuts_of_memory(array: Blocked, budget: int) -> list[Cuts]:
         bytes_of_one = array.itemsize * math.prod(array.shape[axis + 1 :])
         bytes_of_one *= math.prod(min(c, n) for c, n in zip(chunk[:axis], array.shape, strict=False))
         step = max(budget // bytes_of_one // chunk[axis], 1) * chunk[axis]
-        is_cut = axis == 0 or len(cuts[-1]) == _count(array.shape[axis - 1], chunk[axis - 1]) + 1
-        cuts.append((*range(0, length, step), length) if is_cut else (0, length))
+        is_cut = axis == 0 or len(cuts[-1]) == _count(array, axis - 1, chunk[axis - 1]) + 1
+        cuts.append((0, *range(step - array.into_chunk(axis), length, step), length) if is_cut else (0, length))
     return cuts
 
 
-def _count(length: int, chunk: int) -> int:
-    return -(-length // chunk)
+def _count(array: Blocked, axis: int, chunk: int) -> int:
+    return -(-(array.shape[axis] + array.into_chunk(axis)) // chunk)
 
 
 def batches(arrays: Sequence[Blocked], budget: int) -> Iterator[list[Place]]:

@@ -105,7 +105,7 @@ def to_xarray(array: Array | Decoded) -> xr.DataArray:
         names = [f"dim_{axis}" for axis in range(stored.ndim)]
         return xr.DataArray(xr.Variable(names, indexing.LazilyIndexedArray(lazy)), name=UNNAMED)
     group, _, short = name.rpartition("/")
-    path = stored._file.path_to_reopen("to_xarray of")
+    path = stored._stored.file.path_to_reopen("to_xarray of")
     data_set = _with_coordinates(path, group, short or UNNAMED, is_decoded=is_decoded)
     return data_set[short or UNNAMED]
 

@@ -91,7 +91,12 @@ class EncodedGroup:
 
     def grows(self, variable: EncodedVariable) -> bool:
         """Return whether a variable grows along its first dimension."""
-        return variable.dimensions[:1] != () and variable.dimensions[0] in self.unlimited
+        return self.growing(variable)[:1] == (True,)
+
+    def growing(self, variable: EncodedVariable) -> tuple[bool, ...]:
+        """Return which dimensions of a variable may grow; () where none may."""
+        found = tuple(name in self.unlimited for name in variable.dimensions)
+        return found if any(found) else ()
 
 
 def encoded(

@@ -51,5 +51,4 @@ def _new_array(group: EncodedGroup, variable: EncodedVariable, path: str, kind: 
     data = variable.data
     name = group.path_of(variable)
     new = formats.new_array(path, kind, shape=data.shape, dtype=data.dtype, variable=name, **variable.options)
-    grows = (True, *(False for _ in data.shape[1:])) if group.grows(variable) else ()
-    return dataclasses.replace(new, unlimited=grows)
+    return dataclasses.replace(new, unlimited=group.growing(variable))

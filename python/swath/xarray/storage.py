@@ -10,7 +10,7 @@ import xarray as xr
 
 from swath.errors import ArgumentError
 from swath.formats.contents import Contents, Variable
-from swath.formats.zarr_codecs import codec_to_v2, codec_to_v3
+from swath.formats.zarr import codec_to_v2, codec_to_v3
 
 _OF_ANY = {"dtype", "_FillValue", "source", "original_shape", "preferred_chunks", "coordinates", "grid_mapping"}
 _OF_HDF5 = {

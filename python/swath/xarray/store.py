@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,7 @@ class Source:
         manager = file_manager(path)
         with manager.acquire_context() as file:
             contents = file.contents
-            names = names_of_dimensions(contents)
+            names = names_of_dimensions(contents, path)
             file.many(_indices(contents, names))  # xarray reads them all at once
         return cls(path, manager, contents, names)
 
@@ -87,11 +88,16 @@ class SwathDataStore(AbstractDataStore):  # type: ignore[misc]
 
     def get_variables(self) -> dict[str, xr.Variable]:
         """Return the variables of the group. Nothing is read but what the file was opened with."""
-        return {v.short_name or UNNAMED: self._variable(v) for v in self._own()}
+        return dict(self._variables)
+
+    @functools.cached_property
+    def _variables(self) -> dict[str, xr.Variable]:
+        inside = f"{self._group.name}/" if self._group.name else ""
+        return {v.name.removeprefix(inside) or UNNAMED: self._variable(v) for v in self._own()}
 
     def _own(self) -> Iterator[Variable]:
         for variable in self._source.contents.variables.values():
-            if variable.group != self._group.name:
+            if self._source.contents.group_of(variable) != self._group.name:
                 continue
             if variable.dtype is None:
                 warn_caller(f"{self._source.path}: {variable.name} is left out: {variable.unsupported}")

@@ -101,7 +101,7 @@ def refuse_other_encoding(array: Array, variable: EncodedVariable) -> None:
         new, there = variable.attributes.get(name), array.attributes.get(name)
         is_told = name in _PACKING or new is not None  # what is not said otherwise stays
         is_harmless = there is None and (name == "missing_value" or (name == "units" and " since " not in str(new)))
-        if is_told and not is_harmless and not _is_same(new, there):
+        if is_told and not is_harmless and not _is_same(new, there) and not _are_same_times(new, there):
             raise ArgumentError(
                 f"{_named(array)} has {_shown(name, there)}, and these values have {_shown(name, new)}: give "
                 'them the file\'s own, or choose mode="w"'
@@ -112,6 +112,21 @@ def _is_same(one: Any, other: Any) -> bool:
     if one is None or other is None:
         return one is other
     return bool(np.array_equal(one, other))
+
+
+def _are_same_times(one: Any, other: Any) -> bool:
+    """Return whether both are units of time from the same date: xarray leaves out "00:00:00" where it encodes again."""
+    if not (isinstance(one, str) and isinstance(other, str)):
+        return False
+    (unit, since, date), (other_unit, _, other_date) = one.partition(" since "), other.partition(" since ")
+    try:
+        return bool(since) and unit == other_unit and _date(date) == _date(other_date)
+    except ValueError:  # no date that NumPy reads
+        return False
+
+
+def _date(text: str) -> np.datetime64:
+    return np.datetime64(text.strip().replace(" ", "T"), "us")
 
 
 def _shown(name: str, value: Any) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from swath import formats
@@ -19,12 +18,11 @@ from swath.array.file import File
 from swath.array.open_array import Array
 from swath.array.opening import create_whole_file, open_file
 from swath.errors import ArgumentError, ExistsError
-from swath.formats import ChunkedLayout, CodedLayout, LibraryLayout, TiledLayout
-from swath.formats.description import Shards, is_beyond
-from swath.xarray.blocks import Blocked, batches
+from swath.xarray import append
 from swath.xarray.encoding import EncodedGroup, EncodedVariable, Encoding, Target, encoded
 from swath.xarray.layout import new_file
 from swath.xarray.there import encoded_as_there, refuse_other_encoding, refuse_own_values, without_fill
+from swath.xarray.written import Written, write_blocks
 
 MODES = ("w-", "w", "a")
 
@@ -34,44 +32,74 @@ class WriteOptions:
     """How data sets are written: the arguments of `to_file`, in which they are explained; encodings by group."""
 
     format: str | None = None
-    mode: str = "w-"
+    mode: str | None = None
     encoding: Mapping[str, Encoding] = field(default_factory=dict)
     unlimited_dims: Iterable[Hashable] | None = None
     memory_bytes: int = 256 << 20
+    append_dim: str | None = None
 
 
 def write(data_sets: Mapping[str, xr.Dataset], path: str, options: WriteOptions) -> None:
     """Write the data sets of groups, "" for the file itself, into one file; a group comes before those in it."""
-    if options.mode not in MODES:
-        raise ArgumentError(
-            f'mode {options.mode!r}; expected "w-" for a new file, "w" to replace one, or "a" to add to one'
-        )
+    mode = _mode(options)
     exists = os.path.exists(path)
-    if exists and options.mode == "w-":
+    if exists and mode == "w-":
         raise ExistsError(
             f'{path}: it exists; choose another name, mode="w" to replace it, or mode="a" to add to it', errno.EEXIST
         )
-    if exists and options.mode == "a":
+    if exists and mode == "a":
         with open_file(path, mode="r+") as file:
             groups = _encoded(data_sets, Target(file.format, file.version in ("CDF-1", "CDF-2")), options, file)
             _refuse_own_values(file, groups)
-            write_blocks(_added(file, groups), options.memory_bytes)
+            if options.append_dim is None:
+                write_blocks(_added(file, groups), options.memory_bytes)
+            else:
+                _append(file, groups, options)
         return
     kind = formats.format_for(path, options.format)
     target = Target(kind.partition(":")[0], kind in ("netcdf-classic:cdf1", "netcdf-classic:cdf2"))
     groups = _encoded(data_sets, target, options)
-    with create_whole_file(path, new_file(groups, path, kind), format=kind, overwrite=options.mode == "w") as file:
+    with create_whole_file(path, new_file(groups, path, kind), format=kind, overwrite=mode == "w") as file:
         variables = {group.path_of(variable): variable for group in groups for variable in group.variables}
-        write_blocks(list(zip(file.many(list(variables)), variables.values(), strict=True)), options.memory_bytes)
+        arrays = zip(file.many(list(variables)), variables.values(), strict=True)
+        write_blocks([Written(array, variable.data) for array, variable in arrays], options.memory_bytes)
+
+
+def _append(file: File, groups: list[EncodedGroup], options: WriteOptions) -> None:
+    """Append what lies along the dimension; all else is written as it is added to a file."""
+    assert options.append_dim is not None
+    rows = append.rows_of(file, groups, options.append_dim)
+    others = _added(file, append.others(file, groups, options.append_dim))
+    append.append(file, rows, options.memory_bytes)
+    write_blocks(others, options.memory_bytes)
+
+
+def _mode(options: WriteOptions) -> str:
+    """Return the mode. Raises ArgumentError for one that is none, or in which nothing is appended."""
+    if options.append_dim is not None and options.mode not in (None, "a"):
+        raise ArgumentError(f'append_dim= goes with mode="a", which may be left out, not with mode={options.mode!r}')
+    mode = options.mode or ("w-" if options.append_dim is None else "a")
+    if mode not in MODES:
+        raise ArgumentError(f'mode {mode!r}; expected "w-" for a new file, "w" to replace one, or "a" to add to one')
+    return mode
 
 
 def _encoded(
     data_sets: Mapping[str, xr.Dataset], target: Target, options: WriteOptions, file: File | None = None
 ) -> list[EncodedGroup]:
     """Return data sets as they will be stored; `file` is the one that they are added to."""
+    if options.append_dim is not None and not any(options.append_dim in one.dims for one in data_sets.values()):
+        there = sorted({str(name) for data_set in data_sets.values() for name in data_set.dims})
+        raise ArgumentError(
+            f"append_dim={options.append_dim!r}: the data set has no such dimension; it has "
+            f"{', '.join(there) or 'none'}"
+        )
     found = []
     for name, data_set in data_sets.items():
-        unlimited = unlimited_dimensions(data_set, options.unlimited_dims)
+        is_of_any_axis = file is None and target.format in ("netcdf4", "hdf5")
+        unlimited = unlimited_dimensions(data_set, options.unlimited_dims, is_of_any_axis=is_of_any_axis)
+        if file is None and options.append_dim in data_set.dims:
+            unlimited |= unlimited_dimensions(data_set, [options.append_dim])
         if target.format == "netcdf-classic" and not unlimited:
             unlimited = _empty_dimension(data_set)
         as_there = functools.partial(_as_there, file, name)
@@ -98,7 +126,7 @@ def _empty_dimension(data_set: xr.Dataset) -> set[Hashable]:
     return set([name for name, length in data_set.sizes.items() if length == 0 and name not in later][:1])
 
 
-def _added(file: File, groups: list[EncodedGroup]) -> list[tuple[Array, EncodedVariable]]:
+def _added(file: File, groups: list[EncodedGroup]) -> list[Written]:
     """Return the arrays of a file that exists, which variables are written to."""
     arrays = [_made(file, group, variable) for group in groups for variable in group.variables]
     for group in groups:
@@ -109,29 +137,35 @@ def _added(file: File, groups: list[EncodedGroup]) -> list[tuple[Array, EncodedV
     return arrays
 
 
-def unlimited_dimensions(data_set: xr.Dataset, wanted: Iterable[Hashable] | None) -> set[Hashable]:
+def unlimited_dimensions(
+    data_set: xr.Dataset, wanted: Iterable[Hashable] | None, *, is_of_any_axis: bool = False
+) -> set[Hashable]:
     """Return the dimensions that are to grow: those that are wanted, or that grew in the file of the data set.
 
-    Raises ArgumentError for a wanted one that is not there, or that is not the first of all variables that have it;
-    warns of one of the file's.
+    Raises ArgumentError for a wanted one that is not there, or, unless `is_of_any_axis`, that is not the first of all
+    variables that have it; warns of one of the file's.
     """
     chosen = data_set.encoding.get("unlimited_dims", ()) if wanted is None else wanted
     source = "dataset.encoding" if wanted is None else "unlimited_dims-kwarg"
     unlimited: set[Hashable] = set()
     for name in {chosen} if isinstance(chosen, str) else set(chosen):
         later = [str(v) for v, variable in data_set.variables.items() if name in variable.dims[1:]]
-        if name in data_set.dims and not later:
+        if name in data_set.dims and (is_of_any_axis or not later):
             unlimited.add(name)
             continue
-        why = f"not the first one of {', '.join(later)}" if later else "not part of current dataset dimensions"
-        problem = f"Unlimited dimension(s) {{{name!r}}} declared in {source!r}, but {why}: it cannot grow"
+        why = (
+            f"not the first one of {', '.join(later)}: it cannot grow; it could in a new netCDF-4 or HDF5 file"
+            if later
+            else "not part of current dataset dimensions: it cannot grow"
+        )
+        problem = f"Unlimited dimension(s) {{{name!r}}} declared in {source!r}, but {why}"
         if wanted is not None:
             raise ArgumentError(problem)
         warnings.warn(problem, UserWarning, stacklevel=2)
     return unlimited
 
 
-def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> tuple[Array, EncodedVariable]:
+def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> Written:
     """Return the array that the variable is written to, a new one or the one that the file has, and what is written."""
     name, data = group.path_of(variable), variable.data
     if name in file:
@@ -143,59 +177,20 @@ def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> tuple[A
             )
         refuse_other_encoding(array, variable)
         array.attributes.update(variable.attributes)
-        return array, without_fill(array, variable)
+        return Written(array, without_fill(array, variable).data)
     shape = (None, *data.shape[1:]) if group.grows(variable) else data.shape
     array = file.create(name, shape, data.dtype, **variable.options)
-    if group.grows(variable):
+    if group.grows(variable) and array.shape[0] < data.shape[0]:
         _grow(array, data.shape[0])
-    return array, variable
+    if array.shape != data.shape:
+        raise ArgumentError(
+            f"{file.path}: {name} has the shape {data.shape}, and its dimensions in the file have {array.shape}: give "
+            "it as many rows, or other names of dimensions"
+        )
+    return Written(array, data)
 
 
 def _grow(array: Array, rows: int) -> None:
     """Let a new array have so many rows, all of which are written then."""
-    array._file.extend(array, rows, f"give {array.variable} of {array.path} {rows} rows")
-    array._file.wrote(array.variable or "", rows)
-
-
-def write_blocks(arrays: list[tuple[Array, EncodedVariable]], budget: int) -> None:
-    """Compute and write the data, of all arrays side by side, with no more than `budget` bytes of results at a time."""
-    blocked = [
-        Blocked(array.shape, array.dtype.itemsize, getattr(variable.data, "chunks", None), _whole_chunk(array))
-        for array, variable in arrays
-    ]
-    for batch in batches(blocked, budget):
-        parts = [arrays[place.array][1].data[place.block] for place in batch]
-        for place, values in zip(batch, _computed(parts), strict=True):
-            array = arrays[place.array][0]
-            array.write(_as_stored(values, array), selection=place.block)
-
-
-def _as_stored(values: Any, array: Array) -> npt.NDArray[Any]:
-    """Return values in the dtype of the array. Raise ArgumentError for numbers and text that it cannot hold."""
-    given = np.asarray(values)
-    with np.errstate(over="ignore"):
-        stored = given.astype(array.dtype, copy=False)
-    if np.can_cast(given.dtype, array.dtype):
-        return stored
-    if (array.dtype.kind in "iuSU" and not (stored == given).all()) or is_beyond(stored, given):
-        raise ArgumentError(f"{array.path}: {array.variable} is {array.dtype}, and not all of these {given.dtype} are")
-    return stored
-
-
-def _computed(parts: list[Any]) -> list[Any]:
-    """Return the values of NumPy and dask arrays; those of dask are computed together."""
-    if all(isinstance(part, (np.ndarray, np.generic)) for part in parts):
-        return parts
-    import dask
-
-    return list(dask.compute(*parts))
-
-
-def _whole_chunk(array: Array) -> tuple[int, ...] | None:
-    """Return the shape of what is stored as a whole: a shard, or a chunk."""
-    layout = array._description.layout
-    if isinstance(layout, CodedLayout) and isinstance(layout.places, Shards):
-        return layout.places.shape
-    if isinstance(layout, (CodedLayout, ChunkedLayout, TiledLayout, LibraryLayout)):
-        return layout.chunk_shape
-    return None
+    array._stored.file.extend(array._stored, rows, f"give {array.variable} of {array.path} {rows} rows")
+    array._stored.file.rows_written(array.variable or "", rows)

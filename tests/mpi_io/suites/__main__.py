@@ -59,6 +59,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="run without again, where there are results already")
     parser.add_argument("--missing", action="store_true", help="run with only what has no result with it yet")
     parser.add_argument("--seconds", type=float, default=math.inf, help="end every program after so many")
+    patience = "on a busy machine: a program may take so many times as long as usual (1)"
+    parser.add_argument("--patience", type=float, default=1, help=patience)
     parser.add_argument("--build", action="store_true", help="only fetch and build")
     parser.add_argument("--jobs", type=int, default=2, help="of make (2)")
     parser.add_argument("--document", default="docs/mpi-io-suites.md", help="written from all results (%(default)s)")
@@ -89,7 +91,7 @@ def _run_suite(
     for defined in all_cases:
         if not _is_asked_for(defined, options):
             continue
-        case = dataclasses.replace(defined, seconds=min(defined.seconds, options.seconds))
+        case = dataclasses.replace(defined, seconds=min(defined.seconds * options.patience, options.seconds))
         key = _key(case)
         folder = (ROOT / "runs" / suite.name / mpi.name / key.replace(", ", "-")).resolve()
         compared = known[key]

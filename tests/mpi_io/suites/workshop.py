@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -90,11 +91,13 @@ class Workshop:
                 "-q",
                 "--no-deps",
                 "--no-binary",
-                ":all:",
+                name,  # with ":all:", what builds it would be built from source, too
                 f"{name}=={version}",
             ]
             self.run("sources", pip, sources)
-            shutil.unpack_archive(sources / f"{name}-{version}.tar.gz", sources, filter="data")
+            # Python has filters of archives from 3.11.4 and 3.10.12 on.
+            filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            shutil.unpack_archive(sources / f"{name}-{version}.tar.gz", sources, **filters)
         return folder
 
 

@@ -172,7 +172,7 @@ class BatchFile:
     def cached(self, batch: int) -> float:
         """Return what part of a batch is in the page cache; 0 where that is not known."""
         place = self._place(batch)
-        known = self._array._file.core.cached_range(place.start, place.stop - place.start)
+        known = self._array._stored.file.core.cached_range(place.start, place.stop - place.start)
         return 0.0 if known is None else known
 
     def _place(self, batch: int) -> slice:

@@ -7,10 +7,9 @@ import math
 from typing import Any
 
 from swath.computing.balanced.choice import DiskLimit
-from swath.copying.request import memory_bytes
-from swath.copying.store import available_bytes
 from swath.errors import ArgumentError
 from swath.ranks.ranks import Ranks
+from swath.store.memory_budget import available_bytes, memory_bytes
 
 MIB = 1 << 20
 AUTO_PART = 4

@@ -22,11 +22,12 @@ from swath.computing.fft.choice import TILES, Planned
 from swath.computing.fft.plan import FftPlan, make_plan, overhead_bytes
 from swath.computing.fft.tiles import Tiles
 from swath.computing.fft.transform import Extents, Transform, make_transform
+from swath.copying.coding import codecs_of_source, codecs_of_target, with_coding_of_profile
 from swath.copying.costs import Costs
 from swath.copying.journal import remove
-from swath.copying.request import CopyRequest, Part, TargetOptions, make_request, memory_bytes
+from swath.copying.request import CopyRequest, Part, TargetOptions, make_request
 from swath.copying.sides import Side
-from swath.copying.store import Identity, available_bytes, check_room, reserve
+from swath.copying.store import Identity, check_room, reserve
 from swath.copying.workers import cores_of_node
 from swath.errors import ArgumentError, ExistsError, StoreError
 from swath.formats import Description, StridedLayout, TiledLayout
@@ -36,7 +37,7 @@ from swath.ranks.compared import effective_engine
 from swath.ranks.ranks import Ranks
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
-from swath.store.beside import has_name, locked_own, refuse_planted
+from swath.store.memory_budget import available_bytes, memory_bytes
 
 FAST = "fast"
 """In place of an order: the one of C and F order that the last pass writes in longer runs."""
@@ -186,7 +187,7 @@ def _job_in_order(asked: Asked, options: Options, transform: Transform, ranks: R
     part = request.parts[0]
     dimensions = part.order or tuple(range(len(shape)))
     budget = _budget(options, ranks)
-    costs = _costs(request.target_path, options.engine)
+    costs = _costs(part, source, options.engine)
     what = Planned(
         transform.permuted(dimensions),
         _cropped(Side.of(source), transform).permuted(dimensions),
@@ -210,12 +211,13 @@ def _budget(options: Options, ranks: Ranks) -> int:
     return budget if options.memory is not None else budget // ranks.most_on_a_node
 
 
-def _costs(target: str, engine: str | None) -> Costs:
+def _costs(part: Part, source: Description, engine: str | None) -> Costs:
     """Return the costs of the store that will hold the target; of a modelled disk its own, which has no page cache."""
     chosen = effective_engine(engine)
-    stored = profile.for_path(os.path.dirname(os.path.realpath(target)), chosen)
+    stored = profile.for_path(os.path.dirname(os.path.realpath(part.target_path)), chosen)
     core = _core.default_profile() if stored is None else stored.core
     costs = Costs.of({**core.to_dict(), "source": core.source}, available_bytes())
+    costs = with_coding_of_profile(costs, core, codecs_of_source(source), codecs_of_target(part))
     return dataclasses.replace(costs, merge_bytes=0) if chosen.startswith(profile.MODELLED) else costs
 
 
@@ -234,7 +236,7 @@ class Own:
         )
         self.identity = Identity.of(job.asked.source.path)
         try:
-            self._descriptor = locked_own(self._lock_path)
+            self._lock = _core.OwnFile(self._lock_path)
         except BlockingIOError as error:
             raise ExistsError(
                 f"{job.title}: another transform to it is under way: {error.strerror} holds {self._lock_path}; wait "
@@ -244,7 +246,7 @@ class Own:
         try:
             self.atomic_file.check_name()
             for path in self._paths():
-                refuse_planted(path, os.path.realpath(target))
+                _core.refuse_planted(path, os.path.realpath(target))
                 remove(path)
             check_room(os.path.dirname(job.base), job.plan.disk_bytes, job.title)
         except BaseException:
@@ -259,17 +261,17 @@ class Own:
                 f"{self._job.title}: {path} has changed while it was read: nothing was put in place; do it again when "
                 "it is at rest"
             )
-        if not has_name(self._descriptor, self._lock_path):
+        if not self._lock.has_name():
             raise StoreError(f"{self._lock_path} was removed while the transform was under way: do it again")
         self.atomic_file.complete()
 
     def close(self) -> None:
         """Remove what is there of them, and unlock. Nothing is removed where the lock has lost its name."""
-        if has_name(self._descriptor, self._lock_path):
+        if self._lock.has_name():
             for path in self._paths():
                 remove(path)
             remove(self._lock_path)
-        os.close(self._descriptor)
+        self._lock.close()
 
     def _paths(self) -> list[str]:
         """Return all names that a transform to this target may use, of whatever plan the one before had."""

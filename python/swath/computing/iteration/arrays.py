@@ -17,8 +17,9 @@ from swath.computing.iteration.grid import Box, Grid, checked_axis, checked_bloc
 from swath.computing.iteration.loop import Loop, Steps, checked_depth
 from swath.computing.iteration.writer import Writer
 from swath.errors import ArgumentError
-from swath.formats import StridedLayout
+from swath.formats.description import StridedLayout
 from swath.space import Distribution, Shape
+from swath.store.memory_budget import memory_bytes
 
 Values = np.ndarray[Any, np.dtype[Any]]
 
@@ -48,7 +49,7 @@ class SharedLoop:
         self._array = array
         self._made_in = _core.fork_generation()
         self.number: int = array._core.begin_loop()
-        array._has_shared_loops = True
+        array._stored.has_shared_loops = True
         note_of_ranks(array)
 
     def compare(self, numbers: Sequence[float], *, is_waited_for: bool) -> Any:
@@ -141,7 +142,7 @@ def iterate(array: Any, distribution: Distribution | None, axis: int, settings: 
     )
     loop = Loop(steps, depth_max, None if asked is None else min(asked, depth_max))
     if together is not None:
-        array._shared_loops.add(loop)
+        array._stored.shared_loops.add(loop)
         if asked is None and not array._core.goes_beside_ranks:
             loop.never("off: MPI serves one thread: nothing goes on beside the program")
     return loop
@@ -153,14 +154,14 @@ def writer(array: Any, behind: Any, memory: Any) -> Writer:
 
     def prepare() -> tuple[int, int | None]:
         array.refuse_closed("writer")
-        return _budget(memory), checked_depth("behind", behind)
+        return memory_bytes(memory), checked_depth("behind", behind)
 
     with ranks.in_turn(f"writer of {array.path}"):
         budget, asked = ranks.run_collectively(f"writer of {array.path} behind={behind!r} memory={memory!r}", prepare)
         together = SharedLoop(array) if ranks.size > 1 else None
     made = Writer(array, budget, asked, _totals(array), together)
     if together is not None:
-        array._shared_loops.add(made)
+        array._stored.shared_loops.add(made)
         if not array._core.goes_beside_ranks:  # a rank that waited for room would wait for others that go on
             made.never("off: MPI serves one thread: nothing goes on beside the program")
     return made
@@ -186,14 +187,8 @@ def _share(array: Any, distribution: Distribution, rest: Shape) -> Shape:
     return distribution.local_shape(rest, array._ranks.rank)
 
 
-def _budget(memory: Any) -> int:
-    from swath.copying.request import memory_bytes
-
-    return memory_bytes(memory)
-
-
 def _depth_max(array: Any, elements: int, settings: Settings) -> int:
-    budget = _budget(settings.memory)
+    budget = memory_bytes(settings.memory)
     step_bytes = elements * (array.dtype.itemsize + settings.decoded_bytes)
     depth = depth_of_memory(budget, step_bytes)
     if depth < 0:

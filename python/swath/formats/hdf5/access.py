@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -11,7 +13,8 @@ import numpy as np
 
 from swath.errors import Error, FormatError, StoreError, UnsupportedError, store_error
 from swath.formats import files
-from swath.formats.changes import Changes, changes_of
+from swath.formats.changes import Changes, LockWait, changes_of, journal_path
+from swath.formats.description import text
 from swath.formats.signals import handlers_raise_later
 from swath.formats.undo import UndoableFile
 
@@ -20,18 +23,42 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 OTHER_NAME = "_nc4_non_coord_"
 """What netCDF-4 puts before the name of a variable whose name a dimension has, along which it does not lie."""
 
+_SWMR_WRITER = 4
+"""The bit of the superblock's flags that a program sets which writes while others read."""
+_SWMR_WRITTEN = (
+    "a program writes it in SWMR mode (single writer, multiple readers), or has ended without closing it; until that "
+    "program has closed it, it can be read, and copied, but not changed"
+)
+_WRITTEN = (
+    "it says of itself that a program has it open for writing: close it there; where that program has ended without "
+    "closing it, what it wrote last may be lost, and h5clear -s, of HDF5's tools, lets others open the file"
+)
+
 _DOING = {"r": "read", "r+": "change", "w": "create"}
 
 
 def matches(file: BinaryIO, size: int) -> bool:
     """Return whether HDF5's signature is at byte 0 or, behind a user block, at 512, 1024, 2048 and so on."""
+    return _superblock(file, size) is not None
+
+
+def _superblock(file: BinaryIO, size: int) -> int | None:
     at = 0
     while at + len(SIGNATURE) <= size:
         file.seek(at)
         if file.read(len(SIGNATURE)) == SIGNATURE:
-            return True
+            return at
         at = max(512, 2 * at)
-    return False
+    return None
+
+
+def _flags(path: str) -> int:
+    """Return what the superblock, from version 3 on, tells of programs that have the file open for writing."""
+    with files.opened(path) as (file, size):
+        at = _superblock(file, size)
+        file.seek((at or 0) + len(SIGNATURE))
+        version, *_, flags = file.read(4).ljust(4, b"\0")
+    return flags if at is not None and version >= 3 else 0
 
 
 def library() -> Any:
@@ -48,8 +75,27 @@ def opened(path: str, mode: str = "r") -> Iterator[Any]:
     """Yield the file as h5py.File, with h5py's many exceptions turned into ours."""
     h5py = library()
     _refuse_what_is_no_file(path)
-    with _translated(path, _DOING[mode]), h5py.File(path, mode, locking="best-effort") as file:
+    with _translated(path, _DOING[mode]), _file(h5py, path, mode) as file:
         yield file
+
+
+def _file(h5py: Any, path: str, mode: str) -> Any:
+    """Open a file. While another process changes it by a journal of ours, wait for the end of its change."""
+    wait = LockWait()
+    while True:
+        had_journal = os.path.exists(journal_path(path))  # which may be gone when the lock has been found
+        try:
+            return h5py.File(path, mode, locking="best-effort")
+        except OSError as error:
+            if mode != "r":
+                raise
+            is_swmr = bool(_flags(path) & _SWMR_WRITER)
+            is_locked = error.errno in (errno.EAGAIN, errno.EACCES)
+            is_changed = is_locked and (had_journal or os.path.exists(journal_path(path)))
+            if not is_swmr and not (is_changed and wait.again()):
+                raise
+        if is_swmr:
+            return h5py.File(path, mode, locking="best-effort", swmr=True)
 
 
 @contextmanager
@@ -60,6 +106,9 @@ def changed(
     h5py = library()
     path = changes.path
     _refuse_what_is_no_file(path)
+    if mode != "w":
+        refuse_written(path)
+    changes.release_open_file()
     with opening(changes) as stored:
         try:
             with (
@@ -92,6 +141,12 @@ def changed_at_once(path: str) -> Iterator[Any]:
         changes.commit()
 
 
+def refuse_written(path: str) -> None:
+    """Raise StoreError where a program writes the file in SWMR mode, when there is no lock on it that tells so."""
+    if _flags(path) & _SWMR_WRITER:
+        raise StoreError(f"{path}: HDF5 cannot change it: {_SWMR_WRITTEN}", errno.EBUSY)
+
+
 def stored_dtype(stored: Any) -> np.dtype[Any]:
     """Return the dtype that h5py has for a stored type, an identifier; raises as h5py does where it has none.
 
@@ -118,20 +173,48 @@ def is_name(name: str) -> bool:
     )
 
 
-def shown_name(stored: str) -> str:
+def text_of(stored: bytes | str) -> str:
+    """Return a path in the file as text: each of its names is UTF-8, or Latin-1 where it is no UTF-8.
+
+    h5py has a path as text where all of it is UTF-8, else as bytes.
+    """
+    return stored if isinstance(stored, str) else "/".join(text(name) for name in stored.split(b"/"))
+
+
+def encodings(name: str) -> list[bytes]:
+    """Return the bytes that a file may have for a name: UTF-8, and Latin-1 where that is possible and differs."""
+    found = [name.encode()]
+    with contextlib.suppress(UnicodeEncodeError):
+        found += [] if name.isascii() else [name.encode("latin-1")]
+    return found
+
+
+def stored_path(file: Any, path: str) -> bytes:
+    """Return the bytes of a path in an open file (h5py's); those of UTF-8 where nothing is there."""
+    found = b""
+    for name in () if path.isascii() else path.strip("/").split("/"):
+        below = [b"/".join((found, raw)) for raw in encodings(name)]
+        there = [one for one in below if file.id.links.exists(one)]
+        if not there:
+            return path.encode()
+        found = there[0]
+    return found or path.encode()
+
+
+def item_of(file: Any, path: str) -> Any:
+    """Return the group or dataset at a path of an open file (h5py's); None where there is none."""
+    return file.get(stored_path(file, path))
+
+
+def shown_name(stored: bytes | str) -> str:
     """Return what a dataset is called: the path "/g/_nc4_non_coord_x" in the file is "g/x"."""
-    group, name = group_and_name(stored)
+    group, name = group_and_name(text_of(stored))
     return joined(group, name.removeprefix(OTHER_NAME))
 
 
 def joined(group: str, name: str) -> str:
     """Return the path of what a group holds; "" is the file itself."""
     return f"{group}/{name}" if group else name
-
-
-def names_in(file_path: str, dataset: Any) -> str:
-    """Return the name of a dataset in messages."""
-    return f"{file_path}:{shown_name(dataset.name)}"
 
 
 def group_and_name(path: str) -> tuple[str, str]:
@@ -148,7 +231,7 @@ def dataset_of(file: Any, name: str) -> Any:
     group, last = group_and_name(name)
     for stored in (joined(group, OTHER_NAME + last), joined(group, last)):
         try:
-            found = file.get(stored)
+            found = item_of(file, stored)
         except (KeyError, ValueError, OSError, RuntimeError):  # a link that leads nowhere, or that is damaged
             found = None
         if isinstance(found, h5py.Dataset):
@@ -170,12 +253,18 @@ def walk(file: Any) -> Iterator[tuple[str, Any]]:
         path, group = waiting.pop()
         yield path, group
         inside = []
+        names = set()
         for name, address in _hard_links(group):
             if address in seen:
                 continue
             seen.add(address)
             item = h5py.h5o.open(group, name)
-            below = joined(path, name.decode("utf-8", "surrogateescape"))
+            below = joined(path, text_of(name))
+            if below in names:
+                raise FormatError(
+                    f"{file.filename}: it has the name {below!r} in UTF-8 and in Latin-1: they cannot be told apart"
+                )
+            names.add(below)
             if isinstance(item, h5py.h5g.GroupID):
                 inside.append((below, item))
             elif isinstance(item, h5py.h5d.DatasetID):
@@ -220,6 +309,9 @@ def _translated(path: str, doing: str) -> Iterator[None]:
         raise
     except Exception as error:  # noqa: BLE001
         code = getattr(error, "errno", None)
+        if "h5clear" in str(error):  # the library's advice, which destroys a file that is being written
+            why = _SWMR_WRITTEN if _flags(path) & _SWMR_WRITER else _WRITTEN
+            raise StoreError(f"{path}: HDF5 cannot {doing} it: {why}", errno.EBUSY) from None
         if code in (errno.EAGAIN, errno.EACCES) and "lock" in str(error):
             raise StoreError(f"{path}: another program has this HDF5 file open: {error}", code) from None
         if code is not None:

@@ -22,7 +22,7 @@ from functools import partial
 
 from swath.errors import ArgumentError, store_error
 from swath.store import page_cache, profile
-from swath.store.calibration import cached, device, machine, streams
+from swath.store.calibration import cached, coding, device, machine, streams
 from swath.store.calibration.file import MeasuredFile, NotReachedError
 from swath.store.calibration.measuring import Effort as Effort
 from swath.store.calibration.measuring import Measuring
@@ -42,8 +42,8 @@ def _make_file(measuring: Measuring, seconds: float) -> None:
 
 STEPS: tuple[tuple[str, float, str, Callable[[Measuring, float], None]], ...] = (
     ("a file to measure with", 0.08, "", _make_file),
-    ("page cache: reads", 0.08, "cache", partial(cached.requests, "read")),
-    ("page cache: writes", 0.08, "cache", partial(cached.requests, "write")),
+    ("page cache: reads", 0.07, "cache", partial(cached.requests, "read")),
+    ("page cache: writes", 0.07, "cache", partial(cached.requests, "write")),
     ("page cache: looking", 0.03, "cache", cached.mapped_reads),
     ("page cache: jumps", 0.04, "cache", cached.jumps),
     ("page cache: streams", 0.06, "cache", partial(streams.streams, "cache")),
@@ -51,12 +51,13 @@ STEPS: tuple[tuple[str, float, str, Callable[[Measuring, float], None]], ...] = 
     ("large memory", 0.05, "cache", cached.memory),
     ("one small operation", 0.03, "", machine.operation),
     ("syncs", 0.05, "", device.syncs),
-    ("device: reads", 0.12, "device", device.reads),
+    ("device: reads", 0.10, "device", device.reads),
     ("device: jumps", 0.06, "device", device.jumps),
     ("device: writes", 0.08, "device", device.writes),
     ("device: streams", 0.08, "device", partial(streams.streams, "device")),
-    ("copies", 0.09, "", machine.copies),
+    ("copies", 0.07, "", machine.copies),
     ("meetings of ranks", 0.04, "", machine.meetings),
+    ("codecs", 0.06, "", coding.codecs),
 )
 """What is said of each, its part of the seconds, the medium that it must meet, and what measures it."""
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from swath import _core
-from swath.bench.standalone import page_cache as kernel
 from swath.store import page_cache, profile
+from swath.store.standalone import page_cache as kernel
 
 WINDOW = 512 << 10
 WINDOWS_A_SYNC = 4

@@ -65,7 +65,7 @@ class Findings:
         self.known["copies"] = "our own copy kernels, blocks of every second place, memory larger than the caches"
         self.known.setdefault("barrier", "ranks of one node, as threads that share memory")
         self.known["messages"] = "stated defaults: between nodes, which one machine cannot measure"
-        self.known["chunks"] = "stated defaults: codecs, and opening and making files of chunks"
+        self.known["chunks"] = "codecs on a field of waves and noise; files of chunks in the folder that was measured"
         noisy = [name for name, spread in self.spread.items() if np.max(spread) > NOISY]
         if noisy:
             self.notes.append(f"repetitions lay more than {NOISY:.0%} apart: {', '.join(noisy)}")

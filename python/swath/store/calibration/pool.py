@@ -55,8 +55,8 @@ def calibrate_pool(
             report(f"{direction}s", number / 2)
             _measure(found, direction, small, large, effort.seconds / 2)
         _tell_network(found, small)
-        if not large._file.core.capabilities.structured_requests:
-            found.notes.append(f"regions of descriptions are as stated: {large._file.core.engine_reason}")
+        if not large._stored.file.core.capabilities.structured_requests:
+            found.notes.append(f"regions of descriptions are as stated: {large._stored.file.core.engine_reason}")
     report("done", 1.0)
     store = profile.store_of(path)
     date = dt.datetime.now().astimezone().isoformat(timespec="seconds")
@@ -147,7 +147,7 @@ def _measure(found: Findings, direction: str, small: Array, large: Array, second
     _set(found, direction, "operation", operation, many)
     _set(found, direction, "byte", whole.median / large.nbytes, whole)
     _set(found, direction, "range", (lists.median - made["list"] * operation) / rows, lists)
-    if large._file.core.capabilities.structured_requests:
+    if large._stored.file.core.capabilities.structured_requests:
         region = max((densely.median - described.median) / (rows * (DENSE - 1)), 0)
         window = (described.median - made["datatype"] * operation - rows * region) / large.nbytes
         _set(found, direction, "region", region, densely)
@@ -170,7 +170,7 @@ def _tell_network(found: Findings, small: Array) -> None:
 
     def look() -> float:
         begin = time.perf_counter()
-        _ = small._file.core.size
+        _ = small._stored.file.core.size
         return time.perf_counter() - begin
 
     (sample,) = in_turn([look], 0.3, time.monotonic() + 2)

@@ -1,0 +1,152 @@
+"""One measurement, as the processes that carry it out are told it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.ranks.ranks import Ranks
+from swath.space import Block, Distribution, Whole, balanced_grid
+from swath_bench.files.cases import CASES, Case
+from swath_bench.files.sizes import APPENDED, DUMPED, LEAST_BYTES, SEVERAL, Sizes
+
+Values = npt.NDArray[Any]
+
+NAME = "t"
+DIMENSIONS = ("time", "y", "x")
+SUFFIXES = {"netcdf4": ".nc4", "netcdf-classic": ".nc", "zarr": ".zarr"}
+SMALL = "small"
+"""A folder beside the sources with the same files, small: what is done first, and not counted."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One measurement.
+
+    Attributes:
+        case: one of `cases.CASES`.
+        contender: one of `contenders.CONTENDERS`.
+        cache: "cold" or "warm", "" where nothing is read.
+        folder: where the sources are.
+        target: where the target goes, without the suffix.
+        sizes: of everything.
+        ranks: those that do it.
+    """
+
+    case: str
+    contender: str
+    cache: str
+    folder: str
+    target: str
+    sizes: Sizes
+    ranks: Ranks
+
+    @property
+    def what(self) -> Case:
+        """The case."""
+        return CASES[self.case]
+
+    @property
+    def comm(self) -> Ranks | None:
+        """What is given to Swath: nothing where there is one process."""
+        return self.ranks if self.ranks.size > 1 else None
+
+    def small(self) -> Job:
+        """Return the same with the small files."""
+        return dataclasses.replace(
+            self, folder=os.path.join(self.folder, SMALL), sizes=Sizes(LEAST_BYTES, min(self.sizes.records, 2))
+        )
+
+    def source(self, suffix: str) -> str:
+        """Return the file that is read, in one format."""
+        return os.path.join(self.folder, self.what.reads + suffix)
+
+    def made(self, suffix: str = "") -> str:
+        """Return the path of the target."""
+        return self.target + (suffix or SUFFIXES[self.what.format])
+
+    def array(self) -> Values:
+        """Return the values of the source, mapped."""
+        mapped: Values = np.load(os.path.join(self.folder, "array.npy"), mmap_mode="r")
+        return mapped
+
+    @property
+    def selection(self) -> tuple[Any, ...]:
+        """What is read of the source by this rank."""
+        times, rows, columns = self.sizes.shape
+        if self.what.work == "series":
+            return np.s_[:, rows // 3, columns // 3]
+        if self.what.work == "map":
+            return (times // 2,)
+        begin, count = block(columns, self.ranks.size, self.ranks.rank)
+        return np.s_[:, :, begin : begin + count]
+
+    def part(self, number: int) -> Values:
+        """Return the values of one variable of the file that is re-chunked as a whole, mapped."""
+        times = self.sizes.part_shape[0]
+        return self.array()[number * times : (number + 1) * times]
+
+    def bands(self) -> Iterator[slice]:
+        """Rows of chunks of the source: what a loop holds in memory."""
+        rows, step = self.sizes.shape[1], self.sizes.chunks[1]
+        for begin in range(0, rows, step):
+            yield slice(begin, min(begin + step, rows))
+
+    @property
+    def dump_distribution(self) -> Distribution:
+        """A block of planes whole in the first dimension for each rank, as a simulation has it."""
+        rules = (Whole(), Block(), Block())
+        return Distribution(rules, balanced_grid(rules, self.ranks.size))
+
+    def dump_box(self, rank: int) -> tuple[slice, ...]:
+        """Return what a rank holds of each variable of a dump."""
+        grid = self.dump_distribution.grid
+        place = np.unravel_index(rank, grid)
+        blocks = [block(*of) for of in zip(self.sizes.dumped, grid, map(int, place), strict=True)]
+        return tuple(slice(begin, begin + count) for begin, count in blocks)
+
+    @functools.cached_property
+    def dumped(self) -> list[tuple[str, Values]]:
+        """What this rank dumps: name and values, which are made before the clock runs."""
+        whole = dump_values(self.sizes.dumped)
+        own = whole[self.dump_box(self.ranks.rank)]
+        return [(f"v{number:02}", own + number) for number in range(DUMPED)]
+
+    @functools.cached_property
+    def appended(self) -> list[tuple[int, str, Values]]:
+        """What is appended: number of the record, name and values."""
+        plane = np.arange(self.sizes.record[0] * self.sizes.record[1], dtype="f4").reshape(self.sizes.record)
+        names = enumerate(record_names())
+        return [
+            (record, name, plane + np.float32(1000 * number + record))
+            for record, (number, name) in itertools.product(range(self.sizes.records), list(names))
+        ]
+
+
+def several_names() -> list[str]:
+    """Return the variables of the file that is re-chunked as a whole."""
+    return [f"part{number}" for number in range(SEVERAL)]
+
+
+def record_names() -> list[str]:
+    """Return the variables that are appended to."""
+    return [f"r{number}" for number in range(APPENDED)]
+
+
+def block(extent: int, parts: int, part: int) -> tuple[int, int]:
+    """Return where the block of one of `parts` begins, by HPF's rule, and its length."""
+    size = -(-extent // parts)
+    begin = min(part * size, extent)
+    return begin, min(size, extent - begin)
+
+
+def dump_values(shape: tuple[int, int, int]) -> Values:
+    """Return the first variable of a dump: element i holds i; variable v is v more."""
+    return np.arange(shape[0] * shape[1] * shape[2], dtype="f8").reshape(shape)

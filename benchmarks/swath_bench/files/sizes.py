@@ -1,0 +1,82 @@
+"""Sizes of what is read, copied, dumped and appended; all follow from two numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+Shape = tuple[int, ...]
+
+PLANE = (720, 1000)
+"""Of the array, where there are bytes enough for LEAST_TIMES of them; else a half of each, a quarter, …"""
+LEAST_TIMES = 24
+LEAST_BYTES = 1 << 16
+CHUNK = (30, 72, 100)
+"""864 KB: what HDF5's default cache of chunks holds whole, in all versions."""
+SERIES_CHUNK = (None, 24, 25)
+"""What is made by a re-chunking: whole series."""
+SEVERAL = 5
+"""Variables of the file that is re-chunked as a whole: each has a part of the array's times."""
+MANY = 100
+"""Variables of the file that xarray opens."""
+DUMPED = 24
+APPENDED = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """Of one run.
+
+    Attributes:
+        bytes: of the array, and of all variables of a dump.
+        records: that are appended.
+    """
+
+    bytes: int
+    records: int
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the array: (time, y, x)."""
+        rows, columns = PLANE
+        while self.bytes < LEAST_TIMES * rows * columns * 4:
+            rows, columns = rows // 2, columns // 2
+        return self.bytes // (rows * columns * 4), rows, columns
+
+    @property
+    def chunks(self) -> Shape:
+        """Of the array's file."""
+        return tuple(min(extent, chunk) for extent, chunk in zip(self.shape, CHUNK, strict=True))
+
+    @property
+    def series_chunks(self) -> Shape:
+        """Of what it is re-chunked to: all times of a few places."""
+        return tuple(min(extent, chunk or extent) for extent, chunk in zip(self.shape, SERIES_CHUNK, strict=True))
+
+    @property
+    def part_shape(self) -> tuple[int, int, int]:
+        """Of each variable of the file that is re-chunked as a whole."""
+        times, rows, columns = self.shape
+        return times // SEVERAL, rows, columns
+
+    @property
+    def part_chunks(self) -> Shape:
+        """Of each of these."""
+        return tuple(min(extent, chunk) for extent, chunk in zip(self.part_shape, CHUNK, strict=True))
+
+    @property
+    def part_series_chunks(self) -> Shape:
+        """Of what these are re-chunked to: all times of a few places."""
+        return tuple(min(extent, chunk or extent) for extent, chunk in zip(self.part_shape, SERIES_CHUNK, strict=True))
+
+    @property
+    def dumped(self) -> tuple[int, int, int]:
+        """Of each variable of a dump, of doubles: about a cube, even lengths, for ranks to divide."""
+        side = max(2, round(math.cbrt(self.bytes / DUMPED / 8)) // 2 * 2)
+        return side, side, side
+
+    @property
+    def record(self) -> tuple[int, int]:
+        """Of each variable that is appended, of singles."""
+        rows, columns = self.shape[1:]
+        return max(rows // 4, 1), max(columns // 4, 1)

@@ -1,0 +1,117 @@
+"""What one run of MADbench told, as plain data: the times of the tasks, and the paper's TIO and LBSTIO from them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from swath_bench.madbench.options import Options
+from swath_bench.madbench.problem import PHASES
+
+BEGUN, COMPUTED, MET, MOVED, RELEASED, ENDED = range(6)
+"""The marks of a step: it begins; computed; all tasks are there; transferred; all are there again; computed."""
+READ_FIRST = "invD"
+HEAD_STEPS = 4
+"""Head positions are kept of so many steps of that phase: with more nothing can be told apart, and they are many."""
+DIGITS = 6
+"""Of seconds: what comes after is noise."""
+
+Steps = list[list[float]]
+
+
+def run_record(options: Options, tasks: Sequence[dict[str, Any]], results: dict[str, Any]) -> dict[str, Any]:
+    """Return one run: who read and wrote on what, the times of each phase, the evidence, and what the throttle decided.
+
+    Args:
+        options: of this run alone.
+        tasks: of each task "steps" (by phase, six marks a step, seconds of one clock), "cached" and
+            "device_bytes_read"; of task 0 also "decisions", and in virtual time "disk_stats" and "heads" (as
+            `_core.modelled_disk_trace` tells them).
+        results: of the computation.
+    """
+    start = min(of_task["steps"][PHASES[0]][0][BEGUN] for of_task in tasks)
+    phases = {phase: phase_record([t["steps"][phase] for t in tasks], start) for phase in PHASES}
+    total = max(phase["end"] for phase in phases.values())
+    io = sum(phase["tio_seconds"] + phase["lbstio_seconds"] for phase in phases.values())
+    problem = options.problem
+    return {
+        "tasks": options.tasks,
+        "pixels": options.pixels,
+        "bins": options.bins,
+        "gangs": options.gangs,
+        "block": options.block,
+        "shared_file": options.shared_file,
+        "mode": "compute" if options.compute else "I/O only",
+        "writers": options.writers[0],
+        "readers": options.readers[0],
+        "disk": options.only_disk,
+        "switch_to": options.switch_to,
+        "virtual": options.virtual,
+        "cache": options.caches[0],
+        "chunk_bytes": problem.matrix_bytes // options.tasks,
+        "bytes": problem.matrix_bytes * options.bins,
+        "total_seconds": round(total, DIGITS),
+        "io_percent": 100 * io / total if total else 0.0,
+        "phases": phases,
+        "cached_before": _cached(tasks),
+        "device_bytes_read": sum_known([t["device_bytes_read"] for t in tasks]),
+        "verified": "every element" if options.verify else "checksums of all chunks",
+        "decisions": _since(tasks[0].get("decisions", []), start),
+        "heads": _heads(tasks[0].get("heads", []), phases[READ_FIRST]["tasks"], start),
+        "disk_stats": tasks[0].get("disk_stats"),
+        **results,
+    }
+
+
+def phase_record(steps_of_tasks: Sequence[Steps], start: float) -> dict[str, Any]:
+    """One phase: averages over the tasks of sums over the steps, and every task's marks, seconds since `start`."""
+
+    def average(begin: int, end: int) -> float:
+        return statistics.fmean(sum(marks[end] - marks[begin] for marks in steps) for steps in steps_of_tasks)
+
+    marks = [[[round(mark - start, DIGITS) for mark in step] for step in steps] for steps in steps_of_tasks]
+    begin = min(steps[0][BEGUN] for steps in marks)
+    end = max(steps[-1][ENDED] for steps in marks)
+    return {
+        "seconds": round(end - begin, DIGITS),
+        "begin": begin,
+        "end": end,
+        "compute_seconds": average(BEGUN, COMPUTED) + average(RELEASED, ENDED),
+        "imbalance_seconds": average(COMPUTED, MET),
+        "tio_seconds": average(MET, MOVED),
+        "lbstio_seconds": average(MOVED, RELEASED),
+        "tasks": marks,
+    }
+
+
+def _heads(
+    trace: Sequence[tuple[float, int, int, int, int, bool, bool]], tasks: Sequence[Steps], start: float
+) -> list[list[float]]:
+    """[seconds, byte] where the head of the first disk was put, while the first steps of invD read."""
+    first = min(steps[0][MET] for steps in tasks)
+    last = max(steps[:HEAD_STEPS][-1][MOVED] for steps in tasks)
+    moved = ((seconds - start, position) for seconds, disk, position, *_ in trace if disk == 0)
+    return [[round(seconds, DIGITS), position] for seconds, position in moved if first <= seconds <= last]
+
+
+def _cached(tasks: Sequence[dict[str, Any]]) -> list[float | None]:
+    """Return the part of all files that was in the page cache before invD, and before W; None where it is not known."""
+    return [cached_part(told) for told in zip(*(of_task["cached"] for of_task in tasks), strict=True)]
+
+
+def cached_part(told: Sequence[tuple[int, int] | None]) -> float | None:
+    """Of all files together, from (bytes in the page cache, bytes) of each task that has a file; None: not known."""
+    known = [of_task for of_task in told if of_task is not None]
+    size = sum(size for _, size in known)
+    return sum(cached for cached, _ in known) / size if size else None
+
+
+def sum_known(counts: Sequence[int | None]) -> int | None:
+    """None where one is not known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _since(decisions: Sequence[dict[str, Any]], start: float) -> list[dict[str, Any]]:
+    return [{**decision, "seconds": round(decision["seconds"] - start, DIGITS)} for decision in decisions]

@@ -1,0 +1,73 @@
+"""The file under test in a Ceph pool: made, and looked at, by contiguous requests, which no contender sends.
+
+What `FileUnderTest` is in a file system. There is no page cache between a program and a pool: nothing is warmed, and
+what a write was answered for is on the medium.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+
+from swath import _core
+from swath.array import opening
+from swath.formats import pools
+from swath.ranks.ranks import Ranks
+from swath_bench.measure import PIECE_ELEMENTS, VALUE_BYTES, VALUE_DTYPE, FileUnderTest, Values, stamped
+from swath_bench.ncio.options import Options
+
+
+class PoolFile:
+    """The file that all contenders read and write.
+
+    Attributes:
+        path: its name, `rados:POOL/NAME?…`, with the stripes that it is created with.
+        elements: how many 8-byte integers it holds.
+        bytes: the same in bytes.
+    """
+
+    def __init__(self, ranks: Ranks, path: str, elements: int) -> None:
+        self.path = path
+        self.elements = elements
+        self.bytes = elements * VALUE_BYTES
+        self._ranks = ranks
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[PoolFile]:
+        """Collective. The file while the block runs; `fill` makes it."""
+        yield self
+
+    def fill(self, stamp: int) -> None:
+        """Collective. Rank 0 makes it anew, front to back. Raises StoreError on every rank."""
+        self._ranks.on_first(f"create {pools.plain(self.path)}", lambda: self._create(stamp))
+
+    def _create(self, stamp: int) -> None:
+        with opening.create(self.path, (self.elements,), VALUE_DTYPE, format="raw", overwrite=True) as new:
+            for begin in range(0, self.elements, PIECE_ELEMENTS):
+                end = min(begin + PIECE_ELEMENTS, self.elements)
+                new[begin:end] = stamped(np.arange(begin, end, dtype=np.int64), stamp)
+
+    def stored_bytes(self) -> int:
+        """Return how long it is."""
+        return pools.size_of(self.path)
+
+    def stored(self, first: int, count: int) -> Values:
+        """Return elements [first, first + count) as they are stored; fewer where it ends before."""
+        file = _core.open_file(self.path, "r")
+        return np.frombuffer(file.read_at(first * VALUE_BYTES, count * VALUE_BYTES), dtype=VALUE_DTYPE)
+
+    def remove(self) -> None:
+        """Remove it: nothing where it is gone. Called by one rank."""
+        pools.remove(self.path)
+
+
+AnyFile: TypeAlias = FileUnderTest | PoolFile
+
+
+def file_under_test(ranks: Ranks, path: str, elements: int, options: Options) -> AnyFile:
+    """Return the file of so many elements that the options speak of: at `path`, or in the pool."""
+    kind = PoolFile if options.store else FileUnderTest
+    return kind(ranks, options.file_name(path), elements)

@@ -1,0 +1,95 @@
+# The C++ library as it is installed: libswath.so, the headers of include/swath/swath.h, a CMake package and files for
+# pkg-config. In a build of the Python package only `cmake --install BUILD --component library` installs it, after the
+# target swath_library was built.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(SWATH_PACKAGE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/Swath)
+set(SWATH_PUBLIC ${CMAKE_BINARY_DIR}/public)  # what is made for it here
+if(SKBUILD)
+  set(SWATH_COMPONENT COMPONENT library EXCLUDE_FROM_ALL)
+  set(SWATH_IN_ALL EXCLUDE_FROM_ALL)
+else()
+  set(SWATH_COMPONENT COMPONENT library)
+  set(SWATH_IN_ALL "")
+endif()
+
+# ---- Headers: those that swath/swath.h and swath/mpi.h include, by their names in the installed tree -------------------
+set(SWATH_PUBLIC_HEADERS
+  base/bytes.h base/direction.h base/error.h base/fork.h base/math.h base/per_process.h chunks/codec.h
+  comm/collective_turn.h comm/comm.h comm/mpi_ranks.h files/data_file.h files/file_array.h files/one_array_file.h
+  files/open_name.h files/records.h formats/attribute.h formats/contents.h formats/element_type.h formats/new_array.h
+  formats/raw_elements.h space/decomposition.h space/distribution.h space/index_set.h space/nest.h space/view.h
+  store/open_mode.h)
+function(swath_publish_header source name)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  file(READ ${source} text)
+  string(REPLACE "#include \"" "#include \"swath/" text "${text}")
+  file(WRITE ${SWATH_PUBLIC}/include/swath/${name} "${text}")
+endfunction()
+foreach(SWATH_HEADER ${SWATH_PUBLIC_HEADERS})
+  swath_publish_header(${PROJECT_SOURCE_DIR}/core/${SWATH_HEADER} ${SWATH_HEADER})
+endforeach()
+foreach(SWATH_HEADER swath.h mpi.h)
+  swath_publish_header(${PROJECT_SOURCE_DIR}/include/swath/${SWATH_HEADER} ${SWATH_HEADER})
+endforeach()
+install(DIRECTORY ${SWATH_PUBLIC}/include/swath DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${SWATH_COMPONENT})
+
+# ---- Libraries ---------------------------------------------------------------------------------------------------------
+# What the core is linked to is this library's own business: who links to it needs none of it.
+add_library(swath SHARED ${SWATH_IN_ALL} $<TARGET_OBJECTS:swath_core>)
+get_target_property(SWATH_CORE_LIBRARIES swath_core LINK_LIBRARIES)
+target_link_libraries(swath PRIVATE ${SWATH_CORE_LIBRARIES})
+target_link_options(swath PRIVATE -Wl,-z,defs -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/swath.map)
+target_include_directories(swath INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(swath INTERFACE cxx_std_20)
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" SWATH_ABI ${SWATH_VERSION})  # before 1.0 a minor version may change it
+set_target_properties(swath PROPERTIES LINKER_LANGUAGE CXX VERSION ${SWATH_VERSION} SOVERSION ${SWATH_ABI}
+  LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/swath.map BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
+add_custom_target(swath_library DEPENDS swath)
+install(TARGETS swath EXPORT SwathTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${SWATH_COMPONENT})
+
+# For one MPI: an archive, whose program brings that MPI.
+set(SWATH_INSTALLED_MPICC "")
+if(TARGET swath_mpi)
+  get_property(SWATH_INSTALLED_MPICC GLOBAL PROPERTY SWATH_MPICC)
+  get_property(SWATH_INSTALLED_MPI_INCLUDES GLOBAL PROPERTY SWATH_MPI_INCLUDES)
+  get_property(SWATH_INSTALLED_MPI_LINK GLOBAL PROPERTY SWATH_MPI_LINK)
+  get_property(SWATH_INSTALLED_MPI_FOLDERS GLOBAL PROPERTY SWATH_MPI_FOLDERS)
+  list(TRANSFORM SWATH_INSTALLED_MPI_FOLDERS PREPEND "-Wl,-rpath," OUTPUT_VARIABLE SWATH_INSTALLED_MPI_RPATHS)
+  add_library(swath_mpi_installed STATIC ${SWATH_IN_ALL} $<TARGET_OBJECTS:swath_mpi>)
+  target_link_libraries(swath_mpi_installed INTERFACE swath ${SWATH_INSTALLED_MPI_LINK} ${SWATH_INSTALLED_MPI_RPATHS})
+  # As options: CMake installs no target whose includes lie in the source tree, where an environment may be.
+  list(TRANSFORM SWATH_INSTALLED_MPI_INCLUDES PREPEND "SHELL:-isystem " OUTPUT_VARIABLE SWATH_MPI_INCLUDE_OPTIONS)
+  target_compile_options(swath_mpi_installed INTERFACE ${SWATH_MPI_INCLUDE_OPTIONS})
+  target_compile_definitions(swath_mpi_installed INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  set_target_properties(swath_mpi_installed PROPERTIES
+    LINKER_LANGUAGE CXX OUTPUT_NAME swath_mpi EXPORT_NAME mpi ARCHIVE_OUTPUT_DIRECTORY ${SWATH_PUBLIC}/lib)
+  add_dependencies(swath_library swath_mpi_installed)
+  install(TARGETS swath_mpi_installed EXPORT SwathTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${SWATH_COMPONENT})
+endif()
+
+# ---- How others find it ------------------------------------------------------------------------------------------------
+install(EXPORT SwathTargets NAMESPACE Swath:: DESTINATION ${SWATH_PACKAGE_FOLDER} ${SWATH_COMPONENT})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SwathConfig.cmake.in ${SWATH_PUBLIC}/SwathConfig.cmake
+  INSTALL_DESTINATION ${SWATH_PACKAGE_FOLDER})
+write_basic_package_version_file(${SWATH_PUBLIC}/SwathConfigVersion.cmake
+  VERSION ${SWATH_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES ${SWATH_PUBLIC}/SwathConfig.cmake ${SWATH_PUBLIC}/SwathConfigVersion.cmake
+  DESTINATION ${SWATH_PACKAGE_FOLDER} ${SWATH_COMPONENT})
+
+set(SWATH_PC_FOLDER ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH SWATH_PREFIX_FROM_PC /prefix/${SWATH_PC_FOLDER} /prefix)
+list(TRANSFORM SWATH_INSTALLED_MPI_INCLUDES PREPEND "-I" OUTPUT_VARIABLE SWATH_PC_MPI_CFLAGS)
+list(JOIN SWATH_PC_MPI_CFLAGS " " SWATH_PC_MPI_CFLAGS)
+list(APPEND SWATH_INSTALLED_MPI_LINK ${SWATH_INSTALLED_MPI_RPATHS})
+list(JOIN SWATH_INSTALLED_MPI_LINK " " SWATH_PC_MPI_LIBS)
+set(SWATH_PC_NAMES swath)
+if(TARGET swath_mpi)
+  list(APPEND SWATH_PC_NAMES swath_mpi)
+endif()
+foreach(SWATH_PC ${SWATH_PC_NAMES})
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${SWATH_PC}.pc.in ${SWATH_PUBLIC}/${SWATH_PC}.pc @ONLY)
+  install(FILES ${SWATH_PUBLIC}/${SWATH_PC}.pc DESTINATION ${SWATH_PC_FOLDER} ${SWATH_COMPONENT})
+endforeach()

@@ -1,0 +1,636 @@
+#include "files/data_file.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "array/array.h"
+#include "array/file.h"
+#include "array/learning.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "files/array_form.h"
+#include "files/data_file_chunks.h"
+#include "files/file_array.h"
+#include "files/first_rank.h"
+#include "files/fitted.h"
+#include "formats/added.h"
+#include "formats/all.h"
+#include "formats/description.h"
+#include "formats/files.h"
+#include "formats/format.h"
+#include "formats/raw/raw.h"
+#include "formats/refusals.h"
+#include "formats/serialise.h"
+#include "journal/changes.h"
+#include "plan/profile.h"
+#include "store/atomic_file.h"
+#include "throttle/throttled_engine.h"
+
+namespace swath {
+
+using formats::Attributes;
+using formats::Contents;
+using formats::Description;
+using formats::Format;
+using formats::FormatFile;
+using formats::NewArray;
+
+namespace {
+
+// A change is not interrupted from its first byte to its last: whoever is told to stop stops behind it.
+class OneChange {
+ public:
+  explicit OneChange(PerProcess<std::recursive_mutex>& changing) : lock_(changing.get()) {}
+
+ private:
+  const std::lock_guard<std::recursive_mutex> lock_;
+  const InterruptScope uninterrupted_{[] { return false; }};
+};
+
+// A number that no other opening of this process has.
+int64_t next_number() {
+  static std::atomic<int64_t> openings = 0;
+  return ++openings;
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+// Of a raw file what its caller says.
+std::unique_ptr<FormatFile> opened(const Format& format, const std::string& path, Changes* changes,
+                                   const DataFileOptions& options) {
+  return format.describes_itself() ? format.open(path, changes) : formats::raw::open(path, options.raw.value());
+}
+
+// What ranks compare of a raw file.
+std::string words_of(const std::optional<formats::RawElements>& raw) {
+  if (!raw) return "";
+  return "\nshape=" + to_string(raw->shape) + "\ntype=" + raw->type.to_string() +
+         "\norder=" + formats::tuple_text({raw->order.begin(), raw->order.end()}) +
+         "\noffset=" + std::to_string(raw->offset);
+}
+
+// What rank 0 says of a new file.
+std::vector<std::byte> serialise(const AtomicFile& file, int64_t number, const Contents& contents) {
+  ByteWriter writer;
+  writer.put(std::string_view(file.final_path()));
+  writer.put(std::string_view(file.working_path()));
+  writer.put(std::string_view(file.options().replaced_path));
+  writer.put(number);
+  writer.put(std::string_view(text_of(formats::serialise(contents))));
+  return writer.take();
+}
+
+}  // namespace
+
+// What rank 0 says after a change of what the file holds.
+struct DataFile::Placed {
+  std::optional<Description> changed;
+  std::vector<Description> others;  // arrays that are open, and that the change has moved
+  bool is_other_file = false;       // the name is another file's now, with more in it
+};
+
+DataFile::DataFile(std::shared_ptr<Comm> comm, const Format& format, OpenMode mode, DataFileOptions options)
+    : comm_(std::move(comm)), format_(format), mode_(mode), options_(std::move(options)) {
+  const auto profile = options_.profile ? options_.profile : std::make_shared<const Profile>(default_profile());
+  learning_ = std::make_shared<Learning>(profile, false);
+}
+
+std::shared_ptr<DataFile> DataFile::open(std::shared_ptr<Comm> comm, const std::string& path, OpenMode mode,
+                                         const DataFileOptions& options) {
+  const CollectiveTurnScope turn(comm->size() > 1 ? &comm->turn() : nullptr, "open", path);
+  const std::string words =
+      "open file " + path + "\nmode=" + (mode == OpenMode::kRead ? "r" : "r+") + words_of(options.raw);
+  std::unique_ptr<FormatFile> metadata;
+  const auto found = on_first_rank(*comm, words, [&] {
+    repair(path);
+    const Format& found_format = options.raw ? formats::raw::format() : formats::format_of(path);
+    metadata = opened(found_format, path, nullptr, options);
+    ByteWriter writer;
+    writer.put(next_number());
+    writer.put(found_format.name());
+    writer.put(std::string_view(text_of(formats::serialise(metadata->contents()))));
+    return writer.take();
+  });
+  ByteReader reader("what rank 0 found", found);
+  const int64_t number = reader.number();
+  const Format& format = formats::format_named(reader.text());
+  auto file = std::shared_ptr<DataFile>(new DataFile(std::move(comm), format, mode, options));
+  file->number_ = number;
+  file->contents_ = formats::parse_contents(bytes_of(reader.text()));
+  file->path_ = file->final_path_ = path;
+  file->metadata_ = std::move(metadata);
+  file->open_bytes("open " + path);
+  return file;
+}
+
+std::shared_ptr<DataFile> DataFile::create(std::shared_ptr<Comm> comm, const std::string& path,
+                                           const NewFileOptions& create, const DataFileOptions& options) {
+  return create_with(std::move(comm), path, create, nullptr, options);
+}
+
+std::shared_ptr<DataFile> DataFile::create_with(std::shared_ptr<Comm> comm, const std::string& path,
+                                                const NewFileOptions& create, const NewArray* array,
+                                                const DataFileOptions& options) {
+  const CollectiveTurnScope turn(comm->size() > 1 ? &comm->turn() : nullptr, "create", path);
+  const std::string words =
+      "create file " + path + "\nformat=" + create.format + "\noverwrite=" + (create.overwrite ? "true" : "false") +
+      "\natomic=" + (create.atomic ? "true" : "false") + (array == nullptr ? "" : "\narray=" + words_of(*array));
+  std::pair<const Format*, std::string> kind;
+  run_collectively(*comm, question_of(words), [&] {  // before anything is made
+    kind = formats::format_for(path, create.format);
+    if (array != nullptr || kind.first->holds_many()) return;
+    fail_argument("create " + path + ": a " + std::string(kind.first->name()) +
+                  " file holds one array: create it together with the file");
+  });
+  const Format& format = *kind.first;
+  DataFileOptions given_options = options;
+  given_options.raw.reset();
+  if (!format.describes_itself()) given_options.raw = formats::RawElements{array->shape, array->type, array->order};
+  std::shared_ptr<AtomicFile> atomic_file;
+  const auto found = on_first_rank(*comm, words + "\n: file", [&] {
+    std::optional<Replacing> replacing;
+    if (create.overwrite) replacing.emplace(path);
+    const AtomicFileOptions given{
+        .overwrite = create.overwrite, .atomic = create.atomic, .is_folder = format.is_folder()};
+    atomic_file = std::make_shared<AtomicFile>(path, given);
+    if (replacing && !create.atomic) replacing->taken();
+    formats::NewContents contents{.flavour = kind.second};
+    contents.groups.emplace_back();
+    if (array != nullptr) contents.arrays.push_back(*array);
+    format.create(atomic_file->working_path(), contents);
+    return serialise(*atomic_file, next_number(),
+                     opened(format, atomic_file->working_path(), nullptr, given_options)->contents());
+  });
+  ByteReader reader("what rank 0 made", found);
+  const std::string final_path = reader.text();
+  const std::string working_path = reader.text();
+  const std::string replaced_path = reader.text();
+  auto file = std::shared_ptr<DataFile>(new DataFile(std::move(comm), format, OpenMode::kReadWrite, given_options));
+  file->number_ = reader.number();
+  if (array != nullptr && !format.holds_many()) file->fill_ = array->fill;
+  file->contents_ = formats::parse_contents(bytes_of(reader.text()));
+  file->path_ = working_path;
+  file->final_path_ = final_path;
+  file->atomic_file_ = std::move(atomic_file);
+  if (file->atomic_file_ == nullptr) {
+    const AtomicFileOptions given{.overwrite = create.overwrite,
+                                  .atomic = create.atomic,
+                                  .is_folder = format.is_folder(),
+                                  .working_path = working_path,
+                                  .replaced_path = replaced_path};
+    file->atomic_file_ = std::make_shared<AtomicFile>(AtomicFile::made_elsewhere(final_path, given));
+  }
+  file->open_bytes("create " + path);
+  if (file->comm_->rank() == 0) file->atomic_file_->settle();
+  if (array != nullptr) {
+    const auto made = file->array(array->variable);
+    if (made->grows()) file->records();
+  }
+  if (!create.attributes.empty()) file->set_attributes("", create.attributes);
+  return file;
+}
+
+DataFile::~DataFile() {
+  if (!is_closed_) take_back();
+  let_go();
+}
+
+std::string DataFile::words(const std::string& doing) const {
+  return doing + " (" + final_path_ + ", opened as number " + std::to_string(number_) + ")";
+}
+
+void DataFile::open_bytes(const std::string& words) {
+  run_collectively(*comm_, question_of(words + ": engines"), [&] {
+    const FileOptions how = options_.file ? *options_.file : FileOptions();
+    const bool has_name = mode_ == OpenMode::kReadWrite && comm_->rank() == 0;
+    do {
+      if (has_name) name_.emplace(path_);
+      file_ = format_.is_folder() ? File::open_folder(path_, how) : File::open(path_, mode_, how);
+    } while (has_name && name_->is_replaced());
+  });
+}
+
+// ---- What may be done ---------------------------------------------------------------------------------------------
+
+void DataFile::refuse_changing(const std::string& doing) const {
+  if (is_closed_) fail_argument(doing + " " + final_path_ + ": the file is closed; open it again");
+  if (mode_ != OpenMode::kReadWrite) {
+    fail_argument(doing + " " + final_path_ + ": the file is open for reading; open it for reading and writing");
+  }
+  if (made_in_ != fork_generation()) {
+    fail_argument(doing + " " + final_path_ +
+                  ": the process that has the file open was forked, and this is its child: open the file again here");
+  }
+}
+
+void DataFile::refuse_writing(const std::string& doing) const {
+  if (mode_ != OpenMode::kReadWrite) refuse_changing(doing);
+  if (name_ && !atomic_file_) name_->refuse_replaced(doing);
+}
+
+void DataFile::has_written(const FileArray& array) {
+  if (records_ && !array.shape().empty()) records_->has_rows(array.path(), array.shape().front());
+}
+
+// ---- On rank 0 ----------------------------------------------------------------------------------------------------
+
+std::unique_ptr<FormatFile> DataFile::open_metadata() const { return opened(format_, path_, changes_.get(), options_); }
+
+FormatFile& DataFile::metadata() {
+  if (metadata_ == nullptr) metadata_ = open_metadata();
+  return *metadata_;
+}
+
+FormatFile& DataFile::metadata_to_change() {
+  const std::string doing = "change";
+  refuse_writing(doing);
+  if (changes_ != nullptr) return metadata();
+  changes_ =
+      atomic_file_ ? std::make_unique<Changes>(path_, ChangesOptions{.is_durable = false}) : changes_of(path_, true);
+  try {
+    metadata_ = open_metadata();
+    if (!atomic_file_) refuse_stale();
+  } catch (...) {
+    metadata_.reset();
+    changes_.reset();
+    throw;
+  }
+  return *metadata_;
+}
+
+void DataFile::refuse_stale() const {
+  const Contents& now = metadata_->contents();
+  std::string changed;
+  for (const formats::Variable& variable : now.variables()) {
+    const formats::Variable* known = contents_.variable(variable.path);
+    if (known != nullptr && known->shape == variable.shape) continue;
+    changed += (changed.empty() ? "" : ", ") + variable.path + " " +
+               (known == nullptr ? "is new" : to_string(known->shape) + ", now " + to_string(variable.shape));
+  }
+  for (const formats::Variable& variable : contents_.variables()) {
+    if (now.variable(variable.path) == nullptr) changed += (changed.empty() ? "" : ", ") + variable.path + " is gone";
+  }
+  if (changed.empty()) return;
+  throw Error(ErrorKind::kStore,
+              final_path_ + ": it was changed since it was opened (" + changed + "): open it again to change it",
+              ESTALE);
+}
+
+namespace {
+
+std::vector<std::byte> serialise_placed(const std::optional<Description>& changed,
+                                        const std::vector<Description>& others, bool is_other_file) {
+  ByteWriter writer;
+  writer.put(changed ? 1 : 0);
+  if (changed) writer.put(std::string_view(text_of(formats::serialise(*changed))));
+  writer.put(std::ssize(others));
+  for (const Description& other : others) writer.put(std::string_view(text_of(formats::serialise(other))));
+  writer.put(is_other_file ? 1 : 0);
+  return writer.take();
+}
+
+}  // namespace
+
+std::vector<std::byte> DataFile::placed_after_change(FormatFile& metadata, const std::optional<Description>& changed) {
+  const bool has_moved = metadata.has_moved_others();
+  const bool is_other_file = metadata.has_replaced_file();
+  std::vector<Description> others;
+  if (has_moved || is_other_file) {
+    for (const auto& [path, array] : arrays_) {
+      Description described = metadata.describe(path);
+      // Rows that only this handle knows of.
+      if (records_ && records_->follows(path) && records_->rows(path) > described.shape.front()) {
+        described = metadata.extend(path, records_->rows(path), std::nullopt);
+      }
+      others.push_back(std::move(described));
+    }
+  }
+  return serialise_placed(changed, others, is_other_file);
+}
+
+// Arrays that lie along the dimension behind their first are longer, too.
+std::vector<std::byte> DataFile::set_length_of(const std::string& dimension, int64_t rows,
+                                               const std::vector<std::string>& longer) {
+  FormatFile& metadata = metadata_to_change();
+  metadata.set_length(dimension, rows);
+  changes_->settle();
+  std::vector<Description> others;
+  for (const std::string& path : longer) others.push_back(metadata.describe(path));
+  return serialise_placed(std::nullopt, others, false);
+}
+
+// What was written of elements stays after a kill, too, unless what the file holds was changed meanwhile.
+void DataFile::settle_written() {
+  if (changes_ != nullptr && !has_changed_) changes_->settle();
+}
+
+// ---- Changes of what the file holds -------------------------------------------------------------------------------
+
+DataFile::Placed DataFile::take(const std::vector<std::byte>& placed) {
+  ByteReader reader("what rank 0 changed", placed);
+  Placed found;
+  if (reader.flag("changed")) found.changed = formats::parse_description(bytes_of(reader.text()));
+  const int64_t count = reader.count(1);
+  for (int64_t i = 0; i < count; ++i) found.others.push_back(formats::parse_description(bytes_of(reader.text())));
+  found.is_other_file = reader.flag("other file");
+  has_changed_ = true;
+  if (found.is_other_file) open_bytes(words("open again"));
+  for (Description& other : found.others) {
+    FileArray& array = *arrays_.at(other.variable.value_or(""));
+    array.become(std::move(other), identity_of(array.description(), final_path_, number_), file_);
+  }
+  return found;
+}
+
+std::shared_ptr<FileArray> DataFile::make_array(const Description& description, bool is_new) {
+  const std::string identity = identity_of(description, final_path_, number_);
+  Array::Options given;
+  given.form = array_form(description, identity);
+  given.chunks = coded_chunks(description);
+  if (may_have_chunk_table(description)) given.places = std::make_shared<Chunks>(*this, description);
+  given.fill = description.fill;
+  given.learning = learning_;
+  given.name = final_path_;
+  given.is_new = is_new && (description.unlimited.empty() || !description.unlimited.front());
+  auto array = std::make_shared<FileArray>(weak_from_this(), description, std::make_unique<Array>(comm_, file_, given));
+  arrays_[array->path()] = array;
+  return array;
+}
+
+std::shared_ptr<FileArray> DataFile::array(const std::optional<std::string>& path) {
+  const std::lock_guard one_change(changing_.get());
+  const formats::Variable* variable = path ? contents_.variable(*path) : nullptr;
+  const auto known = variable == nullptr ? arrays_.end() : arrays_.find(variable->path);
+  if (known != arrays_.end()) return known->second;
+  const std::string name = path.value_or("its array");
+  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "open", name);
+  const auto described = on_first_rank(*comm_, words("open array " + name), [&] {
+    if (is_closed_) fail_argument("open " + name + " of " + final_path_ + ": the file is closed; open it again");
+    return formats::serialise(metadata().describe(path));
+  });
+  Description description = formats::parse_description(described);
+  if (fill_) description.fill = *fill_;
+  if (const auto found = arrays_.find(description.variable.value_or("")); found != arrays_.end()) return found->second;
+  const bool is_new = atomic_file_ != nullptr;  // what is never written of it is filled
+  std::shared_ptr<FileArray> array;
+  run_collectively(*comm_, question_of(words("open array " + name + ": form")),
+                   [&] { array = make_array(description, is_new); });
+  return array;
+}
+
+std::shared_ptr<FileArray> DataFile::add(const NewArray& array) {
+  const OneChange one_change(changing_);
+  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "add", array.path());
+  const std::string doing = words("add " + words_of(array));
+  finish_started();
+  agree_same(*comm_, doing);  // before anything is changed
+  const auto placed = take(on_first_rank(*comm_, doing, [&] {
+    refuse_changing("add to");
+    FormatFile& metadata = metadata_to_change();
+    const Description added = metadata.add(fitted(contents_, array));
+    return placed_after_change(metadata, added);
+  }));
+  const Description& added = *placed.changed;
+  add_to(contents_, added);
+  if (!added.unlimited.empty() && added.unlimited.front()) records().begin(contents_, added.variable.value_or(""));
+  return make_array(added, true);
+}
+
+void DataFile::set_attributes(const std::string& holder, const Attributes& changes) {
+  const OneChange one_change(changing_);
+  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "set attributes of", holder);
+  const std::string doing = words("set attributes of " + holder + ": " + words_of(changes));
+  finish_started();
+  agree_same(*comm_, doing);  // before anything is changed
+  take(on_first_rank(*comm_, doing, [&] {
+    refuse_changing("set attributes of");
+    FormatFile& metadata = metadata_to_change();
+    metadata.set_attributes(holder, changes);
+    return placed_after_change(metadata, std::nullopt);
+  }));
+  contents_.set_attributes(holder, changes);
+}
+
+// ---- Records ------------------------------------------------------------------------------------------------------
+
+Records& DataFile::records() {
+  if (!records_) records_.emplace(contents_);
+  return *records_;
+}
+
+int64_t DataFile::rows_to_append_to(FileArray& array, const formats::ElementType* in_memory) {
+  const Description& description = array.description();
+  run_collectively(*comm_, question_of(words("append to " + array.path())), [&] {
+    refuse_changing("append to");
+    array.check_type(in_memory, "append to");
+    if (array.grows() || (format_.is_folder() && !description.shape.empty())) return;
+    fail_argument("append to " + description.name() + ": its shape " + to_string(description.shape) +
+                  " is fixed; create it with a first dimension that grows, or write into it");
+  });
+  records().follow(contents_, array.path());
+  return records().rows(array.path());
+}
+
+void DataFile::extend(FileArray& array, int64_t rows, std::optional<int64_t> written_from, const std::string& words) {
+  const std::string& path = array.path();
+  rows = std::max(rows, records().length(records().dimension_of(path)));  // never shorter than its dimension
+  finish_started();
+  const auto described = on_first_rank(*comm_, words, [&] {
+    Description longer = metadata_to_change().extend(path, rows, written_from);
+    if (longer.end > 0) formats::extend(path_, longer.end);  // gaps between what is written can be read
+    return formats::serialise(longer);
+  });
+  Description longer = formats::parse_description(described);
+  const std::string identity = identity_of(longer, final_path_, number_);
+  array.become(std::move(longer), identity, file_);
+  has_changed_ = true;
+}
+
+void DataFile::wrote(const std::string& variable, int64_t rows) {
+  if (const auto length = records().wrote(variable, rows)) set_length(records().dimension_of(variable), *length);
+  if (changes_ != nullptr && metadata_ != nullptr) metadata_->written(formats::Room::kRows, variable);
+}
+
+void DataFile::set_length(const std::string& dimension, int64_t rows) {
+  const std::vector<std::string> longer = open_arrays_along_later(dimension);
+  const auto placed = on_first_rank(*comm_, words(dimension + " has " + std::to_string(rows) + " rows"),
+                                    [&] { return set_length_of(dimension, rows, longer); });
+  records().set_length(dimension, rows);
+  contents_.set_length(dimension, rows);
+  take(placed);
+}
+
+std::vector<std::string> DataFile::open_arrays_along_later(const std::string& dimension) const {
+  std::vector<std::string> found;
+  for (const auto& [path, array] : arrays_) {
+    const formats::Variable* variable = contents_.variable(path);
+    if (variable == nullptr) continue;
+    const auto& names = variable->dimensions;
+    const bool is_along = names.size() > 1 && std::any_of(names.begin() + 1, names.end(), [&](const auto& name) {
+                            return contents_.path_of(variable->group(), name) == dimension;
+                          });
+    if (is_along) found.push_back(path);
+  }
+  return found;
+}
+
+void DataFile::complete_records() {
+  if (!records_) return;
+  for (const auto& [dimension, length] : records_->unfinished()) {
+    for (const std::string& variable : records_->behind(dimension, length)) fill_rows(variable, length);
+    set_length(dimension, length);
+  }
+}
+
+void DataFile::fill_rows(const std::string& variable, int64_t rows) {
+  const auto known = arrays_.find(variable);
+  const bool is_moved_by_us = known != arrays_.end() && known->second->is_moved_by_us();
+  if (format_.fills_rows() && !is_moved_by_us) return records().set_rows(variable, rows);
+  const auto array = this->array(variable);
+  const int64_t first = records().rows(variable);
+  extend(*array, rows, std::nullopt, words("fill rows to " + std::to_string(rows) + " of " + variable));
+  array->fill_rows(first, rows);
+  records().set_rows(variable, rows);
+}
+
+// ---- Sync and close -----------------------------------------------------------------------------------------------
+
+void DataFile::finish_started() {
+  for (const auto& [path, array] : arrays_) array->array().finish_started();
+}
+
+void DataFile::fill_unwritten() {
+  for (const auto& [path, array] : arrays_) array->array().fill_unwritten();
+}
+
+void DataFile::sync() {
+  const OneChange one_change(changing_);
+  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "sync", final_path_);
+  if (is_closed_) fail_argument("sync " + final_path_ + ": the file is closed; open it again");
+  finish_started();
+  complete_records();
+  if (records_) records_->synced();
+  const bool gets_name = atomic_file_ != nullptr && records_ && !records_->is_empty();
+  if (gets_name || atomic_file_ == nullptr) fill_unwritten();  // an array that is added stays from now on
+  if (gets_name) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(path_); });
+  sync_bytes();
+  if (gets_name) give_name();
+  for (const auto& [path, array] : arrays_) array->array().expect_sync();
+}
+
+void DataFile::sync_bytes() {
+  run_collectively(*comm_, question_of(words("sync")), [&] {
+    if (mode_ != OpenMode::kReadWrite) return;
+    refuse_writing("sync");
+    bool is_first_of_node = true;
+    for (int rank = 0; rank < comm_->rank(); ++rank) {
+      if (comm_->node_of(rank) == comm_->node_of(comm_->rank())) is_first_of_node = false;
+    }
+    if (is_first_of_node) file_->sync();
+  });
+  do_on_first_rank(*comm_, words("keep changes"), [&] {
+    if (changes_ == nullptr) return;
+    metadata_.reset();
+    changes_->commit();
+    changes_->close();
+    changes_.reset();
+  });
+  has_changed_ = false;
+}
+
+void DataFile::give_name() {
+  do_on_first_rank(*comm_, words("complete"), [&] {
+    metadata_.reset();
+    atomic_file_->complete();
+  });
+  atomic_file_.reset();
+  path_ = final_path_;
+  const auto others = on_first_rank(*comm_, words("describe again"), [&] {
+    ByteWriter writer;
+    writer.put(std::ssize(arrays_));
+    for (const auto& [path, array] : arrays_) {
+      writer.put(std::string_view(text_of(formats::serialise(metadata().describe(path)))));
+    }
+    return writer.take();
+  });
+  open_bytes(words("open again"));
+  ByteReader reader("what rank 0 found", others);
+  for (int64_t i = reader.count(1); i > 0; --i) {
+    Description described = formats::parse_description(bytes_of(reader.text()));
+    const std::string identity = identity_of(described, final_path_, number_);
+    arrays_.at(described.variable.value_or(""))->become(std::move(described), identity, file_);
+  }
+}
+
+void DataFile::close() {
+  const OneChange one_change(changing_);
+  if (is_closed_) return;
+  if (made_in_ != fork_generation()) {  // nothing of it is this process's
+    is_closed_ = true;
+    let_go();
+    return;
+  }
+  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "close", final_path_);
+  try {
+    complete_records();
+    for (const auto& [path, array] : arrays_) array->array().shut();
+    is_closed_ = true;
+    agree_same(*comm_, words("close"));
+    complete();
+  } catch (...) {
+    is_closed_ = true;
+    take_back();
+    let_go();
+    throw;
+  }
+  let_go();
+}
+
+void DataFile::complete() {
+  if (atomic_file_ != nullptr || has_changed_) {
+    fill_unwritten();
+    if (atomic_file_ != nullptr) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(path_); });
+    sync_bytes();
+  } else if (file_->may_lose_writes()) {
+    run_collectively(*comm_, question_of(words("check")), [&] { file_->check_written(); });
+  }
+  if (atomic_file_ != nullptr) do_on_first_rank(*comm_, words("complete"), [&] { atomic_file_->complete(); });
+}
+
+void DataFile::take_back() noexcept {
+  if (comm_->rank() != 0 || made_in_ != fork_generation()) return;
+  const auto ignored = failure_of([&] {
+    metadata_.reset();
+    if (atomic_file_ != nullptr) {
+      if (changes_ != nullptr) changes_->abandon();
+      atomic_file_->remove();
+    } else if (changes_ != nullptr && name_ && name_->is_replaced()) {
+      changes_->abandon();
+    } else if (changes_ != nullptr) {
+      changes_->undo();
+    }
+  });
+  static_cast<void>(ignored);  // what went wrong before is what is thrown
+}
+
+void DataFile::let_go() noexcept {
+  const auto ignored = failure_of([&] {
+    metadata_.reset();
+    if (changes_ != nullptr && made_in_ == fork_generation()) changes_->close();
+  });
+  static_cast<void>(ignored);
+  for (const auto& [path, array] : arrays_) array->array().let_go_of_file();
+  arrays_.clear();
+  file_.reset();
+}
+
+}  // namespace swath

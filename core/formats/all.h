@@ -1,0 +1,21 @@
+// The formats that Swath knows.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "formats/format.h"
+
+namespace swath::formats {
+
+// Throws Error{kArgument} for a name that is none. What follows a colon is left out.
+const Format& format_named(std::string_view name);
+// Of an existing file by its first bytes, of a folder by what is in it; never by its name. Throws Error{kFormat} for
+// none that is known.
+const Format& format_of(const std::string& path);
+// Of a new file: `asked`, or what the suffix of the name says; and what follows the colon. Throws Error{kArgument}.
+std::pair<const Format*, std::string> format_for(const std::string& path, std::string_view asked);
+
+}  // namespace swath::formats

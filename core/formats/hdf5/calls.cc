@@ -1,0 +1,95 @@
+#include "formats/hdf5/calls.h"
+
+#include <atomic>
+#include <cctype>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+#include "base/per_process.h"
+
+namespace swath::formats::hdf5 {
+namespace {
+
+std::atomic<const OuterLock*> outer_lock = nullptr;
+
+PerProcess<std::recursive_mutex>& call_mutex() {
+  static auto* mutex = new PerProcess<std::recursive_mutex>;  // never destroyed: threads may outlive main
+  return *mutex;
+}
+
+// "errno = 11" of the words of HDF5; 0 for none.
+int os_error_in(std::string_view words) {
+  size_t at = words.find("errno");
+  if (at == std::string_view::npos) return 0;
+  at += 5;
+  while (at < words.size() && (words[at] == ' ' || words[at] == '=')) ++at;
+  return static_cast<int>(std::strtol(std::string(words.substr(at, 9)).c_str(), nullptr, 10));
+}
+
+struct Words {
+  std::string called;  // of the function that was called
+  std::string reason;  // of where it failed
+};
+
+Words words_of_last_error() {
+  Words words;
+  const auto keep_last = [](unsigned, const H5E_error2_t* error, void* kept) {
+    static_cast<std::string*>(kept)->assign(error->desc == nullptr ? "" : error->desc);
+    return 0;
+  };
+  library().H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_last, &words.called);
+  library().H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_last, &words.reason);
+  return words;
+}
+
+}  // namespace
+
+void set_outer_lock(const OuterLock* lock) { outer_lock.store(lock); }
+
+// Found before anything is locked: to find it may need what another thread has that waits for us.
+Session::Session() {
+  const Library& all = library();
+  lock();
+  all.H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
+  all.H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Session::~Session() {
+  library().H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_);
+  unlock();
+}
+
+// The outer lock first, always: a thread that has it already may wait for our mutex, whose owner waits for nothing
+// then.
+void Session::lock() {
+  outer_ = outer_lock.load();
+  has_outer_ = outer_ != nullptr && outer_->acquire();
+  auto& mutex = call_mutex().get();
+  mutex.lock();
+  mutex_ = &mutex;
+}
+
+void Session::unlock() {
+  static_cast<std::recursive_mutex*>(mutex_)->unlock();
+  if (has_outer_) outer_->release();
+}
+
+void fail_call() {
+  const auto [called, reason] = words_of_last_error();
+  library().H5Eclear2(H5E_DEFAULT);
+  if (called.empty()) throw CallError("HDF5 gives no reason", 0);
+  std::string message = called;
+  for (char& letter : message) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  message[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(message[0])));
+  throw CallError(message + " (" + reason + ")", os_error_in(reason));
+}
+
+std::string taken_text(char* text) {
+  if (text == nullptr) return "";
+  std::string taken = text;
+  library().H5free_memory(text);
+  return taken;
+}
+
+}  // namespace swath::formats::hdf5

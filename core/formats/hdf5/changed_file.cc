@@ -1,0 +1,156 @@
+#include "formats/hdf5/changed_file.h"
+
+#include <cerrno>
+#include <optional>
+
+#include "base/error.h"
+#include "formats/hdf5/driver.h"
+#include "formats/one_array.h"
+#include "journal/target_lock.h"
+#include "store/open_file.h"
+
+namespace swath::formats::hdf5 {
+namespace {
+
+constexpr unsigned kMarksWriters = 3;  // superblocks from this version on say that the file is open for writing
+// Of a new file: it notes in which order things are made, as netCDF-4 needs it to change the file later.
+Handle creation_properties() {
+  Handle made(library().H5Pcreate(library().id("H5P_CLS_FILE_CREATE_ID_g")));
+  checked(library().H5Pset_link_creation_order(made.get(), kInOrder));
+  checked(library().H5Pset_attr_creation_order(made.get(), kInOrder));
+  checked(library().H5Pset_obj_track_times(made.get(), false));  // the same calls make the same bytes at any time
+  return made;
+}
+
+}  // namespace
+
+ChangedFile::ChangedFile(Changes& changes, Start start) : changes_(changes), start_(start) {}
+
+// A child leaves the library's handle to its end: the thread that the parent had in the library may be missing here.
+ChangedFile::~ChangedFile() {
+  if (made_in_ != fork_generation()) {
+    file_.release();
+  } else {
+    drop();
+  }
+}
+
+void ChangedFile::refuse_child() const {
+  if (made_in_ == fork_generation()) return;
+  throw Error(ErrorKind::kStore,
+              path() + ": the process that this one was forked from has it open for changes; open it again in this one",
+              EBADF);
+}
+
+void ChangedFile::drop() {
+  expected_.clear();
+  if (stored_ == nullptr) return;
+  const Session session;
+  file_ = Handle();
+  stored_.reset();
+}
+
+// No chunk is kept in memory: elements are written by others.
+Handle ChangedFile::opened_file(unsigned flags) const {
+  const Library& all = library();
+  const std::shared_ptr<DriverFile> file = stored_;
+  const Handle driver = register_driver();
+  const Handle access(all.H5Pcreate(all.id("H5P_CLS_FILE_ACCESS_ID_g")));
+  set_driver(access.get(), driver.get(), file);
+  checked(all.H5Pset_cache(access.get(), 0, 0, 0, 0));
+  checked(all.H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG));
+  if (flags != H5F_ACC_TRUNC) return Handle(all.H5Fopen(path().c_str(), flags, access.get()));
+  return Handle(all.H5Fcreate(path().c_str(), flags, creation_properties().get(), access.get()));
+}
+
+// The change has begun: what the library writes when it opens the file belongs to it.
+void ChangedFile::open() {
+  const bool is_new = start_ == Start::kEmpty;
+  file_ = opened_file(is_new ? H5F_ACC_TRUNC : H5F_ACC_RDWR);
+  stays_open_ = is_new || read_superblock(path()).version < kMarksWriters;
+}
+
+// Who waits for another program has no lock that another thread waits for: that one may be who has the file open.
+void ChangedFile::change(const FileWork& work) {
+  refuse_child();
+  const std::string doing = start_ == Start::kEmpty ? "create" : "change";
+  LockWait wait;
+  while (!try_change(doing, work)) {
+    if (!wait.again()) fail_target_locked(path(), "HDF5 cannot " + doing + " it");
+  }
+  allow_readers();
+}
+
+// False where another program has the file open.
+bool ChangedFile::try_change(const std::string& doing, const FileWork& work) {
+  const Session session;
+  if (stored_ == nullptr) {
+    const StoredFile is_file(path());  // the library would wait for the other end of a pipe
+    if (start_ == Start::kExisting) refuse_written(path());
+    stored_ = std::make_shared<JournalledFile>(changes_);
+  }
+  try {
+    if (!stored_->begin()) {
+      drop();
+      return false;
+    }
+    make_change(doing, work);
+    return true;
+  } catch (...) {
+    const std::optional<Error> failure = stored_->failure();
+    take_back();
+    if (!failure) throw;
+    const std::string why = failure->os_error() == 0 ? failure->what() : system_message(failure->os_error());
+    throw Error(ErrorKind::kStore, path() + ": HDF5 cannot " + doing + " it: " + why + "; it is as it was before",
+                failure->os_error());
+  }
+}
+
+// What the library is not told of is thrown in the end.
+void ChangedFile::make_change(const std::string& doing, const FileWork& work) {
+  translate_errors(path(), doing, [&] {
+    if (!file_.is_open()) open();
+    work(OpenFile(path(), file_.get()));
+    checked(library().H5Fflush(file_.get(), H5F_SCOPE_GLOBAL));
+  });
+  if (!stays_open_) file_ = Handle();
+  stored_->flush();
+  if (stored_->failure()) throw *stored_->failure();
+  start_ = Start::kExisting;
+  stored_->end();
+}
+
+// A file that has no name yet is read by nobody else.
+void ChangedFile::expect(Room room, const std::string& variable) {
+  if (changes_.is_durable()) expected_.emplace(room, variable);
+}
+
+void ChangedFile::written(Room room, const std::string& variable) {
+  if (made_in_ == fork_generation() && expected_.erase({room, variable}) > 0) allow_readers();
+}
+
+void ChangedFile::allow_readers() {
+  if (stored_ == nullptr || !expected_.empty()) return;
+  if (!stored_->allow_readers() || !stays_open_) drop();
+}
+
+void ChangedFile::take_back() {
+  const std::shared_ptr<JournalledFile> stored = std::exchange(stored_, nullptr);
+  stored->give_up();
+  expected_.clear();
+  file_ = Handle();
+  stored->undo();
+}
+
+void ChangedFile::read(const FileWork& work) {
+  refuse_child();
+  if (stored_ == nullptr) return with_open_file(path(), work);
+  const Session session;
+  translate_errors(path(), "read", [&] {
+    // One that is closed after each change, and still locked.
+    const Handle opened = file_.is_open() ? Handle() : opened_file(H5F_ACC_RDONLY);
+    work(OpenFile(path(), file_.is_open() ? file_.get() : opened.get()));
+  });
+}
+
+}  // namespace swath::formats::hdf5

@@ -1,0 +1,226 @@
+#include "formats/hdf5/hdf5_format.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "formats/added.h"
+#include "formats/choose.h"
+#include "formats/files.h"
+#include "formats/hdf5/changed_file.h"
+#include "formats/hdf5/dataset.h"
+#include "formats/hdf5/growing.h"
+#include "formats/hdf5/names.h"
+#include "formats/hdf5/new_dataset.h"
+#include "formats/hdf5/new_storage.h"
+#include "formats/hdf5/objects.h"
+#include "formats/hdf5/reading.h"
+#include "formats/hdf5/survey.h"
+#include "formats/hdf5/whole.h"
+#include "formats/hdf5/write_attributes.h"
+#include "formats/one_array.h"
+#include "formats/refusals.h"
+#include "store/file_calls.h"
+
+namespace swath::formats::hdf5 {
+namespace {
+
+constexpr std::string_view kNetcdf4 = "netcdf4";
+
+// A file that is read: it is opened for each look at it.
+class ReadFile : public FormatFile {
+ public:
+  explicit ReadFile(std::string path) : path_(std::move(path)) {}
+
+  const Contents& contents() override {
+    if (!contents_) with_file([&](const OpenFile& file) { contents_ = survey(file); });
+    return *contents_;
+  }
+
+  Description describe(const std::optional<std::string>& variable) override {
+    Description found;
+    const SeenArrays seen = seen_of(variable);
+    if (is_of_one_moment()) {
+      found = std::move(hdf5::describe(path_, {variable}, seen).front());
+    } else {
+      with_file([&](const OpenFile& file) { found = std::move(describe_open(file, {variable}, seen).front()); });
+    }
+    check_whole(found, StoredFile(path_).bytes());
+    return found;
+  }
+
+  Description add(const NewArray&) override { refuse(); }
+  void set_attributes(const std::string&, const Attributes&) override { refuse(); }
+  Description extend(const std::string&, int64_t, std::optional<int64_t>) override { refuse(); }
+  void set_length(const std::string&, int64_t) override { refuse(); }
+  Description allocate(const std::string&) override { refuse(); }
+
+ protected:
+  virtual void with_file(const FileWork& work) { with_open_file(path_, work); }
+  // Whether arrays are as long as they were listed, while others make them longer: what is read is of one moment.
+  virtual bool is_of_one_moment() const { return true; }
+
+  // What is known of a variable; nothing where the file was not looked at as a whole.
+  SeenArrays seen_of(const std::optional<std::string>& variable) const {
+    const Variable* known = contents_ && variable ? contents_->variable(*variable) : nullptr;
+    if (known == nullptr) return {};
+    return {{known->path, {known->shape, known->dimensions, is_of_one_moment()}}};
+  }
+
+  const std::string path_;
+  std::optional<Contents> contents_;
+
+ private:
+  [[noreturn]] void refuse() const { fail_argument(path_ + ": it was opened to be read; open it to be changed"); }
+};
+
+// Room that HDF5 had given up is no hole.
+void clear_old_room(Changes& changes, const Description& made, int64_t size_before) {
+  std::vector<FileRange> used;
+  const auto add = [&](int64_t begin, int64_t end) {
+    if (begin >= 0 && begin < std::min(end, size_before)) used.push_back({begin, std::min(end, size_before)});
+  };
+  if (const auto* strided = std::get_if<StridedPlaces>(&made.places)) {
+    add(strided->offset, made.end);
+  } else if (const auto* chunked = std::get_if<ChunkPlacesInFile>(&made.places)) {
+    const int64_t bytes = element_count(chunked->chunk_shape) * made.type.bytes;
+    for (const int64_t offset : chunked->offsets) add(offset, offset + bytes);
+  }
+  if (used.empty()) return;
+  store_errors(changes.path(), "clear room in it", [&] {
+    const Descriptor file = file_calls::open_file(changes.path(), O_RDWR);
+    std::vector<KeptRange> kept;
+    for (const FileRange& range : used) kept.push_back({range.begin, range.end - range.begin});
+    changes.keep_all(file.get(), kept);
+    for (const FileRange& range : used) clear(file.get(), range);
+  });
+}
+
+// A file that is changed: HDF5's library has it open from the first change on.
+class EditedFile final : public ReadFile {
+ public:
+  explicit EditedFile(Changes& changes) : ReadFile(changes.path()), changed_(changes) {}
+
+  Description add(const NewArray& array) override {
+    refuse_other_orders(array, "HDF5");
+    const int64_t size_before = StoredFile(path_).bytes();
+    Description made;
+    std::optional<std::vector<std::byte>> fill;
+    changed_.change([&](const OpenFile& file) {
+      Scales scales(file, dimensions_);
+      MadeDataset dataset = make_dataset(file, scales, array, chunks_of_rows(array));
+      const std::string name = shown_name(name_of(dataset.dataset.get()));
+      made = describe_open(file, dataset.dataset.get(), {{name, dataset.seen}});
+      fill = std::move(dataset.fill);
+    });
+    clear_old_room(changed_.changes(), made, size_before);
+    formats::extend(path_, made.end);
+    if (fill) made.fill = *fill;
+    if (contents_) add_to(*contents_, made);
+    return made;
+  }
+
+  void set_attributes(const std::string& holder, const Attributes& changes) override {
+    changed_.change([&](const OpenFile& file) {
+      Scales scales(file, dimensions_);
+      const bool is_file = without_slashes(holder).empty();
+      Handle found = is_file ? item_at(file, "") : dataset_called(file, holder);
+      if (!found.is_open() && is_name(holder)) found = item_at(file, holder);
+      const int kind = found.is_open() ? library().H5Iget_type(found.get()) : -1;
+      const bool is_dataset = kind == H5I_DATASET;
+      if ((!is_dataset && kind != H5I_GROUP) || (is_dataset && is_dimension_only(found.get()))) {
+        fail_argument(path_ + ": there is no group and no variable '" + holder + "'");
+      }
+      std::optional<ElementType> type;
+      if (is_dataset && changes.find("_FillValue") != nullptr)
+        type = element_type_of(path_ + ":" + holder, found.get());
+      const bool is_text = type && type->is_text();
+      write_attributes({found.get(), without_slashes(holder), type && !is_text ? &*type : nullptr}, changes,
+                       scales.is_netcdf4());
+    });
+    if (contents_) contents_->set_attributes(holder, changes);
+  }
+
+  Description extend(const std::string& variable, int64_t rows, std::optional<int64_t> written_from) override {
+    contents();
+    const SeenArrays seen = seen_of(variable);
+    return hdf5::extend(changed_, variable, {rows, written_from}, seen.empty() ? Seen{} : seen.begin()->second);
+  }
+
+  // One without a name is as long as its variable was made.
+  void set_length(const std::string& dimension, int64_t rows) override {
+    if (dimension.starts_with(':')) return;
+    hdf5::set_length(changed_, dimension, rows, dimensions_);
+    if (contents_) contents_->set_length(dimension, rows);
+  }
+
+  void written(Room room, const std::string& variable) override { changed_.written(room, variable); }
+
+  Description allocate(const std::string& variable) override {
+    contents();
+    return hdf5::allocate(changed_, describe(variable));
+  }
+
+  std::vector<int64_t> place_chunks(const std::string& variable, const Shape& shape,
+                                    std::span<const NewChunk> chunks) override {
+    return hdf5::place_chunks(changed_, variable, shape, chunks);
+  }
+
+ private:
+  void with_file(const FileWork& work) override { changed_.read(work); }
+  bool is_of_one_moment() const override { return false; }
+
+  ChangedFile changed_;
+  DimensionState dimensions_;
+};
+
+// netCDF-4 files are HDF5 files; what differs is how a new file begins.
+class Hdf5Format final : public Format {
+ public:
+  explicit Hdf5Format(bool is_netcdf4) : is_netcdf4_(is_netcdf4) {}
+
+  std::string_view name() const override { return is_netcdf4_ ? kNetcdf4 : "hdf5"; }
+  std::vector<std::string_view> flavours() const override {
+    if (is_netcdf4_) return {};
+    return {kNetcdf4};
+  }
+  std::vector<std::string_view> suffixes() const override {
+    if (is_netcdf4_) return {".nc", ".nc4"};
+    return {".h5", ".hdf5"};
+  }
+  // Existing files are HDF5's.
+  bool matches(const std::string& path, std::string_view) const override {
+    return !is_netcdf4_ && read_superblock(path).is_there;
+  }
+  bool fills_rows() const override { return true; }
+
+  std::unique_ptr<FormatFile> open(const std::string& path, Changes* changes) const override {
+    if (changes == nullptr) return std::make_unique<ReadFile>(path);
+    return std::make_unique<EditedFile>(*changes);
+  }
+  void create(const std::string& path, const NewContents& contents) const override {
+    create_file(path, contents, is_netcdf4_ || contents.flavour == kNetcdf4);
+  }
+  std::vector<std::string> refusals(const NewContents& contents) const override {
+    return hdf5::refusals(contents, is_netcdf4_ || contents.flavour == kNetcdf4);
+  }
+
+ private:
+  bool is_netcdf4_;
+};
+
+}  // namespace
+
+const Format& format() {
+  static const Hdf5Format format(false);
+  return format;
+}
+
+const Format& netcdf4_format() {
+  static const Hdf5Format format(true);
+  return format;
+}
+
+}  // namespace swath::formats::hdf5

@@ -1,0 +1,31 @@
+// A file that another process changes, as it was when its changes were settled last, for HDF5's library to read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/descriptor.h"
+#include "formats/hdf5/driver.h"
+#include "journal/settled_state.h"
+
+namespace swath::formats::hdf5 {
+
+class SettledFile final : public DriverFile {
+ public:
+  SettledFile(Descriptor file, SettledState state) : file_(std::move(file)), state_(std::move(state)) {}
+
+  bool read(int64_t offset, std::span<std::byte> target) noexcept override;
+  void write(int64_t, std::span<const std::byte>) noexcept override {}
+  void truncate(int64_t) noexcept override {}
+  int64_t size() const noexcept override { return state_.bytes; }
+  // The open file says of itself what it is now, and not what is read.
+  int* descriptor() noexcept override { return &none_; }
+
+ private:
+  const Descriptor file_;
+  const SettledState state_;
+  int none_ = -1;
+};
+
+}  // namespace swath::formats::hdf5

@@ -1,0 +1,20 @@
+// Descriptions and contents as bytes: rank 0 reads them in the file, and tells the other ranks.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "formats/contents.h"
+#include "formats/description.h"
+
+namespace swath::formats {
+
+std::vector<std::byte> serialise(const Description& description);
+std::vector<std::byte> serialise(const Contents& contents);
+
+// Throw Error{kFormat} for anything that serialise() has not made.
+Description parse_description(std::span<const std::byte> bytes);
+Contents parse_contents(std::span<const std::byte> bytes);
+
+}  // namespace swath::formats

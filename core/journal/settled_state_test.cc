@@ -1,0 +1,94 @@
+// What others read of a file that a process changes.
+
+#include "journal/settled_state.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "journal/journal_for_tests.h"
+
+namespace swath {
+namespace {
+
+class SettledStateTest : public JournalTest {
+ protected:
+  // The file, as whoever reads it finds it.
+  std::string read() const {
+    const auto state = settled_state(path, WhoChanges::kAnybody);
+    std::string found = content_of(path);
+    if (!state) return found;
+    found.resize(static_cast<size_t>(state->bytes), '?');
+    state->restore(0, std::as_writable_bytes(std::span(found)));
+    return found;
+  }
+};
+
+TEST_F(SettledStateTest, AFileThatNobodyChangesIsReadAsItIs) {
+  EXPECT_FALSE(settled_state(path));
+  EXPECT_FALSE(has_journal(path));
+}
+
+TEST_F(SettledStateTest, ChangesAreSeenWhenTheyAreSettled) {
+  Changes changes(path, {});
+  EXPECT_EQ(read(), start);
+  for (int number = 0; number < 6; ++number) {
+    const std::string before = read();
+    change(changes, number);
+    EXPECT_EQ(read(), before);
+    change(changes, number + 1);  // over what was kept, and next to it
+    EXPECT_EQ(read(), before);
+    number % 2 == 0 ? changes.settle() : changes.commit();
+    EXPECT_EQ(read(), content_of(path));
+    EXPECT_NE(read(), before);
+  }
+}
+
+TEST_F(SettledStateTest, WhatIsReadInPiecesIsTheSame) {
+  Changes changes(path, {});
+  for (int number = 0; number < 4; ++number) change(changes, number);
+  const auto state = settled_state(path, WhoChanges::kAnybody);
+  ASSERT_TRUE(state);
+  for (const int64_t bytes : {1, 7, 100, 1000}) {
+    std::string found = content_of(path).substr(0, start.size());
+    for (int64_t at = 0; at < std::ssize(found); at += bytes) {
+      const auto piece = std::as_writable_bytes(std::span(found)).subspan(static_cast<size_t>(at));
+      state->restore(at, piece.first(std::min<size_t>(piece.size(), static_cast<size_t>(bytes))));
+    }
+    EXPECT_EQ(found, start);
+  }
+}
+
+TEST_F(SettledStateTest, WhatThisProcessChangesIsNoneOfItsOwnBusiness) {
+  {
+    Changes changes(path, {});
+    change(changes, 1);
+    EXPECT_TRUE(has_journal(path));
+    EXPECT_FALSE(settled_state(path));
+    changes.close();
+    EXPECT_FALSE(has_journal(path));
+  }
+  killed_after([&] {
+    auto* const changes = new Changes(path, {});  // which does not come to its end
+    change(*changes, 2);
+  });
+  EXPECT_NE(content_of(path), start);
+  EXPECT_TRUE(settled_state(path));  // another process has begun it
+  EXPECT_EQ(read(), start);
+}
+
+TEST_F(SettledStateTest, AJournalOfAnotherFileSaysNothing) {
+  killed_after([&] {
+    auto* const changes = new Changes(path, {});
+    change(*changes, 1);
+  });
+  EXPECT_TRUE(settled_state(path));
+  std::filesystem::rename(path, path + ".old");
+  write_file(path, "new");
+  EXPECT_FALSE(settled_state(path));
+  write_file(journal, "garbage");
+  EXPECT_FALSE(settled_state(path));
+}
+
+}  // namespace
+}  // namespace swath

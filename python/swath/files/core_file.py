@@ -1,0 +1,46 @@
+"""The core's file under an open file: its engine, the streams of its target, its profile and what that learns."""
+
+from __future__ import annotations
+
+import os
+
+from swath import _core, formats
+from swath.files.open_options import OpenOptions
+from swath.ranks import compared
+from swath.ranks.ranks import Ranks
+from swath.store.lock_timeout import lock_seconds
+from swath.throttle import throttle
+
+
+def throttle_of(path: str, options: OpenOptions, ranks: Ranks) -> throttle.Throttle | None:
+    """Return what limits the streams of the file's target on this rank; None where nothing does."""
+    engine = compared.effective_engine(options.engine)
+    is_on_first_node = ranks.comm.node_of(ranks.rank) == 0
+    coordinator = None if is_on_first_node else options.found.coordinator
+    return throttle.throttle_for(path, engine, options.streams, coordinator)
+
+
+def open_core_file(path: str, file_format: str, options: OpenOptions, limited: throttle.Throttle | None) -> _core.File:
+    """Open what moves the bytes of a file, or of a folder of chunks; `limited` limits its streams."""
+    engine = compared.effective_engine(options.engine)
+    lock_timeout = lock_seconds(options.lock_timeout)
+    servers = throttle.of_servers(path, options.streams)
+    if servers is not None:
+        scope, limits = servers
+        given = _core.FileOptions(engine, throttle=limits, lock_timeout=lock_timeout, server_scope=scope)
+    elif limited is None:
+        given = _core.FileOptions(engine, lock_timeout=lock_timeout)
+    else:
+        given = _core.FileOptions(engine, limited.tokens, limited.limits, lock_timeout)
+    if formats.is_folder(file_format):
+        return _core.open_folder(path, given)
+    return _core.open_file(path, options.mode, given)
+
+
+def learning_of(core: _core.File, options: OpenOptions) -> _core.Learning:
+    """Return the profile of the file's store, and whether operations teach it."""
+    stored = options.found.profile
+    # The time of a modelled disk tells nothing of the store under it.
+    frozen = core.engine.startswith("modelled disk") or (stored is not None and stored.frozen)
+    learns = options.learns and not frozen and os.environ.get("SWATH_LEARNING") != "0"
+    return _core.Learning(_core.default_profile() if stored is None else stored.core, not learns)

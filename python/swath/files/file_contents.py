@@ -1,0 +1,345 @@
+"""What an open file holds, and what changes that; all its arrays share who moves its bytes, its prices, its name."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from swath import _core, formats
+from swath.errors import ArgumentError
+from swath.files import staleness
+from swath.files.core_file import learning_of, open_core_file, throttle_of
+from swath.files.file_changes import FileChanges
+from swath.files.open_options import OpenOptions
+from swath.files.records import Records
+from swath.files.stored_array import StoredArray
+from swath.formats import Contents, Description, NewArray, pools
+from swath.formats.changes import Changes
+from swath.formats.contents import typed
+from swath.formats.description import Seen
+from swath.formats.signals import uninterrupted
+from swath.ranks import compared
+from swath.ranks.ranks import Ranks
+
+
+class Relocated(NamedTuple):
+    """What rank 0 tells the others after a change of what the file holds."""
+
+    changed: Description | None
+    """The variable that was changed."""
+    others: dict[str, Description]
+    """The open arrays that the change may have moved, by variable."""
+    is_other_file: bool
+    """Whether the name is another file's now: the old one was replaced by one with more in it."""
+
+
+class FileContents:
+    """A file that these ranks have open, without its end (`OpenedFile`). Its stored arrays hold it.
+
+    Attributes:
+        path: where it is: under its name, or under another one as long as it is not complete.
+        folder: that a relative path starts from; "" where it is absolute.
+        format: as a Description says it.
+        mode: "r" or "r+".
+        ranks: that opened it together.
+        options: how.
+        core: what moves its bytes.
+        throttle: its target's streams, or None.
+        learning: its profile, and what operations teach.
+        contents: what it holds; None where it was opened for one array.
+        is_closed: whether it was closed.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        format: str,  # noqa: A002
+        ranks: Ranks,
+        options: OpenOptions,
+        contents: Contents | None = None,
+    ) -> None:
+        self.path = path
+        self.folder = "" if os.path.isabs(path) or pools.is_in_pool(path) else os.getcwd()
+        self.format = format
+        self.mode = options.mode
+        self.ranks = ranks
+        self.options = options
+        self.contents = contents
+        self.is_closed = False
+        self._records: Records | None = None  # once something grows
+        self._has_changed = False  # what it holds, since the last sync
+        self._has_written = False  # elements, since then
+        self._extended: dict[str, int] = {}  # on rank 0: the rows that this handle gave variables room for
+        self._name: staleness.OpenName | None = None  # on rank 0, of a file that may be changed
+        self._arrays: weakref.WeakValueDictionary[str, StoredArray] = weakref.WeakValueDictionary()
+        self._atomic_file = options.atomic_file
+        self._changes = FileChanges(self.final_path)
+        self.throttle = throttle_of(self.path, options, ranks)
+        self.core = self._open_core()
+        self.learning = learning_of(self.core, options)
+
+    @property
+    def final_path(self) -> str:
+        """The name that the file has, or will have when it is complete."""
+        return self.options.atomic_file.final_path if self.options.atomic_file else self.path
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it was created, and has not got its name yet."""
+        return self._atomic_file is not None
+
+    @property
+    def number(self) -> int:
+        """Return the number of the file among those that rank 0 has opened."""
+        return self.options.found.number
+
+    @property
+    def asked_engine(self) -> str | None:
+        """Return the engine that was asked for; None for the one that the environment names."""
+        return self.options.engine
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """Which file it is, in words that ranks compare."""
+        return f"{self.final_path} ({self.format}, opened as number {self.number})"
+
+    def _open_core(self) -> _core.File:
+        minds_name = self.options.minds_name and self.mode == "r+" and not pools.is_in_pool(self.path)
+        if not minds_name or self.ranks.rank != 0:
+            return self._open_path()
+        self._name, core = staleness.opened(os.path.join(self.folder, self.path), self._open_path)
+        return core
+
+    def _open_path(self) -> _core.File:
+        return open_core_file(self.path, self.format, self.options, self.throttle)
+
+    def describe(self, variable: str) -> Description:
+        """Return where a variable is now. On rank 0."""
+        seen = self._seen().get(variable.strip("/")) if isinstance(variable, str) and variable else None
+        if seen is not None:
+            return formats.describe_seen(self.path, self.format, variable, seen, as_seen=self.mode == "r")
+        return formats.describe(self.path, variable or None, format=None if self.format == "raw" else self.format)
+
+    def describe_many(self, variables: Sequence[str]) -> list[Description]:
+        """Return where several variables are now. On rank 0."""
+        return formats.describe_many(self.path, self.format, variables, self._seen())
+
+    def _seen(self) -> Mapping[str, Seen]:
+        """Return what is known of the variables: each is as long as this file's dimensions are, or longer."""
+        if self.contents is not None:
+            return self.contents.variables
+        return {name: array.description for name, array in self._arrays.items() if name}
+
+    def options_to_reopen(self) -> dict[str, Any]:
+        """Return the arguments of `swath.open` that open the file in the same way."""
+        asked = self.options
+        return {
+            "mode": asked.mode,
+            "engine": asked.engine,
+            "streams": asked.streams,
+            "lock_timeout": asked.lock_timeout,
+        }
+
+    def path_to_reopen(self, doing: str) -> str:
+        """Return the absolute path at which others find what it holds. Raise ArgumentError where it is new."""
+        if self.is_new:
+            raise ArgumentError(
+                f"{doing} {self.final_path}: the file is new, and no other process can open it before it is closed"
+            )
+        return os.path.join(self.folder, self.path)
+
+    def _open_arrays(self) -> list[StoredArray]:
+        """Return its open arrays; those that are opened or dropped meanwhile change nothing of it."""
+        return [array for held in self._arrays.valuerefs() if (array := held()) is not None]
+
+    def expect_close(self) -> None:
+        """Warn (ResourceWarning) whoever lets go of a created file, from now on, without closing it."""
+        if self._atomic_file is not None:
+            self._changes.warn_unclosed(self._atomic_file.never_closed, os.getpid(), is_first=self.ranks.rank == 0)
+
+    # ---- changes of what the file holds; collective ------------------------------------------------------------------
+
+    def add(self, words: str, new: Callable[[], NewArray]) -> Description:
+        """Add a variable, and return where it is; arrays that it moves know where they are then. Collective.
+
+        Args:
+            words: what ranks compare of it.
+            new: makes it from arguments that it checks, on rank 0.
+        """
+        with self.one_change("add to"):
+            listed = self._listed()
+            self._agree_before(words)
+            with uninterrupted():
+                added = self._change(words, lambda changes: formats.add(self.format, changes, listed.fitted(new())))
+                assert added is not None
+                if self.contents is not None:
+                    self.contents = self.contents.with_variable(added)
+                if added.unlimited[:1] == (True,):
+                    self.records().begin(listed.with_variable(added), added.variable or "")
+                return added
+
+    def set_attributes(self, holder: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """Add or replace attributes of the file (""), a group or a variable, and return them as they are then.
+
+        None removes one. Collective.
+        """
+        words = self._words_of_attributes(holder, attributes)
+
+        def change(changes: Changes) -> None:
+            formats.set_attributes(self.format, changes, holder, typed(attributes))
+
+        with self.one_change("set attributes of"):
+            self._agree_before(words)
+            with uninterrupted():
+                self._change(words, change)
+                if self.contents is not None:
+                    self.contents = self.contents.with_attributes(holder, typed(attributes))
+        return typed(attributes)
+
+    def agree_to_change(self, holder: str, given: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the attributes that every rank's `given` returns; what it raises is raised on all. Collective."""
+        attributes: dict[str, Any] = {}
+        error: Exception | None = None
+        try:
+            attributes = given()
+        except Exception as raised:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+            error = raised
+        self.ranks.agree("" if error else self._words_of_attributes(holder, attributes), error)
+        return attributes
+
+    def _words_of_attributes(self, holder: str, attributes: Mapping[str, Any]) -> str:
+        return compared.words("set attributes of", f"{self.identity}:{holder}", {"attributes": attributes})
+
+    def one_change(self, doing: str) -> contextlib.AbstractContextManager[None]:
+        """Let changes by other threads wait until this one is over. Raises ArgumentError in a forked child."""
+        return self._changes.one(doing)
+
+    def _agree_before(self, words: str) -> None:
+        """Let ranks agree before rank 0 changes anything, and when no rank is at elements that the change moves."""
+        self.finish_started()
+        self.ranks.agree(words)
+
+    def _change(self, words: str, change: Callable[[Changes], Description | None]) -> Description | None:
+        """Change what the file holds, on rank 0; every rank's arrays are then where it says."""
+
+        def work() -> Relocated:
+            self.refuse_reading("change")
+            self.refuse_replaced("change")
+            pools.refuse_change(self.path)
+            inode = os.stat(self.path).st_ino
+            changed = change(self.changes())
+            others = self._described_again() if formats.moves_others(self.format) else {}
+            is_other_file = os.stat(self.path).st_ino != inode
+            return Relocated(changed, others, is_other_file)
+
+        after = self.ranks.on_first(words, work)
+        self._has_changed = True
+        self._relocate(after.others, is_other_file=after.is_other_file)
+        return after.changed
+
+    def changes(self) -> Changes:
+        """Return what takes changes back. On rank 0."""
+        return self._changes.begun(self.path, None if self.is_new else self._refuse_changed)
+
+    def _refuse_changed(self) -> None:
+        """Raise StoreError where others have changed the file since, now that nobody else can change it."""
+        self.refuse_replaced("change")
+        if self.contents is not None:
+            found = formats.contents(self.path, to_change=True)
+            known = {name: one.shape for name, one in self.contents.variables.items()}
+            now = {name: one.shape for name, one in found.variables.items()}
+        else:
+            known = {name: array.shape for name, array in dict(self._arrays).items()}
+            now = {name: self.describe(name).shape for name in known}
+        own = staleness.OwnRows(self.format, self.contents, self._records, self._extended)
+        staleness.refuse_changed(self.final_path, known, now, own)
+
+    def refuse_replaced(self, doing: str) -> None:
+        """Raise StoreError where another file has its name since it was opened. Tells on rank 0 only."""
+        if self._name is not None and not self.is_new:
+            self._name.refuse_replaced(doing)
+
+    def expect_write(self, array: StoredArray) -> None:
+        """Take note that elements of an array are about to be written. Raises as `refuse_replaced`."""
+        self.refuse_replaced("write")
+        self._has_written = True
+        if self._records is not None and array.shape:
+            self._records.has_rows(array.variable or "", array.shape[0])
+
+    def settle(self) -> None:
+        """Let what was written of elements stay after a kill too, unless a variable was added meanwhile. On rank 0."""
+        if not self._has_changed:
+            self._changes.settle()
+
+    def commit(self) -> None:
+        """Let all changes stay, and keep nothing any more: whoever wants to may change the file now. Local."""
+        self._changes.end()
+
+    def allocate(self, array: Description) -> Description:
+        """Give room in the file to parts of an array that have none yet, and return where they are. Collective.
+
+        A write of it does so, and has its array alone; no other array of the file writes meanwhile, and those that are
+        read stay where they are.
+        """
+
+        def work() -> Description:
+            allocated = formats.allocate(array, self.changes())
+            self.settle()
+            return allocated
+
+        return self.ranks.on_first(f"allocate {array.variable} of {self.identity}", work)
+
+    def finish_started(self) -> None:
+        """Wait for what its arrays do in the background. Collective."""
+        for array in self._open_arrays():
+            array.core.finish_started(self.ranks.size == 1)
+
+    def refuse_closed(self, doing: str) -> None:
+        """Raise ArgumentError where the file is closed."""
+        if self.is_closed:
+            raise ArgumentError(f"{doing} {self.final_path}: the file is closed; open it again")
+
+    def refuse_reading(self, doing: str) -> None:
+        """Raise ArgumentError where the file is closed, or open for reading only."""
+        self.refuse_closed(doing)
+        if self.mode != "r+":
+            raise ArgumentError(f'{doing} {self.final_path}: opened for reading; open it with mode="r+"')
+
+    def _described_again(self) -> dict[str, Description]:
+        """Return where the open arrays are now; each has the rows that only this handle knows of, too. On rank 0."""
+        rows = {} if self._records is None else self._records.rows
+        found = {}
+        for described in self.describe_many(list(self._arrays)):
+            variable = described.variable or ""
+            found[variable] = described
+            if variable in rows and rows[variable] > described.shape[0]:
+                found[variable] = formats.extend(self.format, self.changes(), described, rows[variable])
+        return found
+
+    def _relocate(self, descriptions: Mapping[str, Description], *, is_other_file: bool) -> None:
+        if is_other_file:
+            self.core = self.ranks.run_collectively(f"open {self.identity} again", self._open_core)
+        for variable, array in list(self._arrays.items()):
+            if is_other_file or variable in descriptions:
+                array.relocate(descriptions.get(variable, array.description))
+
+    # ---- records; collective -----------------------------------------------------------------------------------------
+
+    def records(self) -> Records:
+        """Return how far each variable is that grows."""
+        if self._records is None:
+            self._records = Records.of(self._listed())
+        return self._records
+
+    def _listed(self) -> Contents:
+        if self.contents is not None:
+            return self.contents
+        return self.ranks.on_first(f"list {self.identity}", lambda: formats.contents(self.path, to_change=True))
+
+    def known_rows(self, variable: str) -> int | None:
+        """Return how many rows a variable has for this handle; None where it does not grow, or has not yet."""
+        return None if self._records is None else self._records.rows.get(variable)

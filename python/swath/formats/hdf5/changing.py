@@ -1,0 +1,128 @@
+"""HDF5 and netCDF-4 files made and changed by the core (core/formats/hdf5/), which uses HDF5's own library.
+
+A file is open from its first change on, until its `Changes` are closed or taken back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from swath import _core
+from swath.errors import ArgumentError, UnsupportedError
+from swath.formats import hdf5_filters
+from swath.formats.changes import Changes, changes_of
+from swath.formats.description import ChunkedLayout, Description, NewArray, Seen
+from swath.formats.through_core import FormatOfCore, description_of
+
+Changed = TypeVar("Changed")
+
+FLAVOURS = ("netcdf4",)
+
+NewChunk = tuple[tuple[int, ...], int, int, bool]
+"""Its place in the grid, how many bytes it takes, a bit for each codec that was left out, and whether other codecs were
+left out of the chunk as it is stored now, which takes as many bytes."""
+
+
+class Hdf5OfCore(FormatOfCore):
+    """HDF5's files as `swath.formats` asks for them."""
+
+    has_codecs = True
+
+    def start(self, path: str, flavour: str | None) -> None:
+        """Make a file that holds nothing yet, of netCDF-4 where `flavour` says so. ExistsError where there is one."""
+        if flavour not in (None, *FLAVOURS):
+            raise ArgumentError(f"HDF5 has no flavour {flavour!r}; expected one of {', '.join(FLAVOURS)}, or none")
+        super().start(path, flavour)
+
+    def create(self, path: str, new: NewArray) -> Description:
+        """Make a file with one dataset: `start`, then `add`."""
+        self.start(path, new.flavour)
+        try:
+            with Changes(path, is_durable=False) as changes:
+                made = self.add(changes, new)
+                changes.commit()
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
+        return made
+
+    def allocate(self, description: Description, changes: Changes | None = None) -> Description:
+        """Give every part of the dataset its place in the file, filled with the fill value; returns where that is.
+
+        Without `changes` of the file, whose owner commits them, it is committed in the end.
+
+        Call it on one rank before bytes are written, while nobody else has the file open. HDF5 writes the fill value
+        over what it allocates (a contiguous dataset as a whole), which is one sequential pass. Where that fails, the
+        disk being full, the file is as it was.
+        """
+        layout = description.layout
+        if not isinstance(layout, ChunkedLayout) or not (description.stored_shape or (layout.offsets < 0).any()):
+            return description
+        with _own(description.path) if changes is None else contextlib.nullcontext(changes) as used:
+            return description_of(self._opened(description.path, used).allocate(description.variable or ""))
+
+    def extend(
+        self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None, seen: Seen | None = None
+    ) -> Description:
+        """Return where so many rows of a variable are, or will be."""
+        add_rows = super().extend
+        return _with_plugins(lambda: add_rows(changes, variable, rows, written_from=written_from, seen=seen))
+
+    def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
+        """Let the dimension have so many rows, for every variable along it and every reader."""
+        make_longer = super().set_length
+        _with_plugins(lambda: make_longer(changes, dimension, rows))
+
+    def place_chunks(
+        self, changes: Changes, variable: str, shape: tuple[int, ...], chunks: Sequence[NewChunk]
+    ) -> list[int]:
+        """Give coded chunks of an array of that shape room, and return where in the file; nothing is written there."""
+        return self._opened(changes.path, changes).place_chunks(variable, list(shape), list(chunks))
+
+    def written(self, changes: Changes, variable: str, *, are_chunks: bool = False) -> None:
+        """Take note that rows, or chunks, are written that were given room: until now nobody else could read them."""
+        self._opened(changes.path, changes).written(variable, are_chunks=are_chunks)
+
+    def _opened(self, path: str, changes: Changes | None = None) -> _core.FormatFile:
+        return super()._opened(path) if changes is None else _core.changed_format_file(self.name, changes)
+
+    def _array_for_core(self, new: NewArray) -> NewArray:
+        """Return the array with the core's codecs for the user's words."""
+        return dataclasses.replace(new, codecs=hdf5_filters.asked_codecs(new.codecs, new.dtype.itemsize))
+
+
+def _with_plugins(change: Callable[[], Changed]) -> Changed:
+    """Make a change in which HDF5 may code chunks: where it has not the filter, with those of hdf5plugin."""
+    try:
+        return change()
+    except UnsupportedError as error:
+        if "HDF5 needs filter" not in str(error) or not hdf5_filters.register_plugins():
+            raise
+    return change()
+
+
+@contextlib.contextmanager
+def _own(path: str) -> Iterator[Changes]:
+    with changes_of(path) as changes:
+        yield changes
+        changes.commit()
+
+
+_core_format = Hdf5OfCore("hdf5")
+
+add = _core_format.add
+allocate = _core_format.allocate
+create = _core_format.create
+create_file = _core_format.create_file
+extend = _core_format.extend
+place_chunks = _core_format.place_chunks
+refusals = _core_format.refusals
+set_attributes = _core_format.set_attributes
+set_length = _core_format.set_length
+start = _core_format.start
+written = _core_format.written

@@ -1,0 +1,102 @@
+"""A format of the core, as swath.formats asks for it: what `protocols` lists, by the core's name of the format.
+
+netcdf_classic = FormatOfCore("netcdf-classic")
+netcdf_classic.describe("run.nc", "t")
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from swath import _core
+from swath.formats.changes import Changes
+from swath.formats.contents import Attributes, Contents, Group
+from swath.formats.description import Description, NewArray, Seen
+from swath.formats.new_file import NewFile
+
+
+class FormatOfCore:
+    """A format whose files the core describes, makes and changes.
+
+    Args:
+        name: by which the core knows it.
+
+    Attributes:
+        has_codecs: whether arrays of it may have codecs.
+    """
+
+    has_codecs = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def describe(self, path: str, variable: str | None = None) -> Description:
+        """Return where the bytes of a variable are; None stands for the only one that can be meant."""
+        return description_of(self._opened(path).describe(variable))
+
+    def describe_many(
+        self, path: str, variables: Sequence[str], seen: Mapping[str, Seen] | None = None
+    ) -> list[Description]:
+        """Return several variables, the metadata read once."""
+        del seen
+        return [description_of(one) for one in self._opened(path).describe_many(list(variables))]
+
+    def contents(self, path: str) -> Contents:
+        """Return everything that the file holds but the elements."""
+        found = self._opened(path).contents()
+        assert isinstance(found, Contents)
+        return found
+
+    def start(self, path: str, flavour: str | None) -> None:
+        """Make a file without variables. Raises ExistsError where the name is taken."""
+        self.create_file(path, NewFile(flavour, (Group(""),), ()))
+
+    def create(self, path: str, new: NewArray) -> Description:
+        """Make a file for one array, without writing its elements. Raises ArgumentError for what cannot be stored."""
+        self.create_file(path, NewFile(new.flavour, (Group(""),), (new,)))
+        return self.describe(path)  # its only one
+
+    def create_file(self, path: str, new: NewFile) -> None:
+        """Make a file with all its variables at once, without writing their elements."""
+        _core.create_format_file(self.name, path, self._for_core(new))
+
+    def refusals(self, new: NewFile) -> list[str]:
+        """Return, in words, what the format cannot hold of a new file."""
+        return _core.format_refusals(self.name, self._for_core(new))
+
+    def add(self, changes: Changes, new: NewArray) -> Description:
+        """Add a variable, with its dimensions. What was described before may have moved: describe it again."""
+        return description_of(self._opened(changes.path, changes).add(self._array_for_core(new)))
+
+    def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
+        """Add or replace attributes of the file ("") or a variable; None removes one."""
+        self._opened(changes.path, changes).set_attributes(holder, attributes)
+
+    def extend(
+        self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None, seen: Seen | None = None
+    ) -> Description:
+        """Return where so many rows of a variable are, or will be."""
+        del seen
+        return description_of(self._opened(changes.path, changes).extend(variable, rows, written_from))
+
+    def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
+        """Let the dimension have so many rows, for every variable along it and every reader."""
+        self._opened(changes.path, changes).set_length(dimension, rows)
+
+    def _opened(self, path: str, changes: Changes | None = None) -> _core.FormatFile:
+        return _core.open_format_file(self.name, path, changes)
+
+    def _for_core(self, new: NewFile) -> NewFile:
+        return dataclasses.replace(new, variables=tuple(map(self._array_for_core, new.variables)))
+
+    def _array_for_core(self, new: NewArray) -> NewArray:
+        """Return the array without the user's words for codecs, where the format refuses any."""
+        return new if self.has_codecs or new.codecs is None else dataclasses.replace(new, codecs=())
+
+
+def description_of(found: Any) -> Description:
+    """Return what the core says of an array."""
+    assert isinstance(found, Description)
+    return found
