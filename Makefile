@@ -8,7 +8,7 @@ PYTHON ?= python3
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
 # Tests in as many processes as there are cores: many of them wait for ranks, disks and programs that they have started.
-PYTEST = pytest -q -n $(JOBS) --dist worksteal --durations 50 --durations-min 1
+PYTEST = tools/run_pytest.sh -q -n $(JOBS) --dist worksteal --durations 50 --durations-min 1
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -8,17 +8,19 @@ namespace swath {
 ModelledDisk::ModelledDisk(const DiskParameters& parameters)
     : model_(parameters), places_(model_.capacity_bytes(), parameters.allocation_bytes) {}
 
-void ModelledDisk::create(const FileKey& file) {
+void ModelledDisk::create(const FileKey& file, int64_t born) {
   const std::lock_guard guard(mutex_);
   places_.forget(file);
-  streams_[file] = next_stream_++;
+  files_[file] = {born, next_stream_++};
 }
 
-void ModelledDisk::adopt(const FileKey& file, int64_t bytes) {
+void ModelledDisk::adopt(const FileKey& file, int64_t born, int64_t bytes) {
   const std::lock_guard guard(mutex_);
-  if (streams_.contains(file)) return;
+  const auto known = files_.find(file);
+  if (known != files_.end() && known->second.born == born) return;
+  places_.forget(file);
   places_.write(file, 0, bytes);
-  streams_.emplace(file, next_stream_++);
+  files_[file] = {born, next_stream_++};
 }
 
 void ModelledDisk::resize(const FileKey& file, int64_t bytes) {
@@ -29,16 +31,16 @@ void ModelledDisk::resize(const FileKey& file, int64_t bytes) {
 void ModelledDisk::forget(const FileKey& file) {
   const std::lock_guard guard(mutex_);
   places_.forget(file);
-  streams_.erase(file);
+  files_.erase(file);
 }
 
 double ModelledDisk::transfer(const FileKey& file, Direction direction, int64_t offset, int64_t bytes,
                               const std::function<double()>& now) {
   const std::lock_guard guard(mutex_);
   if (direction == Direction::kWrite) places_.write(file, offset, bytes);
-  const auto stream = streams_.find(file);
+  const auto known = files_.find(file);
   const DiskRequest request{
-      .stream = stream == streams_.end() ? -1 : stream->second,
+      .stream = known == files_.end() ? -1 : known->second.stream,
       .direction = direction,
       .ranges = places_.ranges(file, offset, bytes),
   };

@@ -21,10 +21,11 @@ class ModelledDisk {
  public:
   explicit ModelledDisk(const DiskParameters& parameters);
 
-  // A new, empty file: whatever had its inode before is forgotten.
-  void create(const FileKey& file);
-  // A file of so many bytes, which is given places where the disk does not know it yet.
-  void adopt(const FileKey& file, int64_t bytes);
+  // A new, empty file, made at time `born`: whatever had its inode before is forgotten.
+  void create(const FileKey& file, int64_t born);
+  // A file of so many bytes, which is given places where the disk does not know it yet. A file that was made at another
+  // time is another file: file systems give the inode of a removed file to the next one.
+  void adopt(const FileKey& file, int64_t born, int64_t bytes);
   void resize(const FileKey& file, int64_t bytes);
   void forget(const FileKey& file);
 
@@ -46,7 +47,11 @@ class ModelledDisk {
   mutable std::mutex mutex_;
   DiskModel model_;
   BlockAllocator places_;
-  std::map<FileKey, int64_t> streams_;  // the files that are known, and their numbers in the trace
+  struct KnownFile {
+    int64_t born;
+    int64_t stream;  // its number in the trace
+  };
+  std::map<FileKey, KnownFile> files_;
   int64_t next_stream_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "store/model.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,6 +20,14 @@ FileKey key_of(const OpenFile& file) {
   return {status.st_dev, status.st_ino};
 }
 
+// When the file was made, in nanoseconds; 0 where the file system does not know.
+int64_t born(const OpenFile& file) {
+  struct statx found = {};
+  if (::statx(file.descriptor(), "", AT_EMPTY_PATH, STATX_BTIME, &found) != 0) return 0;
+  if ((found.stx_mask & STATX_BTIME) == 0) return 0;
+  return found.stx_btime.tv_sec * 1'000'000'000 + found.stx_btime.tv_nsec;
+}
+
 std::vector<Transfer> transfers_of(const FileRequest& request) {
   std::vector<Transfer> transfers;
   int64_t offset = request.offset;
@@ -32,7 +41,7 @@ std::vector<Transfer> transfers_of(const FileRequest& request) {
 
 }  // namespace
 
-void forget_what_had_the_place_of(const OpenFile& file, ModelledDisk& disk) { disk.create(key_of(file)); }
+void forget_what_had_the_place_of(const OpenFile& file, ModelledDisk& disk) { disk.create(key_of(file), born(file)); }
 
 ModelEngine::ModelEngine(const std::shared_ptr<OpenFile>& file, std::shared_ptr<ModelledDisk> disk,
                          int64_t request_bytes_max)
@@ -40,7 +49,7 @@ ModelEngine::ModelEngine(const std::shared_ptr<OpenFile>& file, std::shared_ptr<
       disk_(std::move(disk)),
       key_(key_of(*file)),
       posix_(file, request_bytes_max) {
-  disk_->adopt(key_, file->size());
+  disk_->adopt(key_, born(*file), file->size());
 }
 
 // The batch under way is finished. What was only remembered gets its bytes moved: nobody is left to wait for the disk.

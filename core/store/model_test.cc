@@ -52,6 +52,22 @@ TEST(ModelEngine, OneStreamTakesTheTimeThatTheModelSays) {
   });
 }
 
+// File systems give the inode of a removed file to the next one, which was a short file's places then: the rest of it was
+// read as a hole, in no time.
+TEST(ModelledDisk, AFileMadeLaterWithTheSameInodeIsAnotherFile) {
+  ModelledDisk disk(disk_preset("p690-scsi"));
+  const FileKey inode{1, 7};
+  const auto seconds = [&](int64_t offset) {
+    return disk.transfer(inode, Direction::kRead, offset, kMiB, [] { return 0.0; });
+  };
+  disk.adopt(inode, 100, kMiB);
+  const double of_hole = seconds(4 * kMiB);
+  disk.adopt(inode, 100, 8 * kMiB);  // the same file, written past its end by others: they left no places
+  EXPECT_EQ(seconds(4 * kMiB), of_hole);
+  disk.adopt(inode, 200, 8 * kMiB);
+  EXPECT_GT(seconds(4 * kMiB), kMiB / disk.parameters().media_bytes_per_second);
+}
+
 // Seconds of `ranks` that read a file of 8 MiB each: at once, or one after another.
 double reading_seconds(const std::string& engine_name, bool at_once) {
   double seconds = 0;
