@@ -9,7 +9,7 @@
 #include "array/array.h"
 #include "array/array_for_tests.h"
 #include "comm/simulated.h"
-#include "store/fault.h"
+#include "store/fault/fault.h"
 #include "testing/ranks_and_memory.h"
 
 namespace swath {

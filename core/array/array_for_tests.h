@@ -15,7 +15,7 @@
 #include "comm/comm.h"
 #include "store/engine_test_file.h"
 #include "store/open_file.h"
-#include "store/posix.h"
+#include "store/posix/engine.h"
 #include "testing/ranks_and_memory.h"
 
 namespace swath {

@@ -16,7 +16,7 @@
 #include "array/array_for_tests.h"
 #include "comm/simulated.h"
 #include "store/engine_test_file.h"
-#include "store/fault.h"
+#include "store/fault/fault.h"
 #include "testing/ranks_and_memory.h"
 #include "testing/requests.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "store/folder_store.h"
-#include "store/rados_name.h"
+#include "store/rados/name.h"
 #include "throttle/server_tokens.h"
 
 namespace swath {

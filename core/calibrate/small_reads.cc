@@ -10,7 +10,7 @@
 #include "base/stopwatch.h"
 #include "comm/comm.h"
 #include "files/one_array_file.h"
-#include "store/fault.h"  // of which an OpenFile has none here
+#include "store/fault/fault.h"  // of which an OpenFile has none here
 #include "store/open_file.h"
 
 namespace swath {

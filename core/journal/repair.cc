@@ -18,7 +18,7 @@
 #include "journal/take_back.h"
 #include "journal/target_lock.h"
 #include "store/file_calls.h"
-#include "store/rados_name.h"
+#include "store/rados/name.h"
 
 namespace swath {
 namespace {

@@ -20,7 +20,7 @@
 #include "journal/start.h"
 #include "journal/take_back.h"
 #include "store/file_calls.h"
-#include "store/rados_name.h"
+#include "store/rados/name.h"
 
 namespace swath {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "store/rados_name.h"
+#include "store/rados/name.h"
 
 namespace swath {
 namespace {

@@ -1,5 +1,5 @@
 // Two-phase on a store of objects: windows moved as a whole, as lists, or as descriptions that the servers carry out.
-// The store is a file that is asked like a pool (testing/object_engine.h); rados_test.cc has the real one.
+// The store is a file that is asked like a pool (testing/object_engine.h); store/rados/engine_test.cc has the real one.
 #include <gtest/gtest.h>
 
 #include <algorithm>

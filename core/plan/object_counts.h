@@ -1,4 +1,4 @@
-// Operations that a transfer takes in a store of objects: as the store will cut it (store/rados_lists.cc,
+// Operations that a transfer takes in a store of objects: as the store will cut it (store/rados/lists.cc,
 // rados_class/cut_requests.h), counted without one.
 #pragma once
 

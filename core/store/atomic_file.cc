@@ -12,7 +12,8 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "store/open_file.h"
-#include "store/rados_name.h"
+#include "store/rados/driver.h"
+#include "store/rados/name.h"
 
 namespace swath {
 namespace {

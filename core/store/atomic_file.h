@@ -1,6 +1,6 @@
 // Files and folders that get their name when they are complete: written under a hidden name beside it, then renamed. At
 // any time, and after a crash at any point, the name holds the old file or the complete new one. A name in a pool
-// (rados:POOL/NAME) gets it as rados_new_name.h says.
+// (rados:POOL/NAME) gets it as rados/new_name.h says.
 #pragma once
 
 #include <cstdint>

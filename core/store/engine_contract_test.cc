@@ -16,7 +16,7 @@
 #include "base/write_behind.h"
 #include "store/engine_test_file.h"
 #include "store/open_file.h"
-#include "store/rados_test_file.h"
+#include "store/rados/test_file.h"
 #include "throttle/throttled_engine.h"
 
 namespace swath {
@@ -64,7 +64,7 @@ class EngineContract : public testing::TestWithParam<std::string> {
     if (!fell_back.empty()) GTEST_SKIP() << fell_back;
   }
 
-  // Of a pool operations on objects are counted, which rados_test.cc and the plans' tests look at.
+  // Of a pool operations on objects are counted, which rados/engine_test.cc and the plans' tests look at.
   void expect_requests(int64_t counted, int64_t expected) const {
     if (in_pool) {
       EXPECT_GT(counted, 0);
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineContract,
                                          "throttled", "rados:65536,4,4194304", "rados:1000,3,4000"),
                          [](const testing::TestParamInfo<std::string>& param) {
                            std::string name = param.param;
-                           if (name.starts_with("rados")) name[0] = 'R';  // found beside rados_test.cc's
+                           if (name.starts_with("rados")) name[0] = 'R';  // found beside rados/engine_test.cc's
                            std::replace(name.begin(), name.end(), ',', 'x');
                            std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
                            return name;

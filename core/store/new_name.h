@@ -25,10 +25,4 @@ class NewName {
 // 12 hexadecimal digits that nobody can tell beforehand.
 std::string random_digits();
 
-// A name in a pool: `final_path` and `options.working_path` as rados_new_name.cc makes them. Throws Error{kUnsupported}
-// where Swath was built without librados.
-std::unique_ptr<NewName> rados_new_name(const std::string& final_path, const AtomicFileOptions& options);
-// Where the new file is written meanwhile; its maker is known to be there from now on. Throws Error{kStore}.
-std::unique_ptr<NewName> begin_rados_name(const std::string& final_path, AtomicFileOptions& options);
-
 }  // namespace swath

@@ -1,16 +1,16 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "store/auto.h"
+#include "store/auto/engine.h"
 #include "store/engine.h"
-#include "store/fault.h"
-#include "store/model.h"
-#include "store/null.h"
+#include "store/fault/fault.h"
+#include "store/model/engine.h"
+#include "store/null/engine.h"
 #include "store/open_file.h"
-#include "store/posix.h"
-#include "store/rados_engine.h"
-#include "store/rados_name.h"
-#include "store/uring.h"
+#include "store/posix/engine.h"
+#include "store/rados/driver.h"
+#include "store/rados/name.h"
+#include "store/uring/engine.h"
 
 namespace swath {
 
@@ -81,17 +81,7 @@ MakeEngine make_rados_engines(const std::string& path, OpenMode mode, const Engi
   if (options.engine != "auto" && options.engine != "rados") {
     fail_argument("engine \"" + options.engine + "\" of " + path + ": expected auto or rados, for a file in a pool");
   }
-#ifdef SWATH_HAVE_RADOS
-  const auto file = std::make_shared<RadosFile>(path, mode, options);
-  return [=](std::string* reason) {
-    if (reason != nullptr) *reason = file->class_refusal();
-    return std::make_unique<RadosEngine>(file, options);
-  };
-#else
-  static_cast<void>(mode);
-  throw Error(ErrorKind::kUnsupported,
-              "open " + path + ": this Swath was built without librados (install librados-dev, and build it again)");
-#endif
+  return open_rados_engines(path, mode, options);
 }
 
 }  // namespace

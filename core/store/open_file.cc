@@ -18,7 +18,7 @@
 #include "base/interrupt.h"
 #include "base/notice.h"
 #include "base/units.h"
-#include "store/fault.h"
+#include "store/fault/fault.h"
 #include "store/lock_holders.h"
 #include "store/write_back.h"
 

@@ -9,7 +9,7 @@
 #include "bindings.h"
 #include "store/atomic_file.h"
 #include "store/capabilities.h"
-#include "store/rados_name.h"
+#include "store/rados/driver.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,4 +1,4 @@
-"""Under mpiexec: requests that break at a chosen step. See tests/test_mpi_io_faults.py and core/store/fault.h.
+"""Under mpiexec: requests that break at a chosen step. See tests/test_mpi_io_faults.py and core/store/fault/fault.h.
 
 mpiexec -n 4 python tests/mpi/mpi_io_faults.py matrix FOLDER MOST     so many faults, of all of them
 mpiexec -n 4 python tests/mpi/mpi_io_faults.py other FOLDER           sync, opening

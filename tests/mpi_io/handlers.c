@@ -3,7 +3,7 @@
      CALL RANK CLASS HANDLERS TEXT
 
    with the class that was returned, and how often the file's handler was called. A fault is asked for by
-   SWATH_MPI_IO_ENGINE (core/store/fault.h). tests/test_mpi_io_faults.py starts it.
+   SWATH_MPI_IO_ENGINE (core/store/fault/fault.h). tests/test_mpi_io_faults.py starts it.
 
    handlers count|return FILE CALL…     the handler of the file is one that counts, or MPI_ERRORS_RETURN */
 #include <mpi.h>

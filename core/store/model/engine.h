@@ -1,0 +1,64 @@
+// Bytes that really move, in the time that a modelled disk takes: posix carries them, the model says when each request
+// is done, and the thread sleeps until then on its own clock. In a simulation (comm/simulated.h) that costs no time.
+//
+//   model:PRESET          the disk that is called as its preset (model/presets.h)
+//   model:PRESET@NAME     the disk NAME, made of that preset by whoever names it first
+//
+// All files of a process that were opened with one name lie on one disk. It sees requests of the preset's size, one
+// after another of each thread, so that streams interleave on it as on a real one. Nothing is ever cached.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/modelled_disk.h"
+#include "store/background.h"
+#include "store/open_file.h"
+#include "store/posix/engine.h"
+
+namespace swath {
+
+class ModelEngine : public FileEngine {
+ public:
+  ModelEngine(const std::shared_ptr<OpenFile>& file, std::shared_ptr<ModelledDisk> disk, int64_t request_bytes_max);
+  ~ModelEngine() override;
+  ModelEngine(const ModelEngine&) = delete;
+  ModelEngine& operator=(const ModelEngine&) = delete;
+
+  // "modelled disk p690-raid5".
+  std::string name() const override { return "modelled disk " + disk_->parameters().name; }
+  // It tells what is cached whatever the kernel does: nothing.
+  Capabilities capabilities() const override;
+  void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
+  // In a simulation only its ranks' threads can wait: the batch is carried out by wait().
+  void start(Direction direction, std::span<const Transfer> batch) override;
+  void wait(Counters& counters) override;
+  bool read_cached(const Transfer& /*piece*/, Counters& /*counters*/) override { return false; }
+  void will_need(int64_t /*offset*/, int64_t /*bytes*/) override {}
+  void set_write_behind(bool /*wanted*/) override {}  // a modelled disk takes its own time for every write
+  std::optional<double> cached_part(int64_t offset, int64_t bytes) const override;
+  void resize(int64_t bytes) override;
+
+ private:
+  void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters);
+
+  const std::shared_ptr<ModelledDisk> disk_;
+  FileKey key_;
+  PosixEngine posix_;
+  bool remembered_ = false;  // a batch that wait() carries out
+  Direction started_direction_ = Direction::kRead;
+  std::vector<Transfer> started_batch_;
+  Counters started_counters_;
+  Background background_;  // last, so that its thread ends before what it uses
+};
+
+// Of a file that was just created: its inode may have been another's.
+void forget_what_had_the_place_of(const OpenFile& file, ModelledDisk& disk);
+
+// The disk that "PRESET" or "PRESET@NAME" tells of. Throws kArgument with the presets that there are.
+std::shared_ptr<ModelledDisk> modelled_disk_of(const std::string& rule);
+
+}  // namespace swath

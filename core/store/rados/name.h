@@ -1,0 +1,38 @@
+// Names of files in a Ceph pool: rados:POOL/NAME, and behind a question mark what else is to be said.
+//
+//   rados:climate/run7/sst.npy
+//   rados:climate/sst.npy?conf=/etc/ceph/test.conf&id=ann&timeout=30&stripe=65536,4,4194304
+//
+//   conf      the configuration of the cluster; by default $CEPH_CONF, else where librados looks
+//   id        the user, "admin" for client.admin; by default $CEPH_ID, else librados's own
+//   timeout   seconds that an operation may take; 60 by default
+//   class     "no": the object class is not asked, whether it is there or not
+//   stripe    of a new file: stripe unit, stripe count, object size
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "layout/stripes.h"
+
+namespace swath {
+
+struct RadosName {
+  std::string pool;
+  std::string file;
+  std::string conf;  // empty: librados's own choice
+  std::string id;
+  double timeout_seconds = 60;
+  bool use_class = true;
+  StripeLayout stripes;
+
+  // Throws Error{kArgument}, saying what was expected, for what is no such name.
+  static RadosName parse(const std::string& path);
+  // The path of another file in the same pool, with the same things said: `path` must be one that parse() takes.
+  static std::string beside(const std::string& path, const std::string& file);
+};
+
+// Whether a path is the name of a file in a pool. A file of the file system that is called so is "./rados:…".
+inline bool is_rados(const std::string& path) { return path.starts_with("rados:"); }
+
+}  // namespace swath

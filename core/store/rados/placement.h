@@ -1,0 +1,65 @@
+// Which OSD has an object of a pool. librados places objects, but does not tell where: the monitor does, and is asked
+// for one object of each placement group, once in a while.
+#pragma once
+
+#include <rados/librados.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "store/background.h"
+
+namespace swath {
+
+class RadosPlacement {
+ public:
+  RadosPlacement(rados_t cluster, std::string pool);
+
+  // What is known, at once; what is not, or not of late, is asked for in the background. Nobody waits.
+  std::optional<int> known_osd_of(const std::string& object);
+  // The same, but what is not known is asked for now. Nothing where the cluster does not tell.
+  std::optional<int> osd_of(const std::string& object);
+  // As the monitor has it now, for messages.
+  std::optional<int> ask(const std::string& object);
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Place {
+    int osd;
+    Time asked_at;
+  };
+
+  // The placement group of an object; nothing where the number of groups is not known, or it is not by the usual hash.
+  std::optional<uint32_t> group_of(const std::string& object) const;
+  std::optional<uint32_t> ask_for_groups() const;
+  void ask_in_background(const std::string& object, uint32_t group);
+  void ask_for_all_wanted();
+
+  const rados_t cluster_;
+  const std::string pool_;
+
+  mutable std::mutex mutex_;  // of what follows
+  std::optional<uint32_t> groups_;
+  Time groups_asked_at_;
+  bool is_hashed_otherwise_ = false;
+  std::map<uint32_t, Place> known_;
+  std::map<uint32_t, std::string> wanted_;  // groups, and an object of each
+  bool is_asking_ = false;
+  bool is_closing_ = false;
+
+  // Last, so that its thread ends before what it uses.
+  struct Asker {
+    explicit Asker(RadosPlacement& of) : owner(of) {}
+    ~Asker();
+    Asker(const Asker&) = delete;
+    Asker& operator=(const Asker&) = delete;
+    RadosPlacement& owner;
+    Background background;
+  } asker_{*this};
+};
+
+}  // namespace swath

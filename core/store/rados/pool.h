@@ -1,0 +1,98 @@
+// A connection to a pool of a Ceph cluster, and its small operations; of the process that makes it.
+#pragma once
+
+#include <rados/librados.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/per_process.h"
+#include "store/rados/name.h"
+#include "store/rados/placement.h"
+
+namespace swath {
+
+using Attributes = std::map<std::string, std::string>;
+
+// Connections are shared by all files of a cluster and user, and kept until the process ends.
+class RadosPool {
+ public:
+  // Throws Error{kStore} with what the cluster says, and what to look at.
+  static std::shared_ptr<RadosPool> open(const RadosName& name);
+  ~RadosPool();
+  RadosPool(const RadosPool&) = delete;
+  RadosPool& operator=(const RadosPool&) = delete;
+
+  rados_ioctx_t io() const { return io_; }
+  rados_t cluster() const;
+  const std::string& name() const { return name_; }
+  int64_t id() const { return rados_ioctx_get_id(io_); }
+
+  // All attributes of an object; nothing where there is no such object. Throws Error{kStore}. `version` becomes the
+  // object's; only where no other thread uses this connection.
+  std::optional<Attributes> attributes(const std::string& object, uint64_t* version = nullptr) const;
+  // "osd.2", as far as the cluster tells, else "an OSD that is not known". May wait for the monitor.
+  std::string osd_of(const std::string& object) const;
+  // "rados:FSID/osd.2", what operations on an object compete for; where the OSD cannot be known the whole cluster. May
+  // wait for the monitor.
+  std::string target_of(const std::string& object) const;
+  RadosPlacement& placement() const { return *placement_; }
+
+ private:
+  class Cluster;
+  RadosPool(std::shared_ptr<Cluster> cluster, std::string name);
+
+  std::shared_ptr<Cluster> cluster_;
+  std::string name_;
+  rados_ioctx_t io_ = nullptr;
+  std::shared_ptr<RadosPlacement> placement_;  // of all that use the pool
+};
+
+// The pool of a name in this process: a forked child connects anew, for the threads of a connection are its parent's.
+class RadosPoolOfProcess {
+ public:
+  explicit RadosPoolOfProcess(RadosName name) : name_(std::move(name)) {}
+  const RadosName& name() const { return name_; }
+  std::shared_ptr<RadosPool> get() const;
+
+ private:
+  struct Held {
+    std::mutex mutex;
+    std::shared_ptr<RadosPool> pool;
+  };
+  const RadosName name_;
+  mutable PerProcess<Held> held_;
+};
+
+// A change of one object, all of it or nothing.
+class RadosChange {
+ public:
+  RadosChange() : op_(rados_create_write_op()) {}
+  ~RadosChange() { rados_release_write_op(op_); }
+  RadosChange(const RadosChange&) = delete;
+  RadosChange& operator=(const RadosChange&) = delete;
+
+  rados_write_op_t op() const { return op_; }
+  RadosChange& create(bool exclusive);
+  RadosChange& expect_version(uint64_t version);  // not 0; apply() fails with -ERANGE, -EOVERFLOW or -ENOENT else
+  RadosChange& expect(const std::string& attribute, const std::string& value);  // "": that there is none
+  RadosChange& set(const std::string& attribute, const std::string& value);
+  RadosChange& remove(const std::string& attribute);
+  // 0 or a negative errno value; -ECANCELED where an attribute is not as expected.
+  int apply(const RadosPool& pool, const std::string& object) const;
+
+ private:
+  rados_write_op_t op_;
+};
+
+[[noreturn]] void fail_rados(const std::string& what, int result);
+// What to do about an error of an operation, in brackets; empty where nothing is known.
+std::string_view rados_advice(int result);
+
+}  // namespace swath
