@@ -180,3 +180,31 @@ def test_an_interrupt_leaves_no_half_of_a_change(
         if not interrupt.is_sent:
             break
     assert interrupts >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_interrupted_close_lets_go_of_the_file(tmp_path: Path, suffix: str) -> None:
+    at, interrupts = 0, 0
+    while True:
+        at += STEPS_BETWEEN
+        path = tmp_path / f"{at}.{suffix}"
+        new_file(path, 3)
+        interrupt = Interrupt(at)
+        file = swath.open_file(path, mode="r+")
+        file["t"].append(np.full(5, 3, "f4"))
+        file["u"].append(3.0)
+        try:
+            with interrupt.sent():
+                file.close()
+        except KeyboardInterrupt:
+            interrupts += 1
+        file.close()  # of a file that is closed this does nothing
+        with swath.open_file(path, mode="r+") as again:
+            again["t"].append(np.full(5, 4, "f4"))
+            again["u"].append(4.0)
+        check_records(path, 5)
+        if not interrupt.is_sent:
+            break
+    assert interrupts >= 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from swath import formats
@@ -12,6 +13,7 @@ from swath.files.fingerprint import Fingerprint, fingerprint
 from swath.files.stored_array import Indices, StoredArray
 from swath.formats import Description, LibraryLayout, files
 from swath.formats.hdf5_places import ChunkPlaces
+from swath.formats.signals import Uninterrupted, uninterrupted
 
 
 class OpenedFile(FileContents):
@@ -143,11 +145,19 @@ class OpenedFile(FileContents):
     # ---- sync and close; collective ----------------------------------------------------------------------------------
 
     def sync(self) -> None:
-        """Bring what was written to the medium, and let changes stay; a new file that grows gets its name."""
+        """Bring what was written to the medium, and let changes stay; a new file that grows gets its name.
+
+        Once the ranks have met it is not interrupted: a file that has its name and does not know it is lost.
+        """
         self.refuse_closed("sync")
-        with self.ranks.in_turn(f"sync {self.final_path}"), self.one_change("sync"):
-            self.finish_started()
-            self._complete_records()
+        with (
+            self.ranks.in_turn(f"sync {self.final_path}"),
+            self.one_change("sync"),
+            uninterrupted() as block,
+        ):
+            with block.interruptible():
+                self.finish_started()
+                self._complete_records()
             if self._records is not None:
                 self._records.synced()
             gets_name = self.is_new and self._records is not None and bool(self._records.rows)
@@ -206,6 +216,8 @@ class OpenedFile(FileContents):
     def close(self, error: BaseException | None = None) -> None:
         """Complete a created file, keep what was learned, and let go of the file and its arrays.
 
+        Once the ranks have met it is not interrupted: what was let go of in part would keep others from the file.
+
         Raises StoreError where it cannot be completed: the old file, if there was one, is then still there. And where a
         file in a pool was replaced while it was open, with what was written into it.
         """
@@ -215,18 +227,27 @@ class OpenedFile(FileContents):
             self._shut(is_alone=True)
             self._release()
             return
-        with self.ranks.in_turn(f"close {self.final_path}"), self.one_change("close"):
-            for array in self._open_arrays():
-                array.leave_loops("the array is closed")
-            if error is None:
-                try:
-                    self._complete_records()
-                    if self._has_written:
-                        self.refuse_replaced("close")  # which the other ranks hear of below
-                except Exception as failed:  # noqa: BLE001 - whatever it is, the file is closed
-                    error = failed
+        with (
+            self.ranks.in_turn(f"close {self.final_path}"),
+            self.one_change("close"),
+            uninterrupted() as block,
+        ):
+            with self._waiting_for_ranks(block):
+                for array in self._open_arrays():
+                    array.leave_loops("the array is closed")
+                if error is None:
+                    try:
+                        self._complete_records()
+                        if self._has_written:
+                            self.refuse_replaced("close")  # which the other ranks hear of below
+                    except Exception as failed:  # noqa: BLE001 - whatever it is, the file is closed
+                        error = failed
             if self._shut(is_alone=self.ranks.size == 1):
-                self._close_together(error)
+                self._close_together(error, block)
+
+    def _waiting_for_ranks(self, block: Uninterrupted) -> contextlib.AbstractContextManager[None]:
+        """Return a part of a block that may be interrupted where there are other ranks, which may never come."""
+        return block.interruptible() if self.ranks.size > 1 else contextlib.nullcontext()
 
     def _shut(self, *, is_alone: bool) -> bool:
         """Wait until nobody uses an array of it. False: it was closed meanwhile."""
@@ -235,14 +256,15 @@ class OpenedFile(FileContents):
         was_closed, self.is_closed = self.is_closed, True
         return not was_closed
 
-    def _close_together(self, error: BaseException | None) -> None:
+    def _close_together(self, error: BaseException | None, block: Uninterrupted) -> None:
         ranks = self.ranks
         try:
             if error is not None and ranks.all_raise(error):
                 raise error  # every rank is leaving with it: nobody waits
-            # An error goes before what the other ranks are at: without words.
-            ranks.agree(f"close {self.identity}" if error is None else "", error)
-            self._end_shared_loops()
+            with self._waiting_for_ranks(block):
+                # An error goes before what the other ranks are at: without words.
+                ranks.agree(f"close {self.identity}" if error is None else "", error)
+                self._end_shared_loops()
             self._complete()
         except BaseException:
             self._undo()

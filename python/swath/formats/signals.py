@@ -18,20 +18,37 @@ Handler = Callable[[int, FrameType | None], object]
 SIGNALS = tuple(map(int, signal.valid_signals()))
 
 
+class Uninterrupted:
+    """A block of code that no handler of a signal interrupts."""
+
+    def __init__(self) -> None:
+        self.is_interruptible = False
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let handlers raise in this part of the block: it waits for what may never come, such as other ranks."""
+        self.is_interruptible = True
+        try:
+            yield
+        finally:
+            self.is_interruptible = False
+
+
 @contextmanager
-def handlers_raise_later(take: Callable[[BaseException], None]) -> Iterator[None]:
+def handlers_raise_later(take: Callable[[BaseException], None]) -> Iterator[Uninterrupted]:
     """Let `take` have what handlers of signals raise in this block, instead of the code that they interrupt.
 
     They are called when they would have been. In other threads than the main one there are none.
     """
+    block = Uninterrupted()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield block
         return
     is_over = False
 
     def careful(handler: Handler) -> Handler:
         def called(number: int, frame: FrameType | None) -> None:
-            if is_over:  # it was not put back, for another signal came between
+            if is_over or block.is_interruptible:  # over: it was not put back, for another signal came between
                 handler(number, frame)
                 return
             try:
@@ -50,7 +67,7 @@ def handlers_raise_later(take: Callable[[BaseException], None]) -> Iterator[None
             if callable(handler):
                 replaced[number] = handler, careful(handler)
                 _signal.signal(number, replaced[number][1])
-        yield
+        yield block
     finally:
         is_over = True
         for number, (before, ours) in replaced.items():
@@ -59,10 +76,10 @@ def handlers_raise_later(take: Callable[[BaseException], None]) -> Iterator[None
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def uninterrupted() -> Iterator[Uninterrupted]:
     """Raise what handlers of signals raise in this block at its end."""
     raised: list[BaseException] = []
-    with handlers_raise_later(raised.append):
-        yield
+    with handlers_raise_later(raised.append) as block:
+        yield block
     if raised:
         raise raised[0]
