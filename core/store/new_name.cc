@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "store/open_file.h"
 
 namespace swath {
 
