@@ -1,6 +1,6 @@
 """A request that breaks at a chosen step, and what every rank must then see: for the simulated and the MPI fault tests.
 
-Each case breaks one attempt of one step (read, write, lock) of one rank's engine, or of all, see core/store/fault/fault.h.
+Each case breaks one attempt of one step (read, write, lock) of one rank's engine, or of all (core/store/fault/fault.h).
 The reference is computed element by element with NumPy.
 """
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from swath import _core, formats
+from swath.base.memory_budget import available_bytes
 from swath.copying.adding import add
 from swath.copying.coding import CodingCosts
 from swath.copying.costs import Costs
@@ -24,7 +25,6 @@ from swath.formats import Description, TiledLayout, pools
 from swath.ranks.ranks import Ranks
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
-from swath.store.memory_budget import available_bytes
 
 DROP_PART = 2
 """Pages are dropped behind a copy whose two files are larger than the available memory divided by this."""

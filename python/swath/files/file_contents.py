@@ -212,7 +212,7 @@ class FileContents:
         return attributes
 
     def _words_of_attributes(self, holder: str, attributes: Mapping[str, Any]) -> str:
-        return compared.words("set attributes of", f"{self.identity}:{holder}", {"attributes": attributes})
+        return compared.call_signature("set attributes of", f"{self.identity}:{holder}", {"attributes": attributes})
 
     def one_change(self, doing: str) -> contextlib.AbstractContextManager[None]:
         """Let changes by other threads wait until this one is over. Raises ArgumentError in a forked child."""
