@@ -248,7 +248,7 @@ RankHints Array::agree(const Call& call, const std::optional<Error>& failure, co
 }
 
 Operation Array::with_shares_of_all(const Call& call, uint64_t shares) {
-  if (call.is_of_all_ranks) return known_shares_.complete(call.operation, shares, call.comm);
+  if (call.is_of_all_ranks) return share_cache_.complete(call.operation, shares, call.comm);
   if (call.operation.decomposition().knows_all_ranks()) return call.operation;
   return gather_shares(call.operation, call.comm);
 }
@@ -256,10 +256,10 @@ Operation Array::with_shares_of_all(const Call& call, uint64_t shares) {
 Operation Array::with_all_shares(const Operation& operation, const std::string& also) {
   const Passage passage(*this, Gate::Use::kBeside, *comm_, "explain");
   RankHints own;
-  own.shares = KnownShares::key_of(operation, comm_->rank());
+  own.shares = ShareCache::key_of(operation, comm_->rank());
   const std::string step = "\n" + also;
   const RankHints all = agree_on(*comm_, step_of(operation, step), std::nullopt, own);
-  Operation complete = known_shares_.complete(operation, all.shares, *comm_);
+  Operation complete = share_cache_.complete(operation, all.shares, *comm_);
   if (operation.direction() == Direction::kWrite) complete.decomposition().check_written_once();
   return complete;
 }
@@ -286,7 +286,7 @@ RankHints Array::own_hints(const Call& call, const Engine& engine) {
     own.shows_cache = capabilities_.shows_cache ? 1 : 0;
   }
   if (call.is_of_all_ranks) own.nanoseconds = learning_->untold_nanoseconds();
-  own.shares = KnownShares::key_of(call.operation, call.comm.rank());
+  own.shares = ShareCache::key_of(call.operation, call.comm.rank());
   return own;
 }
 
@@ -438,7 +438,7 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   const Companions none;
   const bool is_alone = comm_->size() == 1 || operation.decomposition().ranks() == 1;
   const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false, nullptr, will_sync_};
-  const uint64_t shares = current.decomposition().is_told() ? KnownShares::key_of_all(current) : 0;
+  const uint64_t shares = current.decomposition().is_told() ? ShareCache::key_of_all(current) : 0;
   return plans_.plan(current, plan_inputs(call, conditions, shares)).plan;
 }
 
@@ -518,7 +518,7 @@ Execution Array::execute_library(const Call& call) {
 
 RankHints Array::own_share_hint(const Call& call) {
   RankHints own;
-  own.shares = KnownShares::key_of(call.operation, call.comm.rank());
+  own.shares = ShareCache::key_of(call.operation, call.comm.rank());
   return own;
 }
 

@@ -22,9 +22,9 @@
 #include "array/conditions.h"
 #include "array/execution.h"
 #include "array/file.h"
-#include "array/known_shares.h"
 #include "array/learning.h"
 #include "array/plan_cache.h"
+#include "array/share_cache.h"
 #include "array/shared_loops.h"
 #include "base/gate.h"
 #include "base/per_process.h"
@@ -253,7 +253,7 @@ class Array {
   Gate gate_;
   const std::shared_ptr<Learning> learning_;
   PlanCache plans_;
-  KnownShares known_shares_;
+  ShareCache share_cache_;
   std::unique_ptr<Comm> comm_beside_;  // once something was started beside ranks
   SharedLoops loops_;
   Beside beside_;

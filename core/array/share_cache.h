@@ -1,4 +1,4 @@
-// Boxes and views that ranks have told each other: who asks for the same again tells nothing.
+// Cache of the ranks' boxes and views: repeating an operation sends nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace swath {
 
 // Of one communicator; all ranks make the same calls in the same order, and so remember the same.
-class KnownShares {
+class ShareCache {
  public:
   // What this rank brings to the agreement: a hash of its boxes, or its view, and its number. The sum of
   // all ranks' tells all of them.

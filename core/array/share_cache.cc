@@ -1,4 +1,4 @@
-#include "array/known_shares.h"
+#include "array/share_cache.h"
 
 #include <algorithm>
 #include <array>
@@ -16,18 +16,18 @@ constexpr size_t kKept = 4;  // there may be very many boxes
 
 }  // namespace
 
-uint64_t KnownShares::key_of(const Operation& operation, int rank) {
+uint64_t ShareCache::key_of(const Operation& operation, int rank) {
   if (!operation.decomposition().is_told()) return 0;
   return operation.decomposition().told_key(rank);
 }
 
-uint64_t KnownShares::key_of_all(const Operation& operation) {
+uint64_t ShareCache::key_of_all(const Operation& operation) {
   uint64_t key = 0;
   for (int rank = 0; rank < operation.decomposition().ranks(); ++rank) key += key_of(operation, rank);
   return key;
 }
 
-Operation KnownShares::complete(const Operation& operation, uint64_t key_of_all, Comm& comm) {
+Operation ShareCache::complete(const Operation& operation, uint64_t key_of_all, Comm& comm) {
   if (operation.decomposition().knows_all_ranks()) return operation;
   const auto found =
       std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return one.first == key_of_all; });
