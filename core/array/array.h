@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "array/agreed_inputs.h"
 #include "array/beside.h"
 #include "array/chunk_writing.h"
-#include "array/conditions.h"
 #include "array/execution.h"
 #include "array/file.h"
 #include "array/learning.h"
@@ -121,7 +121,7 @@ class Array {
   // untouched in any case.
   //
   // Ranks agree by one reduction. What is short, in the page cache and lets no ranks meet is read before it, by the
-  // conditions that all ranks agreed on the last time: a read that is agreed on by all to have been made so is done.
+  // inputs that all ranks agreed on the last time: a read that is agreed on by all to have been made so is done.
   Execution execute(const Operation& operation, const LocalMemory& memory, const Companions& companions);
   Execution execute(const Operation& operation, const LocalMemory& memory);
 
@@ -220,23 +220,23 @@ class Array {
   Execution execute_library(const Call& call);
 
   Beginning begin(const Call& call);
-  RankHints own_hints(const Call& call, const Engine& engine);
-  std::optional<Conditions> expected_conditions(const Call& call, const RankHints& own);
-  std::optional<Attempt> read_before_agreement(const Call& call, const RankHints& own, Engine& engine);
-  RankHints agree(const Call& call, const std::optional<Error>& failure, const RankHints& own);
+  RankInputs own_inputs(const Call& call, const Engine& engine);
+  std::optional<AgreedInputs> expected_inputs(const Call& call, const RankInputs& own);
+  std::optional<Attempt> read_before_agreement(const Call& call, const RankInputs& own, Engine& engine);
+  RankInputs agree(const Call& call, const std::optional<Error>& failure, const RankInputs& own);
   Operation with_shares_of_all(const Call& call, uint64_t shares);
-  PlanInputs plan_inputs(const Call& call, const Conditions& conditions, uint64_t shares) const;
+  PlanInputs plan_inputs(const Call& call, const AgreedInputs& agreed_inputs, uint64_t shares) const;
   Operation prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs);
   Execution finish_operation(const Call& call, const CachedPlan& planned, const Counters& counters,
                              bool was_read_before_agreement);
   void fill_absent_chunks(const Call& call) const;
   void measured(const Call& call, const CachedPlan& planned, const Counters& counters);
-  static RankHints own_share_hint(const Call& call);
+  static RankInputs own_share_inputs(const Call& call);
   void fill(Comm& comm);
   void fill_own_part();
   void sync_file();
   int64_t cached_steps(const FileRange& range, const Engine& engine) const;
-  std::optional<Conditions> agreed_last() const;
+  std::optional<AgreedInputs> agreed_last() const;
   Question question(const std::string& doing) const;
 
   const std::shared_ptr<Comm> comm_;
@@ -264,7 +264,7 @@ class Array {
   mutable PerProcess<std::mutex> mutex_;  // of what follows; a forked child waits for no thread of its parent
   std::shared_ptr<const Stored> stored_;
   std::shared_ptr<File> file_;
-  std::optional<Conditions> agreed_last_;  // of the last operation of all ranks
+  std::optional<AgreedInputs> agreed_last_;  // of the last operation of all ranks
 };
 
 }  // namespace swath

@@ -1,4 +1,4 @@
-#include "array/conditions.h"
+#include "array/agreed_inputs.h"
 
 #include <algorithm>
 #include <array>
@@ -20,17 +20,17 @@ MemoryPlacement placement_of(const Layout& layout, const LocalMemory& memory, bo
   return placement;
 }
 
-std::optional<double> Conditions::cached_part() const {
+std::optional<double> AgreedInputs::cached_part() const {
   if (cached_steps == kCachedUnknown) return std::nullopt;
   return static_cast<double>(cached_steps) / kCachedSteps;
 }
 
-uint64_t Conditions::key() const {
+uint64_t AgreedInputs::key() const {
   const std::array<int64_t, 4> all{cached_steps, memory.block_bytes, memory.span_bytes, shows_cache ? 1 : 0};
   return std::max<uint64_t>(hash_bytes(std::as_bytes(std::span(all))), 1);
 }
 
-void RankHints::combine(const RankHints& other) {
+void RankInputs::combine(const RankInputs& other) {
   const int64_t smaller = std::min(memory_block_bytes, other.memory_block_bytes);
   memory_block_bytes = smaller > 0 ? smaller : std::max(memory_block_bytes, other.memory_block_bytes);
   memory_span_bytes = std::max(memory_span_bytes, other.memory_span_bytes);
@@ -43,12 +43,12 @@ void RankHints::combine(const RankHints& other) {
   chunks.combine(other.chunks);
 }
 
-Conditions RankHints::conditions() const {
-  Conditions conditions;
-  conditions.cached_steps = cached_steps;
-  conditions.memory = {memory_block_bytes, memory_block_bytes > 0 ? memory_span_bytes : 0};
-  conditions.shows_cache = shows_cache != 0;
-  return conditions;
+AgreedInputs RankInputs::agreed() const {
+  AgreedInputs agreed_inputs;
+  agreed_inputs.cached_steps = cached_steps;
+  agreed_inputs.memory = {memory_block_bytes, memory_block_bytes > 0 ? memory_span_bytes : 0};
+  agreed_inputs.shows_cache = shows_cache != 0;
+  return agreed_inputs;
 }
 
 }  // namespace swath

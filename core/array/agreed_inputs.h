@@ -27,7 +27,7 @@ struct MemoryPlacement {
 MemoryPlacement placement_of(const Layout& layout, const LocalMemory& memory, bool packed);
 
 // The same on all ranks.
-struct Conditions {
+struct AgreedInputs {
   int64_t cached_steps = kCachedSteps;  // part of what is touched that is in the page cache; kCachedUnknown
   MemoryPlacement memory;               // smallest block, largest span of any rank
   bool shows_cache = false;             // the page cache can be looked at instead of copied
@@ -35,25 +35,25 @@ struct Conditions {
   bool is_all_cached() const { return cached_steps == kCachedSteps; }
   std::optional<double> cached_part() const;  // nothing: not known
   uint64_t key() const;
-  friend bool operator==(const Conditions& a, const Conditions& b) = default;
+  friend bool operator==(const AgreedInputs& a, const AgreedInputs& b) = default;
 };
 
 // What a rank alone knows of an operation when it comes to the agreement on it; combined, what all ranks know.
-struct RankHints {
+struct RankInputs {
   int64_t memory_block_bytes = 0;
   int64_t memory_span_bytes = 0;
   int64_t cached_steps = INT64_MIN;  // rank 0 says
   int64_t shows_cache = 0;           // rank 0 says
   int64_t nanoseconds = 0;           // that the operation before took
-  // The key of the conditions by which this rank has read already; 0: it has not.
+  // The key of the agreed inputs by which this rank has read already; 0: it has not.
   uint64_t read_by_least = 0;
   uint64_t read_by_most = 0;
   uint64_t shares = 0;  // a hash of this rank's boxes; of all ranks the sum
   ChunkNeeds chunks;    // of coded chunks that ranks share
 
-  void combine(const RankHints& other);
-  Conditions conditions() const;
-  // Whether all ranks have read by the same conditions, and so by the same plan.
+  void combine(const RankInputs& other);
+  AgreedInputs agreed() const;
+  // Whether all ranks have read by the same agreed inputs, and so by the same plan.
   bool all_have_read() const { return read_by_least != 0 && read_by_least == read_by_most; }
 };
 
