@@ -65,7 +65,7 @@ struct Array::Call {
 };
 
 // A read that was made before the ranks agreed on it.
-struct Array::Attempt {
+struct Array::SpeculativeRead {
   uint64_t agreed_inputs = 0;
   CachedPlan planned;
   Counters counters;
@@ -75,7 +75,7 @@ struct Array::Attempt {
 struct Array::Beginning {
   std::optional<SharedEngine::Lease> engine;
   RankInputs own;
-  std::optional<Attempt> attempt;
+  std::optional<SpeculativeRead> speculative;
   std::optional<Error> failure;
 };
 
@@ -308,20 +308,21 @@ std::optional<AgreedInputs> Array::expected_inputs(const Call& call, const RankI
   return is_likely ? agreed : std::nullopt;
 }
 
-std::optional<Array::Attempt> Array::read_before_agreement(const Call& call, const RankInputs& own, Engine& engine) {
+std::optional<Array::SpeculativeRead> Array::read_before_agreement(const Call& call, const RankInputs& own,
+                                                                   Engine& engine) {
   const Operation& operation = call.operation;
   if (call.comm.size() == 1 || operation.direction() == Direction::kWrite || operation.decomposition().is_told()) {
     return std::nullopt;
   }
   const auto agreed_inputs = expected_inputs(call, own);
   if (!agreed_inputs) return std::nullopt;
-  Attempt attempt{agreed_inputs->key(), plans_.plan(operation, plan_inputs(call, *agreed_inputs, 0)), {}};
-  const Plan& plan = *attempt.planned.plan;
-  if (plan.method == Method::kTwoPhase || attempt.planned.estimate->get().seconds() >= kShortSeconds) {
+  SpeculativeRead speculative{agreed_inputs->key(), plans_.plan(operation, plan_inputs(call, *agreed_inputs, 0)), {}};
+  const Plan& plan = *speculative.planned.plan;
+  if (plan.method == Method::kTwoPhase || speculative.planned.estimate->get().seconds() >= kShortSeconds) {
     return std::nullopt;
   }
-  attempt.counters = run_own_part(plan, call.comm, engine, call.memory, call.progress);
-  return attempt;
+  speculative.counters = run_own_part(plan, call.comm, engine, call.memory, call.progress);
+  return speculative;
 }
 
 // Whatever goes wrong with it, the other ranks must hear of it.
@@ -330,8 +331,8 @@ Array::Beginning Array::begin(const Call& call) {
   begun.failure = failure_of([&] {
     begun.engine.emplace(file_->engine().lease());
     begun.own = own_inputs(call, **begun.engine);
-    begun.attempt = read_before_agreement(call, begun.own, **begun.engine);
-    if (begun.attempt) begun.own.read_by_least = begun.own.read_by_most = begun.attempt->agreed_inputs;
+    begun.speculative = read_before_agreement(call, begun.own, **begun.engine);
+    if (begun.speculative) begun.own.read_by_least = begun.own.read_by_most = begun.speculative->agreed_inputs;
   });
   return begun;
 }
@@ -359,8 +360,8 @@ Execution Array::execute_planned(const Call& call) {
     const std::lock_guard guard(mutex_.get());
     agreed_last_ = agreed_inputs;
   }
-  if (begun.attempt && all.all_have_read()) {
-    return finish_operation(call, begun.attempt->planned, begun.attempt->counters, true);
+  if (begun.speculative && all.all_have_read()) {
+    return finish_operation(call, begun.speculative->planned, begun.speculative->counters, true);
   }
   Operation operation = with_shares_of_all(call, all.shares);
   const PlanInputs inputs = plan_inputs(call, agreed_inputs, all.shares);

@@ -198,7 +198,7 @@ class Array {
 
  private:
   struct Call;
-  struct Attempt;
+  struct SpeculativeRead;
   struct Beginning;
   class Place;
   class Passage;
@@ -222,7 +222,7 @@ class Array {
   Beginning begin(const Call& call);
   RankInputs own_inputs(const Call& call, const Engine& engine);
   std::optional<AgreedInputs> expected_inputs(const Call& call, const RankInputs& own);
-  std::optional<Attempt> read_before_agreement(const Call& call, const RankInputs& own, Engine& engine);
+  std::optional<SpeculativeRead> read_before_agreement(const Call& call, const RankInputs& own, Engine& engine);
   RankInputs agree(const Call& call, const std::optional<Error>& failure, const RankInputs& own);
   Operation with_shares_of_all(const Call& call, uint64_t shares);
   PlanInputs plan_inputs(const Call& call, const AgreedInputs& agreed_inputs, uint64_t shares) const;
