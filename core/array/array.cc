@@ -243,7 +243,7 @@ void Array::refuse(const Operation* operation, const Error& error) {
 
 RankInputs Array::agree(const Call& call, const std::optional<Error>& failure, const RankInputs& own) {
   const RankInputs all = agree_on(call.comm, step_of(call.operation), failure, own);
-  if (call.is_of_all_ranks) learning_->told(all.nanoseconds);
+  if (call.is_of_all_ranks) learning_->take_slowest(all.nanoseconds);
   return all;
 }
 
@@ -285,7 +285,7 @@ RankInputs Array::own_inputs(const Call& call, const Engine& engine) {
     own.cached_steps = cached_steps(plans_.touched(call.operation), engine);
     own.shows_cache = capabilities_.shows_cache ? 1 : 0;
   }
-  if (call.is_of_all_ranks) own.nanoseconds = learning_->untold_nanoseconds();
+  if (call.is_of_all_ranks) own.nanoseconds = learning_->ungathered_nanoseconds();
   own.shares = ShareCache::key_of(call.operation, call.comm.rank());
   return own;
 }
@@ -311,7 +311,7 @@ std::optional<AgreedInputs> Array::expected_inputs(const Call& call, const RankI
 std::optional<Array::SpeculativeRead> Array::read_before_agreement(const Call& call, const RankInputs& own,
                                                                    Engine& engine) {
   const Operation& operation = call.operation;
-  if (call.comm.size() == 1 || operation.direction() == Direction::kWrite || operation.decomposition().is_told()) {
+  if (call.comm.size() == 1 || operation.direction() == Direction::kWrite || operation.decomposition().is_gathered()) {
     return std::nullopt;
   }
   const auto agreed_inputs = expected_inputs(call, own);
@@ -439,7 +439,7 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   const Companions none;
   const bool is_alone = comm_->size() == 1 || operation.decomposition().ranks() == 1;
   const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false, nullptr, will_sync_};
-  const uint64_t shares = current.decomposition().is_told() ? ShareCache::key_of_all(current) : 0;
+  const uint64_t shares = current.decomposition().is_gathered() ? ShareCache::key_of_all(current) : 0;
   return plans_.plan(current, plan_inputs(call, agreed_inputs, shares)).plan;
 }
 

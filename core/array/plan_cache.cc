@@ -96,7 +96,7 @@ CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs)
 }
 
 FileRange PlanCache::touched(const Operation& operation) {
-  if (operation.decomposition().is_told()) return touched_by(operation);  // the key does not tell them apart
+  if (operation.decomposition().is_gathered()) return touched_by(operation);  // the key does not tell them apart
   State& state = state_.get();
   const std::lock_guard guard(state.mutex);
   auto& touched = state.entry_of(operation).touched;

@@ -17,8 +17,8 @@ constexpr size_t kKept = 4;  // there may be very many boxes
 }  // namespace
 
 uint64_t ShareCache::key_of(const Operation& operation, int rank) {
-  if (!operation.decomposition().is_told()) return 0;
-  return operation.decomposition().told_key(rank);
+  if (!operation.decomposition().is_gathered()) return 0;
+  return operation.decomposition().gathered_key(rank);
 }
 
 uint64_t ShareCache::key_of_all(const Operation& operation) {
@@ -42,7 +42,7 @@ Operation ShareCache::complete(const Operation& operation, uint64_t key_of_all, 
 }
 
 Operation gather_shares(const Operation& operation, Comm& comm) {
-  return operation.with_told(gather_bytes(comm, operation.decomposition().told_by(comm.rank())));
+  return operation.with_gathered(gather_bytes(comm, operation.decomposition().share_bytes_of(comm.rank())));
 }
 
 }  // namespace swath
