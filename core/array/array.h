@@ -49,7 +49,7 @@ class Future {
   bool is_done() const { return started_->is_done(); }
   // Local. What comes of it is not wanted, and its memory goes away: of one rank alone it stops. Returns when it is
   // done, but for one that is deferred and shared with other ranks (`keep` of its companions). Never throws.
-  void let_go() noexcept { beside_->let_go(started_); }
+  void cancel() noexcept { beside_->cancel(started_); }
   // Of one that is done: when it was carried out, in seconds of the monotonic clock.
   double began() const { return started_->began(); }
   double ended() const { return started_->ended(); }

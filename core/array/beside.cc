@@ -187,7 +187,7 @@ void Beside::wait(const std::shared_ptr<Started>& one) {
   while (!one->is_done()) wait_interruptibly(state.changed, guard);
 }
 
-void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
+void Beside::cancel(const std::shared_ptr<Started>& one) noexcept {
   if (one->is_done() || one->made_in_ != fork_generation()) return;
   one->stops_ = true;
   Job given_up;  // goes after the lock is left

@@ -215,7 +215,7 @@ class Balanced:
         try:
             guess = self._ranks.run_collectively(f"balance {self._name}: open", opened)
         except BaseException:
-            self._let_go()
+            self._release()
             raise
         guess = self._ranks.gather_objects(guess)[0]
         own.may_write = has_file and not found.is_earlier
@@ -408,7 +408,7 @@ class Balanced:
             elif isinstance(error, Exception) and not self._ranks.all_raise(error) and self._ranks.size > 1:
                 self._meet(error)
         finally:
-            self._let_go()
+            self._release()
             self._own.clear()
 
     def _keep(self) -> None:
@@ -445,14 +445,14 @@ class Balanced:
             return str(error)
         return ""
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         """Close the file, and remove it where it is not complete."""
         if self._own.file is not None:
             with contextlib.suppress(Error):
                 self._own.file.close()
             self._own.file = None
         if self._earlier is not None:
-            self._earlier.let_go()
+            self._earlier.unlock()
             self._earlier = None
         if self._atomic is not None:
             batch_file.remove(self._atomic)

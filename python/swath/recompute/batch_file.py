@@ -100,9 +100,9 @@ class UnderWay:
         began, ended = self.future.times
         return Transfer(began, ended - began)
 
-    def let_go(self) -> None:
+    def cancel(self) -> None:
         """Stop a read that is not wanted, and forget what comes of it. In a forked child nothing is under way."""
-        self.future._let_go()
+        self.future._cancel()
 
 
 class BatchFile:
@@ -213,8 +213,8 @@ class Earlier:
     kept: dict[int, Kept]
     descriptor: int
 
-    def let_go(self) -> None:
-        """Unlock it."""
+    def unlock(self) -> None:
+        """Let other runs take it."""
         os.close(self.descriptor)
 
 

@@ -115,7 +115,7 @@ class Loop(Iterator[tuple[int, Values]]):
         self._is_over, self._why_over = True, why
         self._notice_fork()
         while self._reads:
-            self._reads.pop().let_go()  # the latest first: it has not begun
+            self._reads.pop().cancel()  # the latest first: it has not begun
         while self._writes:
             self._collect_write()
         self.measured.end()
@@ -136,7 +136,7 @@ class Loop(Iterator[tuple[int, Values]]):
         self._process = _core.fork_generation()
         self._own.may_write = False
         for one in (*self._reads, *(write for write, _ in self._writes)):
-            one.let_go()
+            one.cancel()
         self._to_read.extendleft(one.batch for one in reversed(self._reads))
         self._reads.clear()
         self._writes.clear()

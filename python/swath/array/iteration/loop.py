@@ -30,7 +30,7 @@ class Pending(Protocol):
 
     _told: Told | None
 
-    def _let_go(self) -> None: ...
+    def _cancel(self) -> None: ...
 
     def _abandon(self) -> None: ...
 
@@ -150,7 +150,7 @@ class Loop(Generic[T]):
         under_way, self._under_way = self._under_way, deque()
         if together is None:
             while under_way:
-                under_way.pop()._let_go()  # the latest first: it has not begun
+                under_way.pop()._cancel()  # the latest first: it has not begun
             return
         begun = len(under_way)
         while under_way:

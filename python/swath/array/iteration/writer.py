@@ -137,7 +137,7 @@ class Writer:
                 self._settle_before(self._number)  # what was accepted is written; the error of the block is told
             else:
                 while self._writes:
-                    self._writes.pop().future._let_go()
+                    self._writes.pop().future._cancel()
         finally:
             self._errors.clear()
             self._leave("" if kind is None else f" by {kind.__name__}")
