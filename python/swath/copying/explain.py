@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from swath.base.units import by, in_bytes, in_seconds
+from swath.copying.copy_layout import Side
 from swath.copying.one_pass import Pass
 from swath.copying.plan import CopyPlan, FilePlan
 from swath.copying.prepare import PlannedPart, plan_of
 from swath.copying.request import CopyRequest, Part
-from swath.copying.sides import Side
 
 
 @dataclasses.dataclass(frozen=True)

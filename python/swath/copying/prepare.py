@@ -11,12 +11,12 @@ from swath import _core, formats
 from swath.base.memory_budget import available_bytes
 from swath.copying.adding import add
 from swath.copying.coding import CodingCosts
+from swath.copying.copy_layout import Side
 from swath.copying.costs import Costs
 from swath.copying.journal import BEGIN, Journal, Position, remove, remove_working, working_path
 from swath.copying.one_pass import Pass
 from swath.copying.plan import CopyPlan, FilePlan, make_plan, plan_at_once
 from swath.copying.request import CopyRequest, Part
-from swath.copying.sides import Side
 from swath.copying.store import Identity, check_room, remove_unfinished, reserve, sync
 from swath.copying.texts import write_texts
 from swath.copying.workers import Workers, best_plan, counts_to_weigh

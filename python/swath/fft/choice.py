@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from swath.copying.copy_layout import Side
 from swath.copying.costs import Costs, Curve, at
-from swath.copying.sides import Side
 from swath.fft.passes import FAR, PanelPass, read_seconds, write_seconds
 from swath.fft.tiles import Tiles, runs
 from swath.fft.transform import Extents, Transform

@@ -20,10 +20,10 @@ from typing import Any
 from swath import _core
 from swath.base.memory_budget import available_bytes, memory_bytes
 from swath.copying.coding import codecs_of_source, codecs_of_target, with_coding_of_profile
+from swath.copying.copy_layout import Side
 from swath.copying.costs import Costs
 from swath.copying.journal import remove
 from swath.copying.request import CopyRequest, Part, TargetOptions, make_request
-from swath.copying.sides import Side
 from swath.copying.store import Identity, check_room, reserve
 from swath.copying.workers import cores_of_node
 from swath.errors import ArgumentError, ExistsError, StoreError

@@ -13,8 +13,8 @@ import numpy as np
 
 from swath import _core
 from swath.array.open_array import Array
+from swath.copying.copy_layout import Side
 from swath.copying.pipeline import PIECE_BYTES_MIN, Progress, tuning_of
-from swath.copying.sides import Side
 from swath.fft.passes import PanelPass
 from swath.fft.tiles import Box, Tiles
 from swath.fft.transforming import Buffer, Buffers, Elements, panel_to_read, transformed

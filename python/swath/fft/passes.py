@@ -10,9 +10,9 @@ import functools
 import math
 from typing import Any
 
+from swath.copying.copy_layout import Side, pieces
 from swath.copying.costs import Costs, at
 from swath.copying.one_pass import CHUNK_BYTES, LIBRARY_BYTES, METHOD_BYTES, WORKERS
-from swath.copying.sides import Side, pieces
 from swath.fft.tiles import Box, Tiles
 from swath.fft.transform import TO_REAL, Dtype, Extents, Transform
 

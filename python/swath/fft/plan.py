@@ -15,8 +15,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from swath.copying.copy_layout import Side
 from swath.copying.costs import Costs, at
-from swath.copying.sides import Side
 from swath.errors import ArgumentError
 from swath.fft.choice import Chooser, Groups, Planned, Way
 from swath.fft.passes import PanelPass

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swath.copying.sides import Side
+from swath.copying.copy_layout import Side
 from swath.fft.transform import Extents
 
 Box = tuple[slice, ...]
