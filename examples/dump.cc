@@ -2,7 +2,7 @@
 //   dump FILE [STEPS]                        this process alone
 //   mpiexec -n 4 dump_mpi FILE [STEPS]       the ranks of MPI
 // The suffix says the format: .nc3 (netCDF classic), or .nc4, .h5 or .zarr, whose chunks are compressed.
-#include <swath/swath.h>
+#include <swath/swath.hpp>
 
 #include <string>
 #include <vector>

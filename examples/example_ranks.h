@@ -1,7 +1,7 @@
 // Ranks for an example: those of MPI where it is built with MPI, else this process alone.
 #pragma once
 
-#include <swath/swath.h>
+#include <swath/swath.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #ifdef SWATH_EXAMPLE_MPI
-#include <swath/mpi.h>
+#include <swath/swath_mpi.hpp>
 #endif
 
 namespace example {

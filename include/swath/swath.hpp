@@ -5,9 +5,13 @@
 //   FileArray                    read(), write(), append(), explain()                            files/file_array.h
 //   Decomposition, Distribution  which elements are whose                                        space/
 //   formats::Contents, NewArray  what a file holds, and what it is to hold                       formats/
-//   Comm                         make_solo_comm(); make_mpi_comm() of <swath/mpi.h>              comm/
+//   Comm                         make_solo_comm(); make_mpi_comm() of <swath/swath_mpi.hpp>    comm/
 //   Error                        what is thrown, on all ranks alike                              base/error.h
 #pragma once
+
+#if __cplusplus < 202002L
+#error "swath.hpp needs C++20 (-std=c++20); swath.h is for C and for older C++"
+#endif
 
 #include <memory>
 #include <string>
