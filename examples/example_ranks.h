@@ -1,13 +1,12 @@
 // Ranks for an example: those of MPI where it is built with MPI, else this process alone.
 #pragma once
 
-#include <swath/swath.hpp>
-
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <swath/swath.hpp>
 #include <vector>
 
 #ifdef SWATH_EXAMPLE_MPI
