@@ -1,4 +1,4 @@
-"""Swath from C: the headers, the documented programs against an installed library, and what others read of their files."""
+"""Swath from C: the headers, the documented programs against an installed library, and what others read of them."""
 
 from __future__ import annotations
 
