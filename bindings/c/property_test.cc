@@ -260,6 +260,7 @@ void check_case(uint64_t seed, const std::string& folder, bool has_hdf5) {
   options.format = one.kind->format;
   options.codecs = one.codecs;
   options.overwrite = 1;
+  options.atomic = random.chance(20) ? 1 : 0;
   options.method = random.of<const char*>({nullptr, nullptr, "sieve", "list", "two-phase", "direct"});
   const bool has_chunks = one.kind->codecs.size() > 1 && random.chance(70);
   if (has_chunks || (one.codecs != nullptr && one.codecs[0] != '\0')) options.chunks = one.chunks.data();
