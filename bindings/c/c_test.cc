@@ -57,7 +57,7 @@ class CTest : public testing::Test {
     const char* const along_n[] = {"y", "z"};
     MUST(swath_file_create(path(name).c_str(), nullptr, &file));
     MUST(swath_define(file, "t", 2, of_t, along_t, "f8", nullptr, &t));
-    MUST(swath_define(file, grouped(name).c_str(), 2, of_n, along_n, "i4", nullptr, &n));
+    MUST(swath_define(file, grouped(name), 2, of_n, along_n, "i4", nullptr, &n));
     std::vector<int32_t> numbers(15);
     std::iota(numbers.begin(), numbers.end(), 0);
     MUST(swath_write(n, nullptr, nullptr, numbers.data(), nullptr));
@@ -68,7 +68,7 @@ class CTest : public testing::Test {
     MUST(swath_file_close(file));
   }
   // netCDF classic has no groups.
-  static std::string grouped(const std::string& name) { return name.ends_with(".nc3") ? "n" : "g/n"; }
+  static const char* grouped(const std::string& name) { return name.ends_with(".nc3") ? "n" : "g/n"; }
 
   const std::string folder_ = testing::TempDir() + "swath_c_" + std::to_string(getpid());
 };
