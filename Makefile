@@ -32,7 +32,7 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_file_ctime
 
-CXX_SOURCES := $(shell find core bindings examples include python/bindings instruments -name '*.cc' -o -name '*.c' -o -name '*.h' 2>/dev/null)
+CXX_SOURCES := $(shell find core bindings examples include python/bindings instruments -name '*.cc' -o -name '*.c' -o -name '*.h' -o -name '*.hpp' 2>/dev/null)
 CMAKE_LISTS := CMakeLists.txt $(shell find core bindings examples python/bindings instruments -name CMakeLists.txt 2>/dev/null)
 PACKAGE := $(shell find python/swath -type f -not -path '*/__pycache__/*' 2>/dev/null)
 BENCHMARKS := $(shell find benchmarks -type f -not -path '*/__pycache__/*' -not -path benchmarks/tests/'*' 2>/dev/null)

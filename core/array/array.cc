@@ -402,7 +402,7 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
   if (is_of_one_of_many && is_unfilled_) {
     fail_argument("write " + name_ +
                   " by one rank alone: what is not written must have the fill value first, which all ranks give it: "
-                  "call fill_unwritten() on all of them");
+                  "let all ranks write, those that have nothing an empty share");
   }
   Operation current = operation;
   // Chunks have no place yet, or the file has a variable shorter than its dimension, though it may have all chunks.
