@@ -76,6 +76,11 @@ if(TARGET swath_mpi)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${SWATH_COMPONENT})
 endif()
 
+set(SWATH_INSTALLED_FFLAGS "")
+if(SWATH_BUILD_FORTRAN)
+  add_subdirectory(${PROJECT_SOURCE_DIR}/bindings/fortran ${CMAKE_BINARY_DIR}/fortran)
+endif()
+
 # ---- How others find it ------------------------------------------------------------------------------------------------
 install(EXPORT SwathTargets NAMESPACE swath:: DESTINATION ${SWATH_PACKAGE_FOLDER} ${SWATH_COMPONENT})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SwathConfig.cmake.in ${SWATH_PUBLIC}/SwathConfig.cmake

@@ -42,4 +42,8 @@ int remember(const Error& error) noexcept {
 const char* swath_error_message(void) { return swath::c_interface::last_failure.message.c_str(); }
 int swath_error_kind(void) { return swath::c_interface::last_failure.kind; }
 int swath_error_errno(void) { return swath::c_interface::last_failure.os_error; }
+int swath_fail(int kind, const char* message) {
+  const swath::Error error(static_cast<swath::ErrorKind>(kind), message == nullptr ? "" : message);
+  return swath::c_interface::remember(error);
+}
 const char* swath_version(void) { return SWATH_VERSION; }

@@ -1,6 +1,7 @@
 // Distributions, and what is read and written by them.
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "arguments.h"
@@ -67,8 +68,10 @@ void start(swath_array* handle, const Asked& asked, swath_request** request) {
   *request = new swath_request{handle->array, std::move(started)};
 }
 
+enum class BoxMove { kRead, kWrite, kAppend };
+
 struct AskedBoxes {
-  Direction direction;
+  BoxMove move;
   int count;
   const int64_t* begins;
   const int64_t* ends;
@@ -107,7 +110,17 @@ void move_boxes(swath_array* handle, const AskedBoxes& asked) {
     memory = std::move(parts);
   });
   if (failure) array.refuse(*failure);
-  asked.direction == Direction::kRead ? array.read_placed(*shares, memory) : array.write_placed(*shares, memory);
+  asked.move == BoxMove::kRead ? array.read_placed(*shares, memory) : array.write_placed(*shares, memory);
+}
+
+void append_boxes(swath_array* handle, const AskedBoxes& asked) {
+  FileArray& array = *given(handle, "array")->array;
+  Boxes boxes;
+  PartsInMemory memory;
+  const auto failure =
+      failure_of([&] { std::tie(boxes, memory) = boxes_of(asked, std::max<size_t>(array.shape().size(), 1) - 1); });
+  if (failure) array.refuse(*failure);
+  array.append_boxes(boxes, memory);
 }
 
 // Rank 0 has all of a record.
@@ -181,12 +194,31 @@ int swath_append(swath_array* array, const swath_distribution* distribution, con
 
 int swath_read_boxes(swath_array* array, int count, const int64_t* begins, const int64_t* ends, void* const* data,
                      const int64_t* const* strides) {
-  return guarded([&] { move_boxes(array, {Direction::kRead, count, begins, ends, data, strides}); });
+  return guarded([&] { move_boxes(array, {BoxMove::kRead, count, begins, ends, data, strides}); });
 }
 
 int swath_write_boxes(swath_array* array, int count, const int64_t* begins, const int64_t* ends,
                       const void* const* data, const int64_t* const* strides) {
-  return guarded([&] { move_boxes(array, {Direction::kWrite, count, begins, ends, data, strides}); });
+  return guarded([&] { move_boxes(array, {BoxMove::kWrite, count, begins, ends, data, strides}); });
+}
+
+int swath_append_boxes(swath_array* array, int count, const int64_t* begins, const int64_t* ends,
+                       const void* const* data, const int64_t* const* strides) {
+  return guarded([&] { append_boxes(array, {BoxMove::kAppend, count, begins, ends, data, strides}); });
+}
+
+int swath_ranks(const swath_array* array, int* rank, int* size) {
+  return guarded([&] {
+    const Comm& comm = *given(array, "array")->file->comm;
+    if (rank != nullptr) *rank = comm.rank();
+    if (size != nullptr) *size = comm.size();
+  });
+}
+
+int swath_refuse(swath_array* array, const char* message) {
+  return guarded([&] {
+    given(array, "array")->array->refuse(Error(ErrorKind::kArgument, given(message, "message")));
+  });
 }
 
 int swath_read_async(swath_array* array, const swath_distribution* distribution, const swath_slice* slices, void* data,

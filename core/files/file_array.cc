@@ -297,17 +297,56 @@ void FileArray::append(const Distribution& distribution, std::span<const std::by
 
 void FileArray::append_placed(const Distribution& distribution, const PartInMemory& part, int64_t records) {
   const PartsInMemory parts{part};
-  append_from(nullptr, distribution, placed(parts), records);
+  append_from(nullptr, distributed_rows(distribution, records), placed(parts), records);
+}
+
+void FileArray::append_boxes(const Boxes& boxes, const PartsInMemory& parts) {
+  struct Count {
+    int64_t elements;
+    void combine(const Count& other) { elements += other.elements; }
+  };
+  Comm& comm = array_->comm();
+  const auto with_row = [](const Shape& of_record, int64_t row) {
+    Shape all{row};
+    all.insert(all.end(), of_record.begin(), of_record.end());
+    return all;
+  };
+  Count own{0};
+  for (const Box& box : boxes) {
+    int64_t elements = 1;
+    for (size_t d = 0; d < box.begin.size(); ++d) elements *= std::max<int64_t>(box.end[d] - box.begin[d], 0);
+    own.elements += elements;
+  }
+  PartsInMemory with_rows = parts;
+  for (PartInMemory& part : with_rows) {
+    if (part.strides) part.strides->insert(part.strides->begin(), 0);  // a box has one row
+  }
+  const Shape record = shape().empty() ? Shape{} : Shape(shape().begin() + 1, shape().end());
+  // Boxes that are written share no elements: as many as there are are all of them.
+  const bool writes_all = allreduce_record(comm, own).elements == element_count(record);
+  const WhoseRows whose = [&](int64_t first, int64_t last) {
+    Boxes of_rows;
+    for (const Box& box : boxes) of_rows.push_back({with_row(box.begin, first), with_row(box.end, last)});
+    return Decomposition::own_boxes(std::move(of_rows), comm.rank(), comm.size(), shape());
+  };
+  append_from(nullptr, whose, placed(with_rows), 1, writes_all);
+}
+
+FileArray::WhoseRows FileArray::distributed_rows(const Distribution& distribution, int64_t records) const {
+  return [this, distribution, records](int64_t first, int64_t last) {
+    return Decomposition::distributed(distribution, select_records(shape(), first, last, records == 1),
+                                      array_->comm().size());
+  };
 }
 
 void FileArray::append_as(const formats::ElementType* in_memory, const Distribution& distribution,
                           std::span<const std::byte> values, int64_t records) {
-  append_from(in_memory, distribution, packed(in_memory, {const_cast<std::byte*>(values.data()), values.size()}),
-              records);
+  append_from(in_memory, distributed_rows(distribution, records),
+              packed(in_memory, {const_cast<std::byte*>(values.data()), values.size()}), records);
 }
 
-void FileArray::append_from(const formats::ElementType* in_memory, const Distribution& distribution,
-                            const MakeMemory& make, int64_t records) {
+void FileArray::append_from(const formats::ElementType* in_memory, const WhoseRows& whose_rows, const MakeMemory& make,
+                            int64_t records, bool writes_all) {
   const auto held = file("append to");
   const std::lock_guard one_change(held->changing_.get());
   const InterruptScope uninterrupted([] { return false; });
@@ -316,13 +355,11 @@ void FileArray::append_from(const formats::ElementType* in_memory, const Distrib
   const std::string words = held->words("append " + std::to_string(records) + " records to " + name_);
   bool has_room = false;
   try {
-    held->extend(*this, last, first, words + ": from row " + std::to_string(first));
+    held->extend(*this, last, writes_all ? std::optional(first) : std::nullopt,
+                 words + ": from row " + std::to_string(first));
     has_room = true;
     std::optional<Decomposition> whose;
-    const std::optional<Error> failure = failure_of([&] {
-      const Selection rows = select_records(shape(), first, last, records == 1);
-      whose = Decomposition::distributed(distribution, rows, array_->comm().size());
-    });
+    const std::optional<Error> failure = failure_of([&] { whose = whose_rows(first, last); });
     if (failure) refuse(*failure);
     write_unchecked(*whose, make);
   } catch (const Error&) {  // thrown on all ranks alike

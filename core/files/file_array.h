@@ -93,6 +93,8 @@ class FileArray {
   void read_placed(const Decomposition& whose, const PartsInMemory& parts);
   void write_placed(const Decomposition& whose, const PartsInMemory& parts);
   void append_placed(const Distribution& distribution, const PartInMemory& part, int64_t records = 1);
+  // Collective. The next record, of which each rank has boxes of its own; what nobody has is the fill value.
+  void append_boxes(const Boxes& boxes, const PartsInMemory& parts);
   // The same beside the program, where that can be; else it is done now (array/array.h).
   StartedMove start(Direction direction, const Decomposition& whose, const PartsInMemory& parts);
   // Collective, beside ranks that read, write, append or start: this rank cannot, and says why. Throws, on all alike.
@@ -153,8 +155,12 @@ class FileArray {
   void read_into(const Decomposition& whose, const MakeMemory& make);
   void write_from(const Decomposition& whose, const MakeMemory& make);
   void write_unchecked(const Decomposition& whose, const MakeMemory& make);
-  void append_from(const formats::ElementType* in_memory, const Distribution& distribution, const MakeMemory& make,
-                   int64_t records);
+  // Whose the rows [first, last) are.
+  using WhoseRows = std::function<Decomposition(int64_t first, int64_t last)>;
+  WhoseRows distributed_rows(const Distribution& distribution, int64_t records) const;
+  // `writes_all`: the ranks together write every element of the rows.
+  void append_from(const formats::ElementType* in_memory, const WhoseRows& whose_rows, const MakeMemory& make,
+                   int64_t records, bool writes_all = true);
   // In the other byte order; `bytes` gets them.
   LocalMemory swapped_copy(const Decomposition& whose, const LocalMemory& memory, std::vector<std::byte>& bytes) const;
   bool may_go_beside(Direction direction) const;

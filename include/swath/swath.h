@@ -186,6 +186,10 @@ int swath_read_boxes(swath_array* array, int count, const int64_t* begins, const
 int swath_write_boxes(swath_array* array, int count, const int64_t* begins, const int64_t* ends,
                       const void* const* data, const int64_t* const* strides);
 
+/* COLLECTIVE. The next record by boxes, of one dimension less than the array. What no rank has is the fill value. */
+int swath_append_boxes(swath_array* array, int count, const int64_t* begins, const int64_t* ends,
+                       const void* const* data, const int64_t* const* strides);
+
 /* COLLECTIVE. The same beside the program, where that can be: memory stays as it is until swath_wait(). What was
  * started is in the order of all calls. A request is gone when it was waited for, also where it failed; each is waited
  * for, before its array is closed. */
@@ -200,6 +204,15 @@ int swath_explain(swath_array* array, int write, const swath_distribution* distr
                   char** text);
 
 void swath_free(void* memory);
+
+/* ---- For bindings of other languages ----------------------------------------------------------------------------- */
+
+/* This process's rank, and how many there are; each may be NULL. */
+int swath_ranks(const swath_array* array, int* rank, int* size);
+/* COLLECTIVE, in the place of a read, write or append: this rank cannot, and says why. It fails on all ranks alike. */
+int swath_refuse(swath_array* array, const char* message);
+/* Makes a failure of that kind this thread's last one, and returns the kind. */
+int swath_fail(int kind, const char* message);
 
 #ifdef __cplusplus
 }
