@@ -142,7 +142,7 @@ ElementType type_of_text(const char* dtype) {
   if (text.starts_with('=')) text.erase(0, 1);
   try {
     const bool has_order = text.starts_with('<') || text.starts_with('>') || text.starts_with('|');
-    const ElementType type = ElementType::parse(has_order ? text : "<" + text);
+    ElementType type = ElementType::parse(has_order ? text : "<" + text);
     if (type.is_text()) fail_argument("it has no size of its own in memory");
     check_size(type);
     if (has_order) return type;

@@ -57,7 +57,7 @@ class CTest : public testing::Test {
     const char* const along_n[] = {"y", "z"};
     MUST(swath_file_create(path(name).c_str(), nullptr, &file));
     MUST(swath_define(file, "t", 2, of_t, along_t, "f8", nullptr, &t));
-    MUST(swath_define(file, grouped(name).c_str(), 2, of_n, along_n, "i4", nullptr, &n));
+    MUST(swath_define(file, grouped(name), 2, of_n, along_n, "i4", nullptr, &n));
     std::vector<int32_t> numbers(15);
     std::iota(numbers.begin(), numbers.end(), 0);
     MUST(swath_write(n, nullptr, nullptr, numbers.data(), nullptr));
@@ -68,7 +68,7 @@ class CTest : public testing::Test {
     MUST(swath_file_close(file));
   }
   // netCDF classic has no groups.
-  static std::string grouped(const std::string& name) { return name.ends_with(".nc3") ? "n" : "g/n"; }
+  static const char* grouped(const std::string& name) { return name.ends_with(".nc3") ? "n" : "g/n"; }
 
   const std::string folder_ = testing::TempDir() + "swath_c_" + std::to_string(getpid());
 };
@@ -344,6 +344,33 @@ TEST_F(CTest, SlicesOutsideTheArrayAreRefused) {
   MUST(swath_close(n));
 }
 
+TEST_F(CTest, EnginesMethodsAndStreamsAreTheProgramsChoice) {
+  make("a.nc3");
+  const std::vector<std::vector<const char*>> choices = {{"posix", "sieve", "auto"},
+                                                         {"auto", "direct", "none"},
+                                                         {"posix", "two-phase/list", "2"},
+                                                         {nullptr, "list", "read=1,write=auto"}};
+  for (const auto& choice : choices) {
+    swath_options options;
+    swath_options_init(&options);
+    options.engine = choice[0];
+    options.method = choice[1];
+    options.streams = choice[2];
+    swath_array* n = nullptr;
+    MUST(swath_open(path("a.nc3").c_str(), "n", "r", &options, &n));
+    int32_t numbers[3][3];
+    const swath_slice slices[] = {{0, SWATH_END, 1}, {0, SWATH_END, 2}};
+    MUST(swath_read(n, nullptr, slices, numbers, nullptr));
+    EXPECT_EQ(numbers[2][1], 12);
+    char* text = nullptr;
+    MUST(swath_explain(n, 0, nullptr, slices, &text));
+    const std::string method = std::string(choice[1]).substr(0, std::string(choice[1]).find('/'));
+    if (method != "two-phase") EXPECT_NE(std::string(text).find(method), std::string::npos) << text;
+    swath_free(text);
+    MUST(swath_close(n));
+  }
+}
+
 TEST_F(CTest, APlanIsExplained) {
   make("a.nc3");
   swath_array* n = nullptr;
@@ -436,6 +463,11 @@ TEST_F(CTest, WhatIsWrongOnOneRankIsTheSameErrorOnAll) {
           if (later == SWATH_OK) later = swath_wait(request);
           EXPECT_EQ(later, kind);
           EXPECT_EQ(swath_error_message(), first);
+          if (wrong == 0) {  // nowhere to put the request, on one rank
+            EXPECT_EQ(swath_read_async(n, whose, slices, data, nullptr, is_wrong ? nullptr : &request) == SWATH_OK &&
+                          swath_wait(request) == SWATH_OK,
+                      false);
+          }
           EXPECT_EQ(swath_write(n, whose, slices, data, nullptr), kind);
         } else {
           kind = swath_append(n, whose, data, nullptr);

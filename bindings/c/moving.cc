@@ -61,9 +61,10 @@ void start(swath_array* handle, const Asked& asked, swath_request** request) {
     *given(request, "request") = nullptr;
     shares = whose(array, ranks, asked.distribution, asked.slices);
   });
-  if (failure && (asked.distribution == nullptr || ranks == 1 || request == nullptr)) throw *failure;
+  if (failure && (asked.distribution == nullptr || ranks == 1)) throw *failure;
   StartedMove started = failure ? array.start_refused(asked.direction, *failure)
                                 : array.start(asked.direction, *shares, memory_of(asked, array.shape().size()));
+  if (request == nullptr) return started.wait();  // what was refused is thrown
   *request = new swath_request{handle->array, std::move(started)};
 }
 

@@ -55,7 +55,7 @@ Opening creation_of(const char* path, const swath_options* options) { return ope
 
 }  // namespace
 
-void open_file(std::shared_ptr<Comm> comm, const char* path, const char* mode, const swath_options* options,
+void open_file(const std::shared_ptr<Comm>& comm, const char* path, const char* mode, const swath_options* options,
                swath_file** file) {
   const Opening how = parsed(*comm, [&] {
     *given(file, "file") = nullptr;
@@ -64,7 +64,7 @@ void open_file(std::shared_ptr<Comm> comm, const char* path, const char* mode, c
   *file = handle_of(comm, DataFile::open(comm, how.path, how.mode, how.options), how.method).release();
 }
 
-void create_file(std::shared_ptr<Comm> comm, const char* path, const swath_options* options, swath_file** file) {
+void create_file(const std::shared_ptr<Comm>& comm, const char* path, const swath_options* options, swath_file** file) {
   const Opening how = parsed(*comm, [&] {
     *given(file, "file") = nullptr;
     return creation_of(path, options);
@@ -73,7 +73,7 @@ void create_file(std::shared_ptr<Comm> comm, const char* path, const swath_optio
   *file = handle_of(comm, std::move(made), how.method).release();
 }
 
-void open_array(std::shared_ptr<Comm> comm, const ArrayToOpen& wanted, swath_array** array) {
+void open_array(const std::shared_ptr<Comm>& comm, const ArrayToOpen& wanted, swath_array** array) {
   const Opening how = parsed(*comm, [&] {
     *given(array, "array") = nullptr;
     Opening found = opening_of(wanted.path, wanted.mode, wanted.options);
@@ -90,7 +90,7 @@ void open_array(std::shared_ptr<Comm> comm, const ArrayToOpen& wanted, swath_arr
   *array = handle_of(handle_of(comm, std::move(opened.file), how.method), std::move(opened.array));
 }
 
-void create_array(std::shared_ptr<Comm> comm, const char* path, const NewArrayArguments& arguments,
+void create_array(const std::shared_ptr<Comm>& comm, const char* path, const NewArrayArguments& arguments,
                   const swath_options* options, swath_array** array) {
   formats::NewArray made;
   const Opening how = parsed(*comm, [&] {

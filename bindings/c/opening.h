@@ -9,9 +9,9 @@
 
 namespace swath::c_interface {
 
-void open_file(std::shared_ptr<Comm> comm, const char* path, const char* mode, const swath_options* options,
+void open_file(const std::shared_ptr<Comm>& comm, const char* path, const char* mode, const swath_options* options,
                swath_file** file);
-void create_file(std::shared_ptr<Comm> comm, const char* path, const swath_options* options, swath_file** file);
+void create_file(const std::shared_ptr<Comm>& comm, const char* path, const swath_options* options, swath_file** file);
 
 struct ArrayToOpen {
   const char* path = nullptr;
@@ -22,8 +22,8 @@ struct ArrayToOpen {
   bool is_raw = false;
   NewArrayArguments raw = {};
 };
-void open_array(std::shared_ptr<Comm> comm, const ArrayToOpen& wanted, swath_array** array);
-void create_array(std::shared_ptr<Comm> comm, const char* path, const NewArrayArguments& arguments,
+void open_array(const std::shared_ptr<Comm>& comm, const ArrayToOpen& wanted, swath_array** array);
+void create_array(const std::shared_ptr<Comm>& comm, const char* path, const NewArrayArguments& arguments,
                   const swath_options* options, swath_array** array);
 
 }  // namespace swath::c_interface

@@ -260,6 +260,7 @@ void check_case(uint64_t seed, const std::string& folder, bool has_hdf5) {
   options.format = one.kind->format;
   options.codecs = one.codecs;
   options.overwrite = 1;
+  options.atomic = random.chance(20) ? 1 : 0;
   options.method = random.of<const char*>({nullptr, nullptr, "sieve", "list", "two-phase", "direct"});
   const bool has_chunks = one.kind->codecs.size() > 1 && random.chance(70);
   if (has_chunks || (one.codecs != nullptr && one.codecs[0] != '\0')) options.chunks = one.chunks.data();
@@ -297,7 +298,7 @@ TEST(CProperties, WhatIsWrittenAndReadIsWhatANaiveLoopMoves) {
   const bool has_hdf5 = swath_create((folder + "/probe.h5").c_str(), "v", 1, shape, "f4", nullptr, &probe) == SWATH_OK;
   if (has_hdf5) EXPECT_EQ(swath_discard(probe), SWATH_OK);
   const char* asked = std::getenv("SWATH_C_CASES");
-  const int64_t cases = asked == nullptr ? 300 : std::atoll(asked);
+  const int64_t cases = asked == nullptr ? 300 : std::strtoll(asked, nullptr, 10);
   for (int64_t seed = 0; seed < cases && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ASSERT_NO_THROW(check_case(static_cast<uint64_t>(seed), folder, has_hdf5));
