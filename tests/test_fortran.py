@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from installed_library import MPICH, OPENMPI, ROOT, WHEEL, Mpi, prefix_for, run,
 
 EXAMPLES = ROOT / "examples/fortran"
 HERE = Path(__file__).parent / "fortran"
-FLAGS = ["-std=f2018", "-Wall", "-Wextra", "-Wno-uninitialized", "-Wno-maybe-uninitialized", "-fcheck=all"]
+FLAGS = ["-std=f2018", "-Wall", "-Wextra", "-Wno-uninitialized", "-Wno-maybe-uninitialized", "-Wno-compare-reals", "-fcheck=all"]
+FLAGS += ["-ffree-line-length-none", "-Wno-conversion"]
 KINDS = {
     "i1": "integer(int8)",
     "i2": "integer(int16)",
@@ -123,9 +125,10 @@ def case_text(kind: str, section: Section, path: str) -> str:
     bounds = f"({', '.join(map(str, section.memory))})" if section.memory else ""
     start = integers([b + 1 for b in section.before])
     count = int(np.prod(section.memory))
-    numbers = f"[(i, i = 1, {count})]"
+    numbers = f"[(mod(i, 100), i = 1, {count})]"
     made = f"reshape({numbers}, {integers(section.memory)})" if section.shape else "1"
     box = section.triplets()
+    name = "" if path.endswith(".npy") else "v"
     some = "any" if section.shape else ""
     return f"""
   block
@@ -134,8 +137,8 @@ def case_text(kind: str, section: Section, path: str) -> str:
     allocate (a{bounds}, b{bounds})
     a = {made}
     b = -1
-    call swath_write("{path}", "v", a{box}, global={integers(section.world)}, start={start})
-    call swath_read("{path}", "v", b{box}, start={start})
+    call swath_write("{path}", "{name}", a{box}, global={integers(section.world)}, start={start})
+    call swath_read("{path}", "{name}", b{box}, start={start})
     if ({some}(a{box} /= b{box})) error stop "{path}: other values"
     b{box} = -1
     if ({some}(b /= -1)) error stop "{path}: written beside the section"
@@ -161,10 +164,10 @@ def test_sections_of_all_ranks_are_written_and_read(tmp_path: Path, kind: str) -
     program = compiled(written(tmp_path, "kinds.f90", source), prefix)
     run([program], cwd=tmp_path, env=surroundings(prefix))
     for path, section in cases.items():
-        memory = np.arange(1, np.prod(section.memory) + 1).reshape(section.memory, order="F")
+        memory = (np.arange(1, np.prod(section.memory) + 1) % 100).reshape(section.memory, order="F")
         with swath.open(tmp_path / path) as array:
             stored = array[...].T
-        assert stored.dtype == np.dtype(kind), path
+        assert stored.dtype.newbyteorder("=") == np.dtype(kind), path
         assert stored.shape == tuple(section.world), path
         box = tuple(slice(b, b + n) for b, n in zip(section.before, section.shape, strict=True))
         np.testing.assert_array_equal(stored[box], memory[section.slices()], err_msg=path)
@@ -200,3 +203,55 @@ def test_a_dump_and_its_restart_by_ranks_of_mpi(tmp_path: Path, mpi: Mpi, ranks:
         for step in range(3):
             np.testing.assert_array_equal(file["t"][step], np.broadcast_to(100 * (step + 1) + owner[:, None], (30, 40)))
         np.testing.assert_array_equal(file["mask"][...], np.broadcast_to(np.arange(1, 41), (30, 40)))
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_shares_selections_and_errors_of_ranks(tmp_path: Path, mpi: Mpi, ranks: int) -> None:
+    prefix = fortran_prefix(mpi)
+    program = parallel(HERE / "shares.f90", tmp_path, prefix, mpi)
+    told = run([*mpi.mpiexec, "-n", str(ranks), program], cwd=tmp_path, env=surroundings(prefix))
+    lines = [line.split(" ", 1) for line in told.splitlines() if " " in line]
+    assert len(lines) == 4 * ranks
+    assert {int(rank) for rank, _ in lines} == set(range(ranks))
+    assert len({message for _, message in lines}) <= 4  # one a file, the same on all ranks
+    assert all("99" in message or "100" in message for _, message in lines)
+    x, y, z = np.ogrid[1:8, 1:6, 1:7]
+    for suffix in ("nc3", "nc4", "h5", "zarr"):
+        with swath.open_file(tmp_path / f"shares.{suffix}") as file:
+            np.testing.assert_array_equal(file["v"][...].T, 100 * x + 10 * y + z)
+            assert list(file["v"].attributes["valid_range"]) == [0, 999]
+
+
+def test_an_append_of_a_part_leaves_the_rest_filled(tmp_path: Path) -> None:
+    prefix = fortran_prefix()
+    suffixes = ["nc3", "nc4", "h5", "zarr"]
+    text = "program parts\n  use swath\n  implicit none\n  type(swath_file) :: f\n"
+    for suffix in suffixes:
+        text += f"""
+  call f%create("a.{suffix}")
+  call f%define("v", "i4", [4, swath_unlimited], dims=["x", "t"])
+  call f%append("v", [1, 2, 3, 4])
+  call f%append("v", [7, 8], start=[2])
+  call f%append("v", [integer ::])
+  call f%close()
+"""
+    program = compiled(written(tmp_path, "parts.f90", text + "end program\n"), prefix)
+    run([program], cwd=tmp_path, env=surroundings(prefix))
+    for suffix in suffixes:
+        with swath.open_file(tmp_path / f"a.{suffix}") as file:
+            values = file["v"][...]
+        fill = values[2, 0]
+        assert fill not in (1, 2, 3, 4, 7, 8)
+        np.testing.assert_array_equal(values, [[1, 2, 3, 4], [fill, 7, 8, fill], [fill] * 4], err_msg=suffix)
+
+
+def test_an_error_stops_the_program_with_the_message(tmp_path: Path) -> None:
+    prefix = fortran_prefix()
+    text = "program p\n  use swath\n  real :: a(2)\n  call swath_read('none.nc', 'v', a)\n  print *, 'on'\nend program\n"
+    program = compiled(written(tmp_path, "p.f90", text), prefix)
+    done = subprocess.run(
+        [program], cwd=tmp_path, env=surroundings(prefix), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode != 0
+    assert "none.nc" in done.stderr
+    assert done.stdout == ""

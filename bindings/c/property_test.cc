@@ -298,7 +298,7 @@ TEST(CProperties, WhatIsWrittenAndReadIsWhatANaiveLoopMoves) {
   const bool has_hdf5 = swath_create((folder + "/probe.h5").c_str(), "v", 1, shape, "f4", nullptr, &probe) == SWATH_OK;
   if (has_hdf5) EXPECT_EQ(swath_discard(probe), SWATH_OK);
   const char* asked = std::getenv("SWATH_C_CASES");
-  const int64_t cases = asked == nullptr ? 300 : std::atoll(asked);
+  const int64_t cases = asked == nullptr ? 300 : std::strtoll(asked, nullptr, 10);
   for (int64_t seed = 0; seed < cases && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ASSERT_NO_THROW(check_case(static_cast<uint64_t>(seed), folder, has_hdf5));

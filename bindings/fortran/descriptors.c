@@ -279,6 +279,9 @@ int swath_fortran_get_attribute(swath_file* file, const char* holder, const char
 #endif
 #define COMM MPI_Comm_f2c((MPI_Fint)comm)
 
+/* A name of blanks only: the array of a file that holds one. */
+static const char* or_null(const char* variable) { return variable[0] == '\0' ? NULL : variable; }
+
 int swath_fortran_file_open(int has_comm, int comm, const char* path, const char* mode, const swath_options* options,
                             swath_file** file) {
   WITH_RANKS(swath_file_open_mpi(COMM, path, mode, options, file), swath_file_open(path, mode, options, file));
@@ -291,8 +294,8 @@ int swath_fortran_file_create(int has_comm, int comm, const char* path, const sw
 
 int swath_fortran_open(int has_comm, int comm, const char* path, const char* variable, const char* mode,
                        const swath_options* options, swath_array** array) {
-  WITH_RANKS(swath_open_mpi(COMM, path, variable, mode, options, array),
-             swath_open(path, variable, mode, options, array));
+  WITH_RANKS(swath_open_mpi(COMM, path, or_null(variable), mode, options, array),
+             swath_open(path, or_null(variable), mode, options, array));
 }
 
 int swath_fortran_open_raw(int has_comm, int comm, const char* path, int ndim, const int64_t* shape, const char* dtype,
@@ -303,6 +306,6 @@ int swath_fortran_open_raw(int has_comm, int comm, const char* path, int ndim, c
 
 int swath_fortran_create(int has_comm, int comm, const char* path, const char* variable, int ndim, const int64_t* shape,
                          const char* dtype, const swath_options* options, swath_array** array) {
-  WITH_RANKS(swath_create_mpi(COMM, path, variable, ndim, shape, dtype, options, array),
-             swath_create(path, variable, ndim, shape, dtype, options, array));
+  WITH_RANKS(swath_create_mpi(COMM, path, or_null(variable), ndim, shape, dtype, options, array),
+             swath_create(path, or_null(variable), ndim, shape, dtype, options, array));
 }

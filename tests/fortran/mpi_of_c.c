@@ -1,5 +1,6 @@
 /* For an MPI that has no Fortran: what the example needs of it, for mpi_of_c.f90. */
 #include <mpi.h>
+#include <stddef.h>
 
 int start_mpi(void) {
   MPI_Init(NULL, NULL);
