@@ -74,4 +74,5 @@ NB_MODULE(_core, m) {
   bind_formats(m);
   bind_hdf5(m);
   bind_zarr(m);
+  bind_files(m);
 }
