@@ -17,7 +17,15 @@ from installed_library import MPICH, OPENMPI, ROOT, WHEEL, Mpi, prefix_for, run,
 
 EXAMPLES = ROOT / "examples/fortran"
 HERE = Path(__file__).parent / "fortran"
-FLAGS = ["-std=f2018", "-Wall", "-Wextra", "-Wno-uninitialized", "-Wno-maybe-uninitialized", "-Wno-compare-reals", "-fcheck=all"]
+FLAGS = [
+    "-std=f2018",
+    "-Wall",
+    "-Wextra",
+    "-Wno-uninitialized",
+    "-Wno-maybe-uninitialized",
+    "-Wno-compare-reals",
+    "-fcheck=all",
+]
 FLAGS += ["-ffree-line-length-none", "-Wno-conversion"]
 KINDS = {
     "i1": "integer(int8)",
@@ -62,7 +70,9 @@ def compiled(source: Path, prefix: Path, *more: str) -> Path:
     config = prefix / "bin/swath-config"
     program = source.with_suffix("")
     flags = run([config, "--fflags"]).split()
-    run(["gfortran", *FLAGS, *more, source, *flags, *run([config, "--flibs"]).split(), "-o", program], cwd=source.parent)
+    run(
+        ["gfortran", *FLAGS, *more, source, *flags, *run([config, "--flibs"]).split(), "-o", program], cwd=source.parent
+    )
     return program
 
 
@@ -91,9 +101,11 @@ class Section:
     def __init__(self, random_of: random.Random, rank: int) -> None:
         self.shape = [random_of.choice([0, 1, 2, 3, 4]) for _ in range(rank)]
         self.steps = [random_of.choice([1, 1, -1, 2, -2, 3]) for _ in range(rank)]
-        self.memory = [max(n * abs(step), 1) + random_of.randrange(2) for n, step in zip(self.shape, self.steps)]
+        self.memory = [
+            max(n * abs(step), 1) + random_of.randrange(2) for n, step in zip(self.shape, self.steps, strict=True)
+        ]
         self.before = [random_of.randrange(3) for _ in range(rank)]
-        self.world = [n + b + random_of.randrange(3) for n, b in zip(self.shape, self.before)]
+        self.world = [n + b + random_of.randrange(3) for n, b in zip(self.shape, self.before, strict=True)]
         self.world = [max(n, 1) for n in self.world]
 
     def triplets(self) -> str:
@@ -247,7 +259,8 @@ def test_an_append_of_a_part_leaves_the_rest_filled(tmp_path: Path) -> None:
 
 def test_an_error_stops_the_program_with_the_message(tmp_path: Path) -> None:
     prefix = fortran_prefix()
-    text = "program p\n  use swath\n  real :: a(2)\n  call swath_read('none.nc', 'v', a)\n  print *, 'on'\nend program\n"
+    text = "program p\n  use swath\n  real :: a(2)\n  call swath_read('none.nc', 'v', a)\n"
+    text += "  print *, 'on'\nend program\n"
     program = compiled(written(tmp_path, "p.f90", text), prefix)
     done = subprocess.run(
         [program], cwd=tmp_path, env=surroundings(prefix), capture_output=True, text=True, check=False, timeout=60

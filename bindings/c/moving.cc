@@ -216,9 +216,7 @@ int swath_ranks(const swath_array* array, int* rank, int* size) {
 }
 
 int swath_refuse(swath_array* array, const char* message) {
-  return guarded([&] {
-    given(array, "array")->array->refuse(Error(ErrorKind::kArgument, given(message, "message")));
-  });
+  return guarded([&] { given(array, "array")->array->refuse(Error(ErrorKind::kArgument, given(message, "message"))); });
 }
 
 int swath_read_async(swath_array* array, const swath_distribution* distribution, const swath_slice* slices, void* data,

@@ -153,8 +153,8 @@ static int share_of(const swath_array* array, const CFI_cdesc_t* data, const cha
     const int64_t to = last != NULL ? last[d] : by > 0 ? shape[c] : 1;
     if (by == 0) return fail(message, name_of(array), "step 0; expected another number");
     if (selected(from, to, by) > 0 && (from < 1 || from > shape[c] || to < 1 || to > shape[c])) {
-      snprintf(message, kMessageMax, "%s: %lld to %lld of dimension %d; expected indices from 1 to %lld", name_of(array),
-               (long long)from, (long long)to, d + 1, (long long)shape[c]);
+      snprintf(message, kMessageMax, "%s: %lld to %lld of dimension %d; expected indices from 1 to %lld",
+               name_of(array), (long long)from, (long long)to, d + 1, (long long)shape[c]);
       return -1;
     }
     /* Downwards the stop before the first element is left out. */
@@ -182,8 +182,8 @@ static int check_extents(const swath_array* array, const CFI_cdesc_t* data, cons
   for (int d = 0; d < dimensions; ++d) {
     const int64_t expected = extents[dimensions - 1 - d];
     if (data->dim[d].extent == expected) continue;
-    snprintf(message, kMessageMax, "%s: dimension %d of the data in memory has extent %lld; expected %lld", name_of(array),
-             d + 1, (long long)data->dim[d].extent, (long long)expected);
+    snprintf(message, kMessageMax, "%s: dimension %d of the data in memory has extent %lld; expected %lld",
+             name_of(array), d + 1, (long long)data->dim[d].extent, (long long)expected);
     return -1;
   }
   return 0;
@@ -221,9 +221,7 @@ int swath_fortran_write_share(swath_array* array, const CFI_cdesc_t* data, const
 /* ---- Attributes -------------------------------------------------------------------------------------------------- */
 
 static int64_t count_of(const CFI_cdesc_t* data) { return data->rank == 0 ? 1 : data->dim[0].extent; }
-static int64_t step_of(const CFI_cdesc_t* data) {
-  return data->rank == 0 ? (int64_t)data->elem_len : data->dim[0].sm;
-}
+static int64_t step_of(const CFI_cdesc_t* data) { return data->rank == 0 ? (int64_t)data->elem_len : data->dim[0].sm; }
 
 int swath_fortran_set_attribute(swath_file* file, const char* holder, const char* name, const char* dtype,
                                 const CFI_cdesc_t* data) {
@@ -268,13 +266,15 @@ int swath_fortran_get_attribute(swath_file* file, const char* holder, const char
 
 /* Either with the ranks of MPI, or, where there is no communicator, alone. */
 #ifdef SWATH_FORTRAN_MPI
-#define WITH_RANKS(with_mpi, alone) \
+#define WITH_RANKS(with_mpi, alone)   \
   if (has_comm != 0) return with_mpi; \
   return alone
 #else
-#define WITH_RANKS(with_mpi, alone) \
-  if (has_comm != 0) return swath_fail(SWATH_ERROR_UNSUPPORTED, "comm: this Swath was built without MPI; leave it out, or build Swath with MPI"); \
-  (void)comm; \
+#define WITH_RANKS(with_mpi, alone)                                                                     \
+  if (has_comm != 0)                                                                                    \
+    return swath_fail(SWATH_ERROR_UNSUPPORTED,                                                          \
+                      "comm: this Swath was built without MPI; leave it out, or build Swath with MPI"); \
+  (void)comm;                                                                                           \
   return alone
 #endif
 #define COMM MPI_Comm_f2c((MPI_Fint)comm)
