@@ -47,7 +47,7 @@ def test_names_are_found() -> None:
 @pytest.mark.parametrize("folder", SOURCES)
 def test_no_old_word_is_left(folder: str) -> None:
     sources = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".h", ".cc", ".c", ".py", ".pyi")]
-    assert len(sources) > 10
+    assert sources
     for path in sources:
         left = names_in(path.read_text(encoding="utf-8", errors="surrogateescape")) & RENAMED.keys()
         assert {old: RENAMED[old] for old in left} == {}, path.relative_to(ROOT)

@@ -99,9 +99,9 @@ def refuse_other_encoding(array: Array, variable: EncodedVariable) -> None:
         )
     for name in (*_PACKING, "missing_value", *_TIME):
         new, there = variable.attributes.get(name), array.attributes.get(name)
-        is_told = name in _PACKING or new is not None  # what is not said otherwise stays
+        is_given = name in _PACKING or new is not None  # what is not said otherwise stays
         is_harmless = there is None and (name == "missing_value" or (name == "units" and " since " not in str(new)))
-        if is_told and not is_harmless and not _is_same(new, there) and not _are_same_times(new, there):
+        if is_given and not is_harmless and not _is_same(new, there) and not _are_same_times(new, there):
             raise ArgumentError(
                 f"{_named(array)} has {_shown(name, there)}, and these values have {_shown(name, new)}: give "
                 'them the file\'s own, or choose mode="w"'
