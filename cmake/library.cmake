@@ -21,6 +21,7 @@ set(SWATH_PUBLIC_HEADERS
   files/open_name.h files/records.h formats/attribute.h formats/contents.h formats/element_type.h formats/new_array.h
   formats/raw_elements.h space/decomposition.h space/distribution.h space/index_set.h space/nest.h space/view.h
   store/open_mode.h)
+file(REMOVE_RECURSE ${SWATH_PUBLIC}/include)  # with what had another name once
 function(swath_publish_header source name)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
   file(READ ${source} text)
