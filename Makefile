@@ -32,7 +32,7 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_file_ctime
 
-CXX_SOURCES := $(shell find core bindings examples include python/bindings instruments -name '*.cc' -o -name '*.c' -o -name '*.h' 2>/dev/null)
+CXX_SOURCES := $(shell find core bindings examples include python/bindings instruments -name '*.cc' -o -name '*.c' -o -name '*.h' -o -name '*.hpp' 2>/dev/null)
 CMAKE_LISTS := CMakeLists.txt $(shell find core bindings examples python/bindings instruments -name CMakeLists.txt 2>/dev/null)
 PACKAGE := $(shell find python/swath -type f -not -path '*/__pycache__/*' 2>/dev/null)
 BENCHMARKS := $(shell find benchmarks -type f -not -path '*/__pycache__/*' -not -path benchmarks/tests/'*' 2>/dev/null)
@@ -60,6 +60,7 @@ $(VENV)/.base: pyproject.toml $(wildcard tools/*)
 
 # And with what it is developed and tested with, which the demo need not wait for.
 $(VENV)/.ready: $(VENV)/.base benchmarks/pyproject.toml
+	@tools/system-packages.sh $(PYTHON) for-developers
 	$(BIN)/python tools/requirements.py | $(PIP) install -r /dev/stdin
 	@tools/browser.sh $(VENV)
 	@touch $@
@@ -68,7 +69,8 @@ $(VENV)/.ready: $(VENV)/.base benchmarks/pyproject.toml
 # installing again compiles only what changed.
 $(VENV)/.installed: $(VENV)/.base $(CXX_SOURCES) $(CMAKE_LISTS) $(PACKAGE) build/system-features.txt
 	$(PIP) install --no-deps --no-build-isolation --config-settings=build-dir=$(CORE) \
-	  --config-settings=cmake.define.SWATH_BUILD_TESTS=ON --config-settings=cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON .
+	  --config-settings=cmake.define.SWATH_BUILD_TESTS=ON --config-settings=cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON \
+	  --config-settings=cmake.define.SWATH_BUILD_FORTRAN=$(if $(shell command -v gfortran),ON,OFF) .
 	@touch $@
 
 # The benchmarks, a package of their own.

@@ -1,12 +1,11 @@
 // Shows what somebody's file holds, of any format, and statistics of one variable, of which each rank reads a block.
 //   describe FILE [VARIABLE]                 this process alone
 //   mpiexec -n 4 describe_mpi FILE [VARIABLE]
-#include <swath/swath.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <swath/swath.hpp>
 #include <variant>
 #include <vector>
 

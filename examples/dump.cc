@@ -2,9 +2,8 @@
 //   dump FILE [STEPS]                        this process alone
 //   mpiexec -n 4 dump_mpi FILE [STEPS]       the ranks of MPI
 // The suffix says the format: .nc3 (netCDF classic), or .nc4, .h5 or .zarr, whose chunks are compressed.
-#include <swath/swath.h>
-
 #include <string>
+#include <swath/swath.hpp>
 #include <vector>
 
 #include "example_ranks.h"

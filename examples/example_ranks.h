@@ -1,17 +1,16 @@
 // Ranks for an example: those of MPI where it is built with MPI, else this process alone.
 #pragma once
 
-#include <swath/swath.h>
-
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <swath/swath.hpp>
 #include <vector>
 
 #ifdef SWATH_EXAMPLE_MPI
-#include <swath/mpi.h>
+#include <swath/swath_mpi.hpp>
 #endif
 
 namespace example {

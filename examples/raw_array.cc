@@ -1,9 +1,8 @@
 // Ranks make a raw file together, read it as CYCLIC shares and as boxes, print a plan, and hear of one rank's error.
 //   raw_array FILE                           this process alone
 //   mpiexec -n 3 raw_array_mpi FILE          the ranks of MPI
-#include <swath/swath.h>
-
 #include <cstdio>
+#include <swath/swath.hpp>
 #include <vector>
 
 #include "example_ranks.h"

@@ -71,6 +71,9 @@ def prefix_for(mpi: Mpi = WHEEL) -> Path:
             run([cmake, "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Debug", *options])
         run([cmake, "--build", build, "--target", "swath_library"], BUILD_SECONDS_MAX)
         run([cmake, "--install", build, "--component", "library", "--prefix", prefix])
+        for header in (prefix / "include").rglob("*.h*"):  # of an older installation, which is no more
+            if not (build / "public/include" / header.relative_to(prefix / "include")).exists():
+                header.unlink()
     return prefix
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import by_library
 import swath
 from kernels import HAS_CACHESTAT
+from swath import calibration
 from swath.simulated import run_ranks
-from swath.store import calibration
 
 SHAPE = (96, 70)
 VALUES = np.arange(96 * 70, dtype="<f8").reshape(SHAPE)

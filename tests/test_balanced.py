@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 import swath
 from mpi_runs import HERE, run_well
-from swath.computing.balanced import batch_file
-from swath.computing.balanced.batch_file import UNKNOWN, Kept
-from swath.computing.balanced.dealing import Batches
 from swath.errors import ArgumentError, Error, NotFoundError
+from swath.recompute import batch_file
+from swath.recompute.batch_file import UNKNOWN, Kept
+from swath.recompute.dealing import Batches
 from swath.simulated import run_ranks
 
 MIB = 1 << 20

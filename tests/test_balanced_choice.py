@@ -11,20 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swath.computing.balanced.choice import (
-    END_GAIN_MIN,
-    DiskLimit,
-    Place,
-    RankBatches,
-    choose,
-    choose_simply,
-    curve,
-    priced,
-)
-from swath.computing.balanced.dealing import Batches, deal
-from swath.computing.balanced.online import Online
-from swath.computing.balanced.prices import Prices, Report, Transfers, union_seconds
 from swath.errors import ArgumentError
+from swath.recompute.choice import END_GAIN_MIN, DiskLimit, Place, RankBatches, choose, choose_simply, curve, priced
+from swath.recompute.dealing import Batches, deal
+from swath.recompute.online import Online
+from swath.recompute.prices import Prices, Report, Transfers, union_seconds
 
 NAN = float("nan")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swath.computing.balanced.climb import LITTLE_LOSS_MAX, LOSS_MAX, NEAR, STEP_MIN, Climb, Iteration
+from swath.recompute.climb import LITTLE_LOSS_MAX, LOSS_MAX, NEAR, STEP_MIN, Climb, Iteration
 
 Curve = Callable[[float], float]
 

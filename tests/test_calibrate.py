@@ -19,16 +19,16 @@ import pytest
 
 import swath
 from kernels import HAS_CACHESTAT, needs_cachestat
-from swath import _core
+from swath import _core, calibration
+from swath.calibration import Effort
+from swath.calibration.file import MeasuredFile
+from swath.calibration.measuring import SIZES
+from swath.calibration.samples import Sample, in_turn
 from swath.commands import cli
 from swath.errors import ArgumentError, StoreError
 from swath.ranks import mpi
 from swath.simulated import run_ranks
-from swath.store import calibration, page_cache, profile
-from swath.store.calibration import Effort
-from swath.store.calibration.file import MeasuredFile
-from swath.store.calibration.measuring import SIZES
-from swath.store.calibration.samples import Sample, in_turn
+from swath.store import page_cache, profile
 from swath.store.profile import StoredProfile
 from swath.store.standalone import page_cache as kernel
 

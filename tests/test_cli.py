@@ -16,7 +16,8 @@ import pytest
 import swath
 from mpi_runs import mpiexec, needs_mpi
 from swath import _core, formats
-from swath.commands import arguments, cli, doctor, output, rados
+from swath.base import units
+from swath.commands import arguments, cli, doctor, rados
 from swath.errors import ArgumentError, Error, UnsupportedError
 from swath.ranks import mpi
 from swath.space import Block, Cyclic, Whole
@@ -119,7 +120,7 @@ def test_a_bad_selection_is_quoted(bad: str) -> None:
 
 
 def test_sizes_are_written_in_binary_units() -> None:
-    assert [output.in_bytes(n) for n in (0, 1023, 1024, 1536 << 20)] == ["0 B", "1023 B", "1.0 KiB", "1.5 GiB"]
+    assert [units.in_bytes(n) for n in (0, 1023, 1024, 1536 << 20)] == ["0 B", "1023 B", "1.0 KiB", "1.5 GiB"]
 
 
 # ---- info ------------------------------------------------------------------------------------------------------------

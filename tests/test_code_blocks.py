@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 BLOCKS = {document: code_blocks.blocks_of(document) for document in DOCUMENTS}
 SLOW = {"docs/calibration.md", "docs/layout.md", "docs/madbench.md"}
-LANGUAGES = {"python", "sh", "cpp", "text", "{toctree}"}
+LANGUAGES = {"python", "sh", "c", "cpp", "fortran", "text", "{toctree}"}
 NOT_RUN_MAX = 8
 """Blocks that no test can run: more of them would be a habit."""
 
@@ -99,6 +99,15 @@ def test_cpp_programs_compile_and_run(document: Path, tmp_path: Path) -> None:
         source.write_text(f'#line {block.line} "{document}"\n{block.text}')
         program = installed_library.compiled(source, tmp_path / str(number), prefix)
         subprocess.run([program], cwd=tmp_path, env=installed_library.surroundings(prefix), timeout=20, check=True)
+
+
+@pytest.mark.parametrize(("language", "suffix"), [("c", "c"), ("fortran", "f90")])
+def test_programs_of_other_languages_are_the_examples(language: str, suffix: str) -> None:
+    shown = [block.text for blocks in BLOCKS.values() for block in blocks if block.language == language]
+    assert len(shown) >= 2
+    # Built and run by test_c_interface.py and test_fortran.py.
+    examples = {path.read_text() for path in ROOT.glob(f"examples/*/*.{suffix}")}
+    assert [text for text in shown if text not in examples] == []
 
 
 def test_a_block_knows_its_place_and_why_it_is_not_run(tmp_path: Path) -> None:

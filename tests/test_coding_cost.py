@@ -14,7 +14,7 @@ from swath import formats
 from swath.advice import compression
 from swath.array import coding_cost
 from swath.array.coding_cost import CodingCost
-from swath.store.calibration.coding import field
+from swath.calibration.coding import field
 
 LARGE = (16, 512, 256)
 SMALL = (4, 512, 256)

@@ -17,8 +17,8 @@ from tests.test_copy_plan import COSTS
 from swath import formats
 from swath.copying import ahead, one_pass
 from swath.copying.ahead import ReadAhead, runs_of
+from swath.copying.copy_layout import Side
 from swath.copying.one_pass import Pass
-from swath.copying.sides import Side
 
 
 def transpose_pass(shape: tuple[int, int], tile: tuple[int, int], ahead_bytes: int) -> Pass:

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swath import _core
+from swath.copying.copy_layout import Side, pieces, same_order
 from swath.copying.costs import Costs, at
 from swath.copying.explain import Explained, in_words, text
 from swath.copying.one_pass import Pass
 from swath.copying.plan import MIB, CopyPlan, FilePlan, make_plan, overhead_bytes, plan_at_once
-from swath.copying.sides import Side, pieces, same_order
 from swath.copying.workers import best_plan, counts_to_weigh
 from swath.errors import ArgumentError
 from swath.ranks.ranks import Ranks

@@ -16,7 +16,7 @@ import scipy.fft
 
 import swath
 from mpi_runs import run_well
-from swath.computing.fft.passes import largest_prime_factor
+from swath.fft.passes import largest_prime_factor
 from swath.simulated import run_ranks
 
 MIB = 1 << 20
@@ -334,7 +334,7 @@ def test_ranks_that_ask_for_different_transforms_all_hear_of_it(tmp_path: Path) 
 def test_a_fault_reaches_the_caller_once_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranks: int, at: str
 ) -> None:
-    from swath.computing.fft.panels import Opened
+    from swath.fft.panels import Opened
 
     np.save(tmp_path / "a.npy", np.ones((60, 50)))
     original, calls = getattr(Opened, at), itertools.count()
@@ -353,7 +353,7 @@ def test_a_fault_reaches_the_caller_once_and_leaves_nothing(
 
 
 def test_a_source_that_changes_meanwhile_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from swath.computing.fft.panels import Opened
+    from swath.fft.panels import Opened
 
     np.save(tmp_path / "a.npy", np.ones((60, 50)))
     original = Opened.write

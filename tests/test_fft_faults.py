@@ -201,7 +201,7 @@ def test_what_others_planted_under_the_names_between_is_refused_and_not_followed
 
 
 def test_files_between_are_for_their_owner_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from swath.computing.fft.panels import Opened
+    from swath.fft.panels import Opened
 
     source(tmp_path)
     modes: dict[str, int] = {}
@@ -219,7 +219,7 @@ def test_files_between_are_for_their_owner_only(tmp_path: Path, monkeypatch: pyt
 
 
 def test_of_two_transforms_to_one_target_the_second_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from swath.computing.fft.panels import Opened
+    from swath.fft.panels import Opened
 
     values = source(tmp_path)
     begun, go_on = threading.Event(), threading.Event()
@@ -307,7 +307,7 @@ def test_a_disk_without_room_is_found_before_anything_is_read(tmp_path: Path, sm
 def test_a_disk_that_becomes_full_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, small_disk: Path, ranks: int, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from swath.computing.fft import job
+    from swath.fft import job
 
     source(tmp_path, (300, 200))
     monkeypatch.setattr(job, "check_room", lambda *arguments: None)
@@ -329,7 +329,7 @@ def test_a_disk_that_becomes_full_leaves_the_old_file_and_nothing_else(
 def test_a_fault_anywhere_is_everybodys_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranks: int, at: str
 ) -> None:
-    from swath.computing.fft.panels import Opened
+    from swath.fft.panels import Opened
 
     values = source(tmp_path)
     original = getattr(Opened, at)

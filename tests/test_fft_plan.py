@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import swath
-from swath.computing.fft import choice
-from swath.computing.fft.plan import SEQUENCES_AGAIN, SEQUENCES_MAX
-from swath.computing.fft.tiles import Tiles, runs
+from swath.fft import choice
+from swath.fft.plan import SEQUENCES_AGAIN, SEQUENCES_MAX
+from swath.fft.tiles import Tiles, runs
 
 MIB = 1 << 20
 

@@ -17,7 +17,7 @@ from swath.errors import ArgumentError, FormatError, UnsupportedError
 from swath.formats import npy, raw
 from swath.formats import zarr as swath_zarr
 from swath.formats.contents import Contents, Dimension
-from zarr_cases import OTHER_VALUES, V2, V3, Told, new_array, places_in, put, store, zarr
+from zarr_cases import OTHER_VALUES, V2, V3, changes_in, new_array, places_in, put, store, zarr
 
 xr = pytest.importorskip("xarray")
 
@@ -230,12 +230,12 @@ def test_any_value_in_any_place_of_a_store_is_right_or_an_error_of_the_format(tm
     """One of the values in each place, of consolidated metadata too."""
     path = str(tmp_path / "a.zarr")
     random = np.random.default_rng(26)
-    told = Told(path)
     swath_zarr.start(path, flavour)
+    told = changes_in(path)
     swath_zarr.set_attributes(told, "", {"weights": [0.5, 1.5]})
     grows = {"dimensions": ("time", "x"), "unlimited": (True, False)}
     swath_zarr.add(told, new_array("group/t", (0, 3), "<i2", fill=-9, attributes={"units": "K"}, **grows))
-    swath_zarr.consolidate(path)
+    swath_zarr.finish(path)
     for file in [file for file in Path(path).rglob("*") if file.is_file()]:
         whole = json.loads(file.read_text())
         for at in places_in(whole):

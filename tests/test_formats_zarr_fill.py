@@ -15,7 +15,7 @@ import swath
 from swath import formats
 from swath.errors import ArgumentError
 from swath.formats import zarr as swath_zarr
-from zarr_cases import Told, new_array, zarr
+from zarr_cases import changes_in, new_array, zarr
 
 xr = pytest.importorskip("xarray")
 
@@ -121,16 +121,18 @@ def test_an_attribute_that_others_wrote_is_decoded_where_it_can_be(tmp_path: Pat
 def test_the_attribute_and_what_was_never_written_may_differ_in_version_3_alone(tmp_path: Path) -> None:
     asked = new_array("a", (2,), "<i2", fill=0, attributes={"_FillValue": np.int16(-9)})
     swath_zarr.start(str(tmp_path / "3.zarr"), "v3")
-    found = swath_zarr.add(Told(tmp_path / "3.zarr"), asked)
+    told = {"3": changes_in(tmp_path / "3.zarr")}
+    found = swath_zarr.add(told["3"], asked)
     assert (found.fill, found.attributes) == (b"\0\0", {"_FillValue": np.int16(-9)})
     assert json.loads((tmp_path / "3.zarr/a/zarr.json").read_text())["attributes"] == {"_FillValue": -9}
     swath_zarr.start(str(tmp_path / "2.zarr"), "v2")
+    told["2"] = changes_in(tmp_path / "2.zarr")
     with pytest.raises(ArgumentError, match="one fill value: fill= is 0, _FillValue among the attributes is -9"):
-        swath_zarr.add(Told(tmp_path / "2.zarr"), asked)
+        swath_zarr.add(told["2"], asked)
     for flavour in "23":
         alone = new_array("b", (2,), "<i2", attributes={"_FillValue": -9})
-        found = swath_zarr.add(Told(tmp_path / f"{flavour}.zarr"), alone)
+        found = swath_zarr.add(told[flavour], alone)
         assert np.frombuffer(found.fill, "<i2")[0] == -9, "what was never written is missing"
         assert found.attributes == {"_FillValue": -9}
     with pytest.raises(ArgumentError, match="not a value of dtype int16"):
-        swath_zarr.add(Told(tmp_path / "3.zarr"), new_array("c", (2,), "<i2", attributes={"_FillValue": "x"}))
+        swath_zarr.add(told["3"], new_array("c", (2,), "<i2", attributes={"_FillValue": "x"}))

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import swath
 from mpi_runs import run_well
-from swath.computing.iteration.grid import Grid
+from swath.array.iteration.grid import Grid
 from swath.simulated import run_ranks
 
 MIB = 1 << 20

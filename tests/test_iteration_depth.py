@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from swath.computing.iteration.buffers import Buffers
-from swath.computing.iteration.depth import (
+from swath.array.iteration.buffers import Buffers
+from swath.array.iteration.depth import (
     Decision,
     Measured,
     Measurements,

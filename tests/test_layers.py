@@ -1,141 +1,148 @@
-"""Arrays and files: neither imports the other. Every import counts, also those that other readers pass over.
-
-These are imports in functions, imports for type checkers alone, modules that are imported by their name, and the face
-(`import swath`), which knows all of them.
-"""
+"""The layers of the package: a folder imports only what lies below it. Every import counts (see `module_imports`)."""
 
 from __future__ import annotations
 
-import ast
-import functools
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "python" / "swath"
-FACE = "swath"
-UNKNOWN = "a module whose name is not written down"
-COMPILED = {"swath._core", "swath._mpi"}
+from module_imports import (
+    FACE,
+    UNKNOWN,
+    cycles,
+    folder_graph,
+    folder_of,
+    found_in,
+    imported_modules,
+    loaded_with,
+    package_graph,
+    way,
+)
+
+LAYERS = (
+    {"errors"},
+    {"base", "space", "simulated"},
+    {"ranks"},
+    {"formats"},
+    {"store", "throttle"},
+    {"files"},
+    {"array"},
+    {"advice", "calibration", "copying", "fft", "recompute", "xarray"},
+    {FACE, "_public", "_moved", "pickling"},
+    {"mpi_io"},
+    {"commands"},
+)
+"""The entries of the package's top, the lowest first. The face, `import swath`, stands on all that it exports."""
+LEVELS = {folder: level for level, layer in enumerate(LAYERS) for folder in layer}
+
+BY_A_NAME_THAT_IS_MADE = {
+    "swath._moved",  # modules by the names that they had
+    "swath.commands.bench",  # the distribution swath-bench, where it is installed
+    "swath.commands.demo",  # whether an optional package is there
+    "swath.copying.by_library.libraries",  # h5py, netCDF4 and zarr
+}
+"""Modules that import others by names which are not written down."""
 
 ARRAY = "swath.array.open_array"
 """The module of `Array`."""
 OPENS_FILES = "swath.files.core_file"
 """Whoever opens a file for its elements does so by this module, which calls the core."""
-SAID_BY_FORMATS = {f"swath.formats.{name}" for name in ("contents", "description", "netcdf_fills", "signals")}
+SAID_BY_FORMATS = {
+    f"swath.formats.{name}" for name in ("contents", "description", "identity", "netcdf_fills", "signals")
+}
 """What arrays may import of formats: words for what is where. The others read and write what files hold."""
 SAID_BY_FILES = {f"swath.files.{name}" for name in ("attributes", "layouts", "stored_array")}
 """What arrays may import of files: what they are stored as."""
-JOIN = {"swath.array.opening", "swath.array.file", "swath.array.pickling", "swath.array.conversions"}
+JOIN = {"swath.array.opening", "swath.array.file"}
 """Modules of `swath.array` that may know both: they stand above `Array`."""
 
-Graph = dict[str, set[str]]
+
+def climbs(module: str, imported: set[str]) -> list[str]:
+    """Return which of the modules that `module` imports lie above it."""
+    level = LEVELS[folder_of(module)]
+    return sorted(one for one in imported if one == UNKNOWN or LEVELS[folder_of(one)] > level)
 
 
-def name_of(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+def test_each_folder_has_its_layer() -> None:
+    folders = {folder_of(module) for module in imported_modules()} - {UNKNOWN}
+    assert folders == set(LEVELS)
+    assert sum(map(len, LAYERS)) == len(LEVELS)
 
 
-def imported_by_name(node: ast.AST) -> Iterator[str]:
-    """The name in `import_module("name")` and its like; `UNKNOWN` where it is not written down."""
-    if not isinstance(node, ast.Call):
-        return
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if called in ("import_module", "__import__", "resolve_name"):
-        argument = node.args[0] if node.args else None
-        is_written = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-        yield argument.value.partition(":")[0] if is_written else UNKNOWN  # type: ignore[union-attr]
+def test_folders_import_only_what_lies_below() -> None:
+    graph = imported_modules()
+    assert len(graph) > 200
+    assert sum(map(len, graph.values())) > 800
+    for module in graph.keys() - BY_A_NAME_THAT_IS_MADE - {UNKNOWN}:
+        assert climbs(module, graph[module]) == [], module
+    for module in BY_A_NAME_THAT_IS_MADE:
+        assert climbs(module, graph[module]) == [UNKNOWN], module
 
 
-def imports_of(source: str, package: str) -> Iterator[str]:
-    """Names that may be modules, of every import; `package`: that the source is in, for relative imports."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: -(node.level - 1) or None] if node.level > 0 else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            yield from (f"{base}.{alias.name}" for alias in node.names)
-        yield from imported_by_name(node)
+def test_no_folders_import_each_other() -> None:
+    assert cycles(folder_graph(imported_modules())) == set()
 
 
-def module_of(name: str, known: set[str]) -> str:
-    """Of "swath.formats.npy.describe" the module; empty of what is none of the package's, or compiled.
-
-    The face is imported by whoever names it: `import swath`, or one of the names that it exports.
-    """
-    if name == UNKNOWN:
-        return name
-    if name.partition(".")[0] != FACE or name in COMPILED or name.rpartition(".")[0] in COMPILED:
-        return ""
-    while name not in known:
-        name = name.rpartition(".")[0]
-    return name
-
-
-def loaded_with(module: str) -> Iterator[str]:
-    """The module, and the packages that it is in, without the face, which loads nothing by itself."""
-    yield module
-    while module != UNKNOWN and (module := module.rpartition(".")[0]) not in ("", FACE):
-        yield module
+EVASIONS = {
+    "in a function": "def f():\n    from swath.copying.plan import CopyPlan",
+    "in a function, the module": "def f():\n    import swath.copying.plan as plan",
+    "for type checkers": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from swath.copying import plan",
+    "by its name": "import importlib\ndef f():\n    return importlib.import_module('swath.copying.plan')",
+    "by its name, renamed": "from importlib import import_module as load\nload('swath.copying.plan')",
+    "by its name, with an object": "import pkgutil\npkgutil.resolve_name('swath.copying.plan:CopyPlan')",
+    "by Python's own function": "plan = __import__('swath.copying.plan')",
+    "an attribute of the face": "import swath.errors\ndef f():\n    return swath.copying.plan.CopyPlan",
+    "of what is loaded": "import sys\nplan = sys.modules['swath.copying.plan']",
+    "relative": "from ..copying.plan import CopyPlan",
+    "relative, the module": "from ..copying import plan",
+}
 
 
-@functools.cache
-def imported_modules() -> Graph:
-    """Of every module of the package which others it imports; of packages only those that are imported themselves."""
-    sources = {name_of(path): path for path in PACKAGE.rglob("*.py")}
-    graph: Graph = {}
-    for name, path in sources.items():
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        found = {module_of(imported, set(sources)) for imported in imports_of(path.read_text(), package)}
-        graph[name] = found - {"", name}
-    graph[FACE] = {"swath._public"}  # which it loads by a name that it makes
-    graph[UNKNOWN] = set()
-    return graph
+@pytest.mark.parametrize("source", EVASIONS.values(), ids=EVASIONS.keys())
+def test_an_import_of_what_lies_above_is_found(source: str) -> None:
+    found = found_in(source, "swath.array", imported_modules())
+    assert climbs("swath.array.plan", found) == ["swath.copying.plan"]
+    assert climbs("swath.commands.copy", found) == []
 
 
-def package_graph() -> Graph:
-    """The same with the packages that are loaded before a module of theirs."""
-    modules = imported_modules()
-    return {name: {one for module in modules[name] for one in loaded_with(module)} - {name} for name in modules}
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import swath",
+        "from swath import open_file",
+        "import swath.errors\nswath.open_file('x.h5')",
+        "from .. import open_file",
+    ],
+)
+def test_the_face_is_above_whatever_is_taken_from_it(source: str) -> None:
+    found = found_in(source, "swath.array", imported_modules())
+    assert climbs("swath.array.plan", found) == [FACE]
 
 
-def way(graph: Graph, start: str, end: str) -> list[str]:
-    """The shortest way of imports from one module to another; empty where there is none."""
-    ways = [[start]]
-    seen = {start}
-    for one in ways:
-        for imported in sorted(graph[one[-1]] - seen):
-            if imported == end:
-                return [*one, end]
-            seen.add(imported)
-            ways.append([*one, imported])
-    return []
+@pytest.mark.parametrize(
+    "source",
+    ["importlib.import_module('.'.join(names))", "import_module('.copying', 'swath')", "sys.modules[name]"],
+)
+def test_a_name_that_is_not_written_down_is_refused(source: str) -> None:
+    assert climbs("swath.array.plan", found_in(source, "swath.array", imported_modules())) == [UNKNOWN]
 
 
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("if TYPE_CHECKING:\n    from swath.files.core_file import open_core_file", {OPENS_FILES, "swath.files"}),
-        ("def f():\n    from swath.files import core_file", {OPENS_FILES, "swath.files"}),
-        ("def f():\n    importlib.import_module('swath.files.core_file')", {OPENS_FILES, "swath.files"}),
-        ("pkgutil.resolve_name('swath.files.core_file:open_core_file')", {OPENS_FILES, "swath.files"}),
-        ("importlib.import_module('.'.join(names))", {UNKNOWN}),
-        ("from ..files.core_file import open_core_file", {OPENS_FILES, "swath.files"}),
-        ("def f():\n    import swath", {FACE}),
-        ("from swath import open_file", {FACE}),
         ("from swath import _core\nfrom swath._core import Array\nimport numpy", set()),
         ("from swath import errors", {"swath.errors"}),
+        ("import swath.errors\nraise swath.errors.Error('x')", {"swath.errors"}),
+        ("from . import plan", {"swath.array.plan"}),
     ],
 )
-def test_imports_are_found_however_they_are_written(source: str, expected: set[str]) -> None:
-    known = set(imported_modules())
-    found = {module_of(name, known) for name in imports_of(source, "swath.array")} - {""}
-    assert {one for module in found for one in loaded_with(module)} == expected
+def test_imports_are_found_as_they_are_written(source: str, expected: set[str]) -> None:
+    assert found_in(source, "swath.array", imported_modules()) == expected
 
 
-def test_the_face_reaches_both() -> None:
+def test_what_is_loaded_with_a_module() -> None:
+    assert set(loaded_with("swath.files.core_file")) == {OPENS_FILES, "swath.files"}
+
+
+def test_the_face_reaches_arrays_and_files() -> None:
     graph = package_graph()
     assert way(graph, FACE, ARRAY)
     assert way(graph, FACE, OPENS_FILES)
@@ -150,20 +157,11 @@ def test_array_imports_no_module_that_opens_files() -> None:
 def test_array_imports_of_files_and_formats_what_they_say() -> None:
     graph = imported_modules()
     for name in [ARRAY, *(one for one in graph if way(graph, ARRAY, one))]:
-        if name.split(".")[1] in ("array", "files"):
+        if folder_of(name) in ("array", "files"):
             of_files = {one for one in graph[name] if one.startswith("swath.files")}
             of_formats = {one for one in graph[name] if one.startswith("swath.formats")}
             assert of_files <= SAID_BY_FILES, name
             assert of_formats <= SAID_BY_FORMATS, name
-
-
-def test_no_module_that_opens_files_imports_array() -> None:
-    graph = package_graph()
-    of_files = [name for name in graph if name.partition(".")[2].partition(".")[0] == "files"]
-    assert OPENS_FILES in of_files
-    for name in of_files:
-        assert way(graph, name, ARRAY) == []
-        assert way(graph, name, UNKNOWN) == []
 
 
 def test_few_modules_join_arrays_and_files() -> None:

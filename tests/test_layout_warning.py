@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import swath
+from swath.calibration.modelled import calibrate_modelled
 from swath.simulated import run_ranks
-from swath.store.calibration.modelled import calibrate_modelled
 
 COLUMNS = (1024, 2048)
 ENGINE = "model:p690-scsi"

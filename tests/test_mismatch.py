@@ -134,13 +134,13 @@ SAME: list[tuple[str, Any, Any]] = [
 def test_what_means_the_same_is_the_same_words(name: str, one: Any, other: Any, monkeypatch: Any) -> None:
     monkeypatch.delenv("SWATH_ENGINE", raising=False)
     monkeypatch.delenv("SWATH_STREAMS", raising=False)
-    texts = {compared.words("open", "x", {"dtype": "f8", name: value}) for value in (one, other)}
+    texts = {compared.call_signature("open", "x", {"dtype": "f8", name: value}) for value in (one, other)}
     assert len(texts) == 1, texts
 
 
 def test_the_environments_engine_and_streams_are_compared(monkeypatch: Any) -> None:
     def told() -> str:
-        return compared.words("open", "x", {"engine": None, "streams": "default"})
+        return compared.call_signature("open", "x", {"engine": None, "streams": "default"})
 
     before = told()
     monkeypatch.setenv("SWATH_ENGINE", "uring")
@@ -148,7 +148,7 @@ def test_the_environments_engine_and_streams_are_compared(monkeypatch: Any) -> N
     monkeypatch.delenv("SWATH_ENGINE")
     monkeypatch.setenv("SWATH_STREAMS", "3")
     assert told() != before
-    assert told() == compared.words("open", "x", {"engine": "auto", "streams": 3})
+    assert told() == compared.call_signature("open", "x", {"engine": "auto", "streams": 3})
 
 
 def test_words_of_anything_raise_nothing_and_hold_no_addresses() -> None:
@@ -172,14 +172,14 @@ def test_words_of_anything_raise_nothing_and_hold_no_addresses() -> None:
         "\ud800",
     ):
         for name in ("path", "shape", "attributes", "streams", "fill", "unknown"):
-            told = compared.words("open", value, {name: value})
+            told = compared.call_signature("open", value, {name: value})
             assert told
             assert "0x" not in told
 
 
 def test_an_iterator_is_not_used_up() -> None:
     lengths = iter((2, 3))
-    compared.words("create", "x", {"shape": lengths, "attributes": lengths, "fill": lengths, "dtype": lengths})
+    compared.call_signature("create", "x", {"shape": lengths, "attributes": lengths, "fill": lengths, "dtype": lengths})
     assert list(lengths) == [2, 3]
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import swath
+from swath.calibration.modelled import calibrate_modelled
 from swath.commands import cli
 from swath.simulated import run_ranks
 from swath.store import profile
-from swath.store.calibration.modelled import calibrate_modelled
 
 ENGINE = "model:p690-scsi"
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import swath
+from swath.base import own_files
+from swath.base.stream_settings import settings_for
 from swath.errors import ArgumentError
-from swath.store import own_files, profile
+from swath.store import profile
 from swath.throttle import learned_streams
-from swath.throttle.settings import settings_for
 
 pytestmark = pytest.mark.usefixtures("own_tokens")
 

@@ -14,9 +14,9 @@ import swath
 from kernels import needs_cachestat
 from mpi_runs import run_well
 from swath import _core, simulated
+from swath.base.stream_settings import AUTO, Settings, settings_for
 from swath.store import page_cache, profile
 from swath.throttle import learned_streams, throttle
-from swath.throttle.settings import AUTO, Settings, settings_for
 
 ELEMENTS = 1 << 20  # 8 MiB of doubles
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import swath
+from module_imports import Graph, cycles, imported_modules, imports_of
 from swath.array import open_array, progress
 from swath.simulated import run_ranks
 
@@ -23,41 +24,11 @@ ROOT = Path(__file__).parent.parent
 CORE = ROOT / "core"
 PACKAGE = ROOT / "python" / "swath"
 
-Graph = dict[str, set[str]]
-
 TEST_SOURCE = re.compile(r"_tests?\.|_for_tests\.|engine_test_file\.")
 
 PURE = {"space", "layout", "plan"}
 PLAN_OF_STORE = {"store/batch.h", "store/capabilities.h", "store/structured.h"}
 """What a plan may know of a store: data."""
-
-
-def cycles(graph: Graph) -> set[frozenset[str]]:
-    """The groups of nodes each of which can be reached from each other (Tarjan's strongly connected components)."""
-    number: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    found: set[frozenset[str]] = set()
-
-    def visit(node: str) -> None:
-        number[node] = lowest[node] = len(number)
-        stack.append(node)
-        for next_one in sorted(graph[node]):
-            if next_one not in number:
-                visit(next_one)
-                lowest[node] = min(lowest[node], lowest[next_one])
-            elif next_one in stack:
-                lowest[node] = min(lowest[node], number[next_one])
-        if lowest[node] == number[node]:
-            group = stack[stack.index(node) :]
-            del stack[stack.index(node) :]
-            if len(group) > 1:
-                found.add(frozenset(group))
-
-    for node in sorted(graph):
-        if node not in number:
-            visit(node)
-    return found
 
 
 def test_cycles_are_found_directly_and_around() -> None:
@@ -115,8 +86,8 @@ def test_what_is_pure_knows_of_a_store_no_more_than_data() -> None:
 # ---- The package -----------------------------------------------------------------------------------------------------
 
 
-TOP_ENTRIES_MAX = 16
-NO_ENTRIES = {"__init__.py", "_public.py", "__pycache__", "_core.pyi", "_mpi.pyi", "py.typed"}
+TOP_ENTRIES_MAX = 20
+NO_ENTRIES = {"__init__.py", "_public.py", "_moved.py", "__pycache__", "_core.pyi", "_mpi.pyi", "py.typed"}
 
 
 def test_the_top_of_the_package_has_few_entries() -> None:
@@ -124,54 +95,8 @@ def test_the_top_of_the_package_has_few_entries() -> None:
     assert len(entries) <= TOP_ENTRIES_MAX, entries
 
 
-def module_name(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def is_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-
-
-def imports_of(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
-    """Names that may be modules, of imports anywhere, in functions too; those for types alone aside.
-
-    `package`: that the module is in, for relative imports.
-    """
-    for node in nodes:
-        if is_for_types(node):
-            assert isinstance(node, ast.If)
-            yield from imports_of(node.orelse, package)
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: -(node.level - 1) or None] if node.level > 0 else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            yield from (f"{base}.{alias.name}" for alias in node.names)
-        yield from imports_of(ast.iter_child_nodes(node), package)
-
-
-def module_of(name: str, graph: Graph) -> str:
-    """Of "swath.errors.Error" the module "swath.errors"; empty of what is none of the package's."""
-    while name and name not in graph:
-        name = name.rpartition(".")[0]
-    return name
-
-
-def package_graph() -> Graph:
-    """Of every module of the package, `swath/__init__` aside, which modules it imports."""
-    sources = {module_name(path): path for path in PACKAGE.rglob("*.py")}
-    graph: Graph = {name: set() for name in sources if name != "swath"}
-    for name in graph:
-        package = name if sources[name].name == "__init__.py" else name.rpartition(".")[0]
-        for imported in imports_of([ast.parse(sources[name].read_text())], package):
-            graph[name] |= {module_of(imported, graph)} - {"", name}
-    return graph
-
-
 def test_no_module_imports_one_that_imports_it() -> None:
-    graph = package_graph()
+    graph = imported_modules(types_too=False)
     assert len(graph) > 80
     assert sum(map(len, graph.values())) > 300
     assert cycles(graph) == set()
@@ -189,7 +114,7 @@ def test_no_module_imports_one_that_imports_it() -> None:
     ],
 )
 def test_imports_are_found_wherever_they_are(text: str, expected: list[str]) -> None:
-    assert list(imports_of([ast.parse(text)], "swath.a")) == expected
+    assert list(imports_of(text, "swath.a", types_too=False)) == expected
 
 
 # ---- What `import swath` loads ---------------------------------------------------------------------------------------
@@ -248,6 +173,32 @@ def test_arrays_that_a_process_has_only_unpickled_can_be_converted(tmp_path: Pat
         program = f"import pickle, sys; a = pickle.loads({pickle.dumps(a)!r}); print(a.to_xarray().values.tolist())"
     in_process = f"{program}; print('swath._public' in sys.modules)"
     assert in_a_new_process(in_process) == "[0, 1, 2, 3, 4, 5]\nFalse\n"
+
+
+# ---- Questions of a newcomer -----------------------------------------------------------------------------------------
+
+
+ANSWERED = {
+    "Where does a read become system calls?": {"core/store/posix/engine.cc", "core/store/uring/engine.cc"},
+    "Where is a new format added?": {"core/formats/all.cc"},
+    "What is left after a kill, and who takes it back?": {
+        "core/journal/take_back.cc",
+        "core/store/atomic_file.cc",
+        "python/swath/copying/journal.py",
+        "python/swath/fft/job.py",
+    },
+}
+
+
+def test_each_question_of_the_architecture_is_answered_by_one_grep() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    asked = re.findall(r"^- \*\*(.+\?)\*\*.*\n\n  ```\n  (grep .+)\n  ```$", text, re.MULTILINE)
+    assert [question for question, _ in asked] == list(ANSWERED)
+    for question, grep in asked:
+        found = subprocess.run(grep, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        lines = [line for line in found.stdout.splitlines() if not line.startswith("Binary")]
+        assert 0 < len(lines) < 20, (question, found)
+        assert {line.partition(":")[0] for line in lines} >= ANSWERED[question]
 
 
 # ---- One read --------------------------------------------------------------------------------------------------------

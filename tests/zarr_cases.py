@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from swath.formats.changes import Changes
 from swath.formats.description import NewArray
 
 zarr = pytest.importorskip("zarr")
@@ -84,44 +84,9 @@ def new_array(variable: str | None, shape: tuple[int, ...], dtype: Any = "<f4", 
     return NewArray(shape=shape, dtype=stored, order=tuple(range(len(shape))), variable=variable, **given)
 
 
-class Told:
-    """Changes of a store that can be taken back, newest first, by what was told before them."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = str(path)
-        self.told: list[tuple[str, str]] = []
-        self._kept: list[tuple[Path, bytes | None]] = []
-
-    def adds(self, relative: str) -> None:
-        full = Path(self.path) / relative
-        assert not full.exists()
-        self.told.append(("adds", relative))
-        self._kept.append((full, None))
-
-    def replaces(self, relative: str) -> None:
-        full = Path(self.path) / relative
-        if full.exists():
-            self.told.append(("replaces", relative))
-            self._kept.append((full, full.read_bytes()))
-        else:
-            self.adds(relative)
-
-    def replaces_all(self, names: Iterable[str]) -> None:
-        for name in names:
-            self.replaces(name)
-
-    def commit(self) -> None:
-        self._kept.clear()
-
-    def undo(self) -> None:
-        for full, held in reversed(self._kept):
-            if held is not None:
-                full.write_bytes(held)
-            elif full.is_dir():
-                shutil.rmtree(full)
-            else:
-                full.unlink(missing_ok=True)
-        self._kept.clear()
+def changes_in(path: str | Path) -> Changes:
+    """Changes of a store that need not be taken back after a kill."""
+    return Changes(str(path), is_durable=False)
 
 
 def files_of(path: str | Path) -> dict[str, bytes]:

@@ -11,6 +11,7 @@ LIBRARIES=(uring rados zstd blosc lz4 deflate fuse3 gtest)
 for header in "${HEADERS[@]}"; do
   printf '#if __has_include(<%s>)\nheader %s: found\n#else\nheader %s: missing\n#endif\n' "$header" "$header" "$header"
 done | "$CXX" -E -P -x c++ - | grep '^header '
+echo "gfortran: $(command -v gfortran >/dev/null && echo found || echo missing)"
 for library in "${LIBRARIES[@]}"; do
   # The compiler prints a path for what it finds, and the bare name for what it does not.
   case $("$CXX" -print-file-name="lib$library.so") in

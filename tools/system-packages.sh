@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Looks for what a build takes from the system, installs what is missing by apt-get where that is allowed (root, or
 # sudo without a password), and says in one line each what stays missing and what takes its place.
-# Usage: system-packages.sh PYTHON. Fails only where nothing can take its place.
+# Usage: system-packages.sh PYTHON [for-developers]. Fails only where nothing can take its place.
 set -uo pipefail
 
 PYTHON=${1:-python3}
+WHOM=${2:-for-users}
 CXX=${CXX:-c++}
 
 has_compiler() { command -v "$CXX" >/dev/null; }
@@ -34,6 +35,7 @@ look() {
   has_header nlohmann/json.hpp || missing+=(nlohmann-json3-dev)
   has_header utf8proc.h || missing+=(libutf8proc-dev)
   command -v h5dump >/dev/null || missing+=(hdf5-tools)
+  [[ $WHOM != for-developers ]] || command -v gfortran >/dev/null || missing+=(gfortran)
   command -v ccache >/dev/null || missing+=(ccache)
 }
 
@@ -70,6 +72,7 @@ for package in "${missing[@]}"; do
     libdeflate-dev)
       echo "setup: $package is missing: Zarr's gzip is refused, HDF5's goes through h5py, one chunk at a time" ;;
     hdf5-tools) echo "setup: hdf5-tools is missing: the test that asks h5dump will be skipped" ;;
+    gfortran) echo "setup: gfortran is missing: the Fortran module is not built, its tests will be skipped" ;;
     ccache) echo "setup: ccache is missing: every checkout compiles all of its sources" ;;
     libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;
     libfuse3-dev | pkg-config) echo "setup: $package is missing: no swath-modelled-disk, its tests will be skipped" ;;

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
+from swath.base import units
 from swath.commands import output
 from swath.errors import ArgumentError, Error, StoreError, store_error
 from swath.store.atomic_file import AtomicFile
@@ -416,15 +417,15 @@ def check_room(name: str, needed: dict[str, int], folder: str) -> None:
         raise store_error(f"--folder {folder}: {error.strerror}", error.errno) from None
     if needed["disk"] * DISK_MARGIN > free:
         raise StoreError(
-            f"{name}: needs {output.in_bytes(needed['disk'])} in {folder}, where {output.in_bytes(free)} are free: "
+            f"{name}: needs {units.in_bytes(needed['disk'])} in {folder}, where {units.in_bytes(free)} are free: "
             "give another --folder, or fewer --bytes",
             28,
         )
     available = memory_bytes("MemAvailable")
     if available is not None and needed["memory"] > available:
         raise ArgumentError(
-            f"{name}: needs {output.in_bytes(needed['memory'])} of memory, the file in the page cache included; "
-            f"{output.in_bytes(available)} are available: give fewer --bytes"
+            f"{name}: needs {units.in_bytes(needed['memory'])} of memory, the file in the page cache included; "
+            f"{units.in_bytes(available)} are available: give fewer --bytes"
         )
 
 

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
+from swath.base import units
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.ranks.ranks import ranks_of
@@ -193,7 +194,7 @@ def _cases(measurements: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, floa
 def show(console: Console, result: dict[str, Any]) -> None:
     """The table, and how it was measured."""
     options = result["options"]
-    size = output.in_bytes(options["bytes"])
+    size = units.in_bytes(options["bytes"])
     console.print(Text(f"{options['batches']} batches, {size}; seconds of an iteration", style="bold"))
     numbers = (*(f"{share:.0%}" for share in SHARES), AUTO, "its share", "to the best", "ends to it")
     table = output.table("disk, computing", *numbers, right=numbers)

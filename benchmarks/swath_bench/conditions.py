@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import swath
-from swath.commands import output
+from swath.base import units
 from swath.ranks import mpi
 
 
@@ -43,7 +43,7 @@ def _mpi_versions() -> dict[str, str]:
 
 def in_words(found: dict[str, Any]) -> str:
     """Return the same for people, two lines."""
-    memory = "" if found["memory_bytes"] is None else f", {output.in_bytes(found['memory_bytes'])} of memory"
+    memory = "" if found["memory_bytes"] is None else f", {units.in_bytes(found['memory_bytes'])} of memory"
     load = f"load average {found['load_average']:.1f} before"
     if "load_average_after" in found:
         load += f", {found['load_average_after']:.1f} after"

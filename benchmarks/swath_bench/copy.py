@@ -23,6 +23,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from swath.base import units
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.ranks.ranks import Ranks
@@ -211,7 +212,7 @@ def _beside_peers(ours: dict[str, Any], of_case: list[dict[str, Any]]) -> dict[s
 def show(console: Console, result: dict[str, Any]) -> None:
     """One table, the peers in words, and what the predictions were worth."""
     summary = result["summary"]
-    size, memory = (output.in_bytes(result["options"][name]) for name in ("bytes", "memory"))
+    size, memory = (units.in_bytes(result["options"][name]) for name in ("bytes", "memory"))
     console.print(Text(f"Copies of {size} within {memory}, from a cold cache", style="bold"))
     numbers = ("seconds", "in sync", "range", "× floor", "× best loop", "memory", "read", "predicted")
     table = output.table("", "", *numbers, right=numbers)
@@ -219,7 +220,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
         who = row["contender"] + (f", {row['ranks']} ranks" if row["ranks"] > 1 else "")
         what = row["case"]
         if result["options"]["grid"]:
-            what += f", {output.in_bytes(row['bytes'])} in {output.in_bytes(row['memory'])}"
+            what += f", {units.in_bytes(row['bytes'])} in {units.in_bytes(row['memory'])}"
         table.add_row(
             Text(what),
             Text(who),
@@ -229,7 +230,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
             _ratio(row, "of_floor"),
             _ratio(row, "of_best_loop"),
             _memory_words(row),
-            output.in_bytes(round(row["device_bytes"])) if "device_bytes" in row else "",
+            units.in_bytes(round(row["device_bytes"])) if "device_bytes" in row else "",
             f"{row['predicted_seconds']:.2f}" if "predicted_seconds" in row else "",
         )
     console.print(table)
@@ -247,7 +248,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
 
 
 def _memory_words(row: dict[str, Any]) -> str:
-    words = output.in_bytes(round(row["peak_bytes"]))
+    words = units.in_bytes(round(row["peak_bytes"]))
     if "of_memory" in row:
         words += f" ({row['of_memory']:.2f}{'' if row['kept_budget'] else ', not kept'})"
     return words

@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
+from swath.base import units
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.ranks.ranks import Ranks
@@ -270,14 +271,14 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 def show(console: Console, result: dict[str, Any]) -> None:
     """One table, and who was refused."""
     options = result["options"]
-    size, memory = output.in_bytes(options["bytes"]), output.in_bytes(options["memory"])
+    size, memory = units.in_bytes(options["bytes"]), units.in_bytes(options["memory"])
     console.print(Text(f"Fourier transforms of {size} within {memory}", style="bold"))
     numbers = ("seconds", "range", "÷ floor", "memory")
     table = output.table("disk", "", *numbers, right=numbers)
     for row in result["summary"]["rows"]:
         disk = row["disk"] if row["disk"] == HERE else f"{row['disk']} (modelled)"
         who = row["contender"] + (f", {row['ranks']} ranks" if row["ranks"] > 1 else "")
-        memory = f"{output.in_bytes(row['peak_bytes'])} ({row['of_memory']:.2f})" if "peak_bytes" in row else ""
+        memory = f"{units.in_bytes(row['peak_bytes'])} ({row['of_memory']:.2f})" if "peak_bytes" in row else ""
         table.add_row(
             Text(disk),
             Text(who),

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
+from swath.base import units
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.ranks.ranks import Ranks
@@ -308,7 +309,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     options, summarised = result["options"], result["summary"]
     console.print(
         Text(
-            f"Interleaved: {options['ranks']} ranks, {output.in_bytes(result['file_bytes'])}, regions of "
+            f"Interleaved: {options['ranks']} ranks, {units.in_bytes(result['file_bytes'])}, regions of "
             f"{options['region_bytes']} bytes in turn, page cache; MB/s",
             style="bold",
         )
@@ -361,10 +362,10 @@ def _honest_words(result: dict[str, Any]) -> str:
     ]
     cached, device = summarised["cached_bytes_before_min"], summarised["device_bytes_max"]
     known = "it was just written" if cached is None else f"cachestat: {_part(cached, result['file_bytes'])} in memory"
-    known += "" if device is None else f"; read from the device meanwhile: {output.in_bytes(device)} at most"
+    known += "" if device is None else f"; read from the device meanwhile: {units.in_bytes(device)} at most"
     lines.append(f"This is the page cache, not a device ({known}).")
     lines += [
-        f"¹ on the first {output.in_bytes(contender['bytes'])} only: one system call a region."
+        f"¹ on the first {units.in_bytes(contender['bytes'])} only: one system call a region."
         for contender in result["contenders"]
         if contender["bytes"] < result["file_bytes"]
     ]

@@ -27,6 +27,7 @@ from rich.text import Text
 
 import swath
 from swath import _core
+from swath.base import units
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.ranks.ranks import Ranks
@@ -291,7 +292,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 def show(console: Console, result: dict[str, Any]) -> None:
     """The tables, how it was measured, and the bottom line."""
     options, summarised = result["options"], result["summary"]
-    size = output.in_bytes(options["bytes"])
+    size = units.in_bytes(options["bytes"])
     titles = {
         "core": f"One contiguous read of {size} of a warm file, in C++",
         "alone": f"One contiguous read of {size} of a warm file, from Python",
@@ -312,7 +313,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
         console.print()
     planning = result["planning"]
     console.print(
-        Text(f"One plan for {planning['ranks']:,} ranks, array of {output.by(planning['shape'])}; ms", style="bold")
+        Text(f"One plan for {planning['ranks']:,} ranks, array of {units.by(planning['shape'])}; ms", style="bold")
     )
     table = output.table("", "fastest", "median", right=("fastest", "median"))
     for name, of in summarised["planning_milliseconds"].items():

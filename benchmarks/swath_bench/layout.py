@@ -38,12 +38,13 @@ from swath.advice.candidates import Candidate
 from swath.advice.pricing import Conditions, Pricer
 from swath.advice.result import RankedLayout, ranked
 from swath.advice.search import Priced
+from swath.base import units
+from swath.calibration import FULL, QUICK, Effort, calibrate
+from swath.calibration.modelled import calibrate_modelled
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.simulated import run_ranks
 from swath.store import page_cache
-from swath.store.calibration import FULL, QUICK, Effort, calibrate
-from swath.store.calibration.modelled import calibrate_modelled
 from swath_bench.peers.environments import Environments
 from swath_bench.peers.running import Program, by_cell
 
@@ -374,7 +375,7 @@ def _measured_by_kind(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]
 def show(console: Console, result: dict[str, Any]) -> None:
     """The table, and the bottom line."""
     summarised = result["summary"]
-    size = output.in_bytes(result["options"]["bytes"])
+    size = units.in_bytes(result["options"]["bytes"])
     console.print(Text(f"Layouts of arrays of {size}; × the best that was measured", style="bold"))
     named = [which for which in ("advised", "h5py", *PEERS, "C order") if summarised["rows"][0][which] is not None]
     numbers = ("best, s", *named)

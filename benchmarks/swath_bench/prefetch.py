@@ -26,6 +26,7 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
+from swath.base import units
 from swath.commands import output
 from swath.errors import InternalError
 from swath.ranks.ranks import ranks_of
@@ -233,7 +234,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     names = list(dict.fromkeys(row["contender"] for row in rows))
     for disk in options["disks"]:
         model = "" if disk == MACHINE else ", modelled"
-        size = output.in_bytes(options["bytes"])
+        size = units.in_bytes(options["bytes"])
         console.print(Text(f"{disk}{model}: {options['blocks']} blocks of {size}; s (÷ bound)", style="bold"))
         ratios = [str(ratio) for ratio in options["ratios"]]
         table = output.table("computing ÷ reading", *ratios, right=tuple(ratios))

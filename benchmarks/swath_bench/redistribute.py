@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
+from swath.base import units
 from swath.commands import output
 from swath.errors import InternalError
 from swath.ranks.ranks import Ranks
@@ -275,8 +276,8 @@ def show(console: Console, result: dict[str, Any]) -> None:
     options, extent, summarised = result["options"], result["extent"], result["summary"]
     console.print(
         Text(
-            f"Redistribution: {options['ranks']} ranks, {output.by((extent, extent))} 8-byte elements "
-            f"({output.in_bytes(result['array_bytes'])}), memory to memory; GB/s of the array",
+            f"Redistribution: {options['ranks']} ranks, {units.by((extent, extent))} 8-byte elements "
+            f"({units.in_bytes(result['array_bytes'])}), memory to memory; GB/s of the array",
             style="bold",
         )
     )

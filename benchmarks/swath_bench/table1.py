@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
+from swath.base import units
 from swath.commands import output
 from swath.ranks.ranks import Ranks
 from swath.space import TABLE_1, Distribution, table_1
@@ -81,7 +82,7 @@ def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
     extent = options.extent
     file = FileUnderTest(ranks, path, extent * extent)
     with file.opened():
-        say(ranks, f"table1: writing {output.in_bytes(file.bytes)}")
+        say(ranks, f"table1: writing {units.in_bytes(file.bytes)}")
         file.fill(STAMP)
         with swath.open(path, shape=(extent, extent), dtype=VALUE_DTYPE, comm=MPI.COMM_WORLD) as array:
             bench = _Table1(ranks, file, array, options)
@@ -181,7 +182,7 @@ class _Table1:
         check_equal(self._ranks, memory, lambda begin, end: self._expected(distribution, begin, end), who)
 
     def _say(self, phase: str, repetition: int, name: str, seconds: float) -> None:
-        text = f"table1: {phase} {repetition} of {self._options.repetitions}: {name} {output.in_seconds(seconds)}"
+        text = f"table1: {phase} {repetition} of {self._options.repetitions}: {name} {units.in_seconds(seconds)}"
         say(self._ranks, text)
 
 
@@ -250,8 +251,8 @@ def show(console: Console, result: dict[str, Any]) -> None:
     options, extent = result["options"], result["extent"]
     console.print(
         Text(
-            f"Table 1: {options['ranks']} ranks, {output.by((extent, extent))} 8-byte elements in C order "
-            f"({output.in_bytes(result['file_bytes'])});\n"
+            f"Table 1: {options['ranks']} ranks, {units.by((extent, extent))} 8-byte elements in C order "
+            f"({units.in_bytes(result['file_bytes'])});\n"
             f"two-phase read into {'new' if options['fresh'] else 'touched'} memory, until the last rank has all",
             style="bold",
         )
@@ -280,13 +281,13 @@ def _reads_table(result: dict[str, Any]) -> Any:
     conforming: list[str] = []
     for cache in CACHES:
         conforming += [*_median_and_range(summarised[cache]["conforming"]), "1"]
-    table.add_row(CONFORMING, output.by(tuple(result["grids"][CONFORMING_NAME])), *conforming)
+    table.add_row(CONFORMING, units.by(tuple(result["grids"][CONFORMING_NAME])), *conforming)
     for name, grid in result["grids"].items():
         cells: list[str] = []
         for cache in CACHES:
             of = summarised[cache]["distributions"][name]
             cells += [*_median_and_range(of), f"{of['to_conforming']['median']:.2f}"]
-        table.add_row(name, output.by(tuple(grid)), *cells)
+        table.add_row(name, units.by(tuple(grid)), *cells)
     return table
 
 
@@ -296,11 +297,11 @@ def _table_8(result: dict[str, Any]) -> Any:
     table = output.table("distribution", *numbers, right=numbers)
     for name in result["grids"]:
         redistribution = summarised["redistribution"].get(name)
-        cells = ["-" if redistribution is None else output.in_seconds(redistribution["median"])]
+        cells = ["-" if redistribution is None else units.in_seconds(redistribution["median"])]
         for cache in CACHES:
             of = summarised[cache]["distributions"][name]
             cells += [
-                output.in_seconds(seconds)
+                units.in_seconds(seconds)
                 for seconds in (summarised[cache]["conforming"]["median"], of["total_of_table_8"], of["median"])
             ]
         table.add_row(name, *cells)

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
+from swath.base import units
 from swath.commands import output
 from swath.ranks.ranks import ranks_of
 from swath_bench.measure import VALUE_BYTES, VALUE_DTYPE, WrongDataError, counted, say, shuffled, summary
@@ -143,9 +144,9 @@ def _summarised(of: dict[str, dict[int, float]]) -> Iterator[tuple[str, dict[str
 def show(console: Console, result: dict[str, Any]) -> None:
     """The table, how it was measured, and the bottom line."""
     options, extent = result["options"], result["extent"]
-    size = output.in_bytes(extent**2 * VALUE_BYTES)
+    size = units.in_bytes(extent**2 * VALUE_BYTES)
     title = (
-        f"{options['threads']} threads on {result['cores']} cores read {output.by((extent, extent))} elements ({size})"
+        f"{options['threads']} threads on {result['cores']} cores read {units.by((extent, extent))} elements ({size})"
     )
     console.print(Text(f"{title}; ms", style="bold"))
     numbers = (SHARED, OWN, ALONE, "times as fast as own", "as one thread")

@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.text import Text
 
 import swath
+from swath.base import units
 from swath.commands import output
 from swath.errors import ArgumentError
 from swath.ranks.ranks import Ranks
@@ -277,7 +278,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     options, summarised = result["options"], result["summary"]
     console.print(
         Text(
-            f"Views: {options['ranks']} ranks, {output.in_bytes(result['file_bytes'])}, page cache; "
+            f"Views: {options['ranks']} ranks, {units.in_bytes(result['file_bytes'])}, page cache; "
             f"{options['places']:,} places listed; milliseconds",
             style="bold",
         )
@@ -293,7 +294,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
         table.add_row(name, *cells)
     console.print(table)
     cached = summarised["cached_bytes_before_min"]
-    known = "it was just written" if cached is None else f"cachestat: {output.in_bytes(cached)} of it at least"
+    known = "it was just written" if cached is None else f"cachestat: {units.in_bytes(cached)} of it at least"
     console.print(
         Text(
             f"Median of {options['repetitions']} repetitions after one that does not count; contenders in turn, the "

@@ -60,7 +60,7 @@ int close(MPI_File* file) {
   if (served == nullptr) return real().File_close(file);
   remove_served(*file);
   const int code = guarded(*file, [&] { served->close(); });
-  let_go_of_finished();
+  release_finished();
   const int of_mpi = real().File_close(file);
   return code != MPI_SUCCESS ? code : of_mpi;
 }

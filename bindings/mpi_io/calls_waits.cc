@@ -36,7 +36,7 @@ int wait_by_asking(const Test& test) {
     const int code = test(&is_done);
     if (code != MPI_SUCCESS || is_done != 0) return code;
     backoff.wait();
-    let_mpi_go_on();
+    let_mpi_progress();
   }
 }
 

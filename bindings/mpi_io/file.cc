@@ -246,8 +246,8 @@ void ServedFile::close() {
   own_jobs_.finish();
   const auto failure = failure_in([&] { meet(std::nullopt); });
   for (const std::string& hint : hints_.ignored()) report_.note("hint " + hint + " is ignored");
-  const bool is_told = broadcast_number(*comm_, report_is_wanted() ? 1 : 0) != 0;
-  if (is_told) report_.tell(*comm_, path_);
+  const bool is_wanted = broadcast_number(*comm_, report_is_wanted() ? 1 : 0) != 0;
+  if (is_wanted) report_.tell(*comm_, path_);
   own_->close();
   atomic_->close();
   collective_->close();  // all ranks have come: nobody uses the shared pointer any more

@@ -1,5 +1,6 @@
-// A file of MPI that Swath serves: two arrays of bytes over it, one for what all ranks do together and one for what
-// this rank does by itself, and what MPI says that a file has: a view, pointers, an access mode, atomicity.
+// A file of MPI that Swath serves: three arrays of bytes over it (one for what all ranks do together, one for what this
+// rank does by itself, one for atomic mode), and what MPI says that a file has: a view, pointers, an access mode,
+// atomicity.
 #pragma once
 
 #include <mpi.h>

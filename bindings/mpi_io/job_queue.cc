@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/meanwhile.h"
+#include "base/progress_hook.h"
 #include "base/thread.h"
 
 namespace swath::mpi_io {
@@ -36,7 +36,7 @@ bool JobQueue::has_thread() {
 
 void JobQueue::finish() {
   std::unique_lock lock(mutex_);
-  while (!jobs_.empty() || is_working_) wait_meanwhile(changed_, lock);
+  while (!jobs_.empty() || is_working_) wait_with_progress(changed_, lock);
 }
 
 void JobQueue::work() {

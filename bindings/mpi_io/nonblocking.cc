@@ -87,7 +87,7 @@ class Finished {
     const std::lock_guard guard(mutex_);
     shares_.push_back(std::move(share));
   }
-  void let_go() {
+  void release() {
     std::vector<State> shares;
     {
       const std::lock_guard guard(mutex_);
@@ -165,7 +165,7 @@ StartAsking start_asking(const ServedFile& file) {
 }  // namespace
 
 MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collective, std::function<int64_t()> move) {
-  let_go_of_finished();
+  release_finished();
   auto started = std::make_shared<Started>(file, std::move(move));
   auto* const state = new State(started);
   const StartAsking asking = start_asking(*file);
@@ -202,10 +202,10 @@ MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collectiv
 
 bool any_is_started() { return started_count > 0; }
 
-void let_go_of_finished() { finished().let_go(); }
+void release_finished() { finished().release(); }
 
 std::vector<FailedRequest> take_failed_requests() {
-  let_go_of_finished();
+  release_finished();
   return std::exchange(failed_of_this_thread(), {});
 }
 

@@ -23,7 +23,7 @@ bool any_is_started();
 
 // Frees what operations that are over have held, datatypes of MPI among it: not from inside MPI. The calls that start
 // and complete requests do so.
-void let_go_of_finished();
+void release_finished();
 
 // A request that was completed, and whose operation had failed.
 struct FailedRequest {

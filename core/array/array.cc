@@ -65,8 +65,8 @@ struct Array::Call {
 };
 
 // A read that was made before the ranks agreed on it.
-struct Array::Attempt {
-  uint64_t conditions = 0;
+struct Array::SpeculativeRead {
+  uint64_t agreed_inputs = 0;
   CachedPlan planned;
   Counters counters;
 };
@@ -74,8 +74,8 @@ struct Array::Attempt {
 // What a rank brings to the agreement.
 struct Array::Beginning {
   std::optional<SharedEngine::Lease> engine;
-  RankHints own;
-  std::optional<Attempt> attempt;
+  RankInputs own;
+  std::optional<SpeculativeRead> speculative;
   std::optional<Error> failure;
 };
 
@@ -216,7 +216,7 @@ Future Array::start_refused(const Operation* operation, const Error& error, int 
   const auto asked = operation == nullptr ? std::nullopt : std::optional(*operation);
   const auto job = [=, this, &comm = comm_beside()] {
     return loops_.step(loop, [&]() -> Execution {
-      agree_on(comm, asked ? step_of(*asked) : Question{}, error, RankHints{});
+      agree_on(comm, asked ? step_of(*asked) : Question{}, error, RankInputs{});
       throw error;  // never: agree_on() throws what any rank brings
     });
   };
@@ -237,29 +237,29 @@ void Array::refuse(const Operation* operation, const Error& error) {
   beside_.finish_deferred();  // as those do that execute
   const bool is_alone = operation != nullptr && operation->decomposition().ranks() != comm_->size();
   const Question question = operation == nullptr ? Question{} : step_of(*operation);
-  agree_on(is_alone ? *alone_ : *comm_, question, error, RankHints{});
+  agree_on(is_alone ? *alone_ : *comm_, question, error, RankInputs{});
   throw error;  // never: agree_on() throws what any rank brings
 }
 
-RankHints Array::agree(const Call& call, const std::optional<Error>& failure, const RankHints& own) {
-  const RankHints all = agree_on(call.comm, step_of(call.operation), failure, own);
-  if (call.is_of_all_ranks) learning_->told(all.nanoseconds);
+RankInputs Array::agree(const Call& call, const std::optional<Error>& failure, const RankInputs& own) {
+  const RankInputs all = agree_on(call.comm, step_of(call.operation), failure, own);
+  if (call.is_of_all_ranks) learning_->take_slowest(all.nanoseconds);
   return all;
 }
 
 Operation Array::with_shares_of_all(const Call& call, uint64_t shares) {
-  if (call.is_of_all_ranks) return known_shares_.complete(call.operation, shares, call.comm);
+  if (call.is_of_all_ranks) return share_cache_.complete(call.operation, shares, call.comm);
   if (call.operation.decomposition().knows_all_ranks()) return call.operation;
   return gather_shares(call.operation, call.comm);
 }
 
 Operation Array::with_all_shares(const Operation& operation, const std::string& also) {
   const Passage passage(*this, Gate::Use::kBeside, *comm_, "explain");
-  RankHints own;
-  own.shares = KnownShares::key_of(operation, comm_->rank());
+  RankInputs own;
+  own.shares = ShareCache::key_of(operation, comm_->rank());
   const std::string step = "\n" + also;
-  const RankHints all = agree_on(*comm_, step_of(operation, step), std::nullopt, own);
-  Operation complete = known_shares_.complete(operation, all.shares, *comm_);
+  const RankInputs all = agree_on(*comm_, step_of(operation, step), std::nullopt, own);
+  Operation complete = share_cache_.complete(operation, all.shares, *comm_);
   if (operation.direction() == Direction::kWrite) complete.decomposition().check_written_once();
   return complete;
 }
@@ -276,8 +276,8 @@ int64_t Array::cached_steps(const FileRange& range, const Engine& engine) const 
   return part ? std::lround(*part * static_cast<double>(kCachedSteps)) : kCachedUnknown;
 }
 
-RankHints Array::own_hints(const Call& call, const Engine& engine) {
-  RankHints own;
+RankInputs Array::own_inputs(const Call& call, const Engine& engine) {
+  RankInputs own;
   const MemoryPlacement placement = placement_of(*call.operation.array().layout(), call.memory, call.memory.is_packed);
   own.memory_block_bytes = placement.block_bytes;
   own.memory_span_bytes = placement.span_bytes;
@@ -285,43 +285,44 @@ RankHints Array::own_hints(const Call& call, const Engine& engine) {
     own.cached_steps = cached_steps(plans_.touched(call.operation), engine);
     own.shows_cache = capabilities_.shows_cache ? 1 : 0;
   }
-  if (call.is_of_all_ranks) own.nanoseconds = learning_->untold_nanoseconds();
-  own.shares = KnownShares::key_of(call.operation, call.comm.rank());
+  if (call.is_of_all_ranks) own.nanoseconds = learning_->ungathered_nanoseconds();
+  own.shares = ShareCache::key_of(call.operation, call.comm.rank());
   return own;
 }
 
-std::optional<Conditions> Array::agreed_last() const {
+std::optional<AgreedInputs> Array::agreed_last() const {
   const std::lock_guard guard(mutex_.get());
   return agreed_last_;
 }
 
-// The conditions that all ranks should agree on, as far as this rank knows: those of the same operation the last time,
+// The inputs that all ranks should agree on, as far as this rank knows: those of the same operation the last time,
 // else those of the last one. Only of what is in the page cache: it may be read in vain.
-std::optional<Conditions> Array::expected_conditions(const Call& call, const RankHints& own) {
+std::optional<AgreedInputs> Array::expected_inputs(const Call& call, const RankInputs& own) {
   if (call.comm.rank() == 0 && own.cached_steps != kCachedSteps) return std::nullopt;
   const MemoryPlacement own_memory{own.memory_block_bytes, own.memory_span_bytes};
   const auto last = plans_.last(call.operation);
-  if (last && last->conditions.is_all_cached() && last->own_memory == own_memory) return last->conditions;
+  if (last && last->agreed_inputs.is_all_cached() && last->own_memory == own_memory) return last->agreed_inputs;
   const auto agreed = agreed_last();
   const MemoryPlacement packed;
   const bool is_likely = agreed && agreed->is_all_cached() && agreed->memory == packed && own_memory == packed;
   return is_likely ? agreed : std::nullopt;
 }
 
-std::optional<Array::Attempt> Array::read_before_agreement(const Call& call, const RankHints& own, Engine& engine) {
+std::optional<Array::SpeculativeRead> Array::read_before_agreement(const Call& call, const RankInputs& own,
+                                                                   Engine& engine) {
   const Operation& operation = call.operation;
-  if (call.comm.size() == 1 || operation.direction() == Direction::kWrite || operation.decomposition().is_told()) {
+  if (call.comm.size() == 1 || operation.direction() == Direction::kWrite || operation.decomposition().is_gathered()) {
     return std::nullopt;
   }
-  const auto conditions = expected_conditions(call, own);
-  if (!conditions) return std::nullopt;
-  Attempt attempt{conditions->key(), plans_.plan(operation, plan_inputs(call, *conditions, 0)), {}};
-  const Plan& plan = *attempt.planned.plan;
-  if (plan.method == Method::kTwoPhase || attempt.planned.estimate->get().seconds() >= kShortSeconds) {
+  const auto agreed_inputs = expected_inputs(call, own);
+  if (!agreed_inputs) return std::nullopt;
+  SpeculativeRead speculative{agreed_inputs->key(), plans_.plan(operation, plan_inputs(call, *agreed_inputs, 0)), {}};
+  const Plan& plan = *speculative.planned.plan;
+  if (plan.method == Method::kTwoPhase || speculative.planned.estimate->get().seconds() >= kShortSeconds) {
     return std::nullopt;
   }
-  attempt.counters = run_own_part(plan, call.comm, engine, call.memory, call.progress);
-  return attempt;
+  speculative.counters = run_own_part(plan, call.comm, engine, call.memory, call.progress);
+  return speculative;
 }
 
 // Whatever goes wrong with it, the other ranks must hear of it.
@@ -329,16 +330,16 @@ Array::Beginning Array::begin(const Call& call) {
   Beginning begun;
   begun.failure = failure_of([&] {
     begun.engine.emplace(file_->engine().lease());
-    begun.own = own_hints(call, **begun.engine);
-    begun.attempt = read_before_agreement(call, begun.own, **begun.engine);
-    if (begun.attempt) begun.own.read_by_least = begun.own.read_by_most = begun.attempt->conditions;
+    begun.own = own_inputs(call, **begun.engine);
+    begun.speculative = read_before_agreement(call, begun.own, **begun.engine);
+    if (begun.speculative) begun.own.read_by_least = begun.own.read_by_most = begun.speculative->agreed_inputs;
   });
   return begun;
 }
 
-PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, uint64_t shares) const {
+PlanInputs Array::plan_inputs(const Call& call, const AgreedInputs& agreed_inputs, uint64_t shares) const {
   PlanInputs inputs;
-  inputs.conditions = conditions;
+  inputs.agreed_inputs = agreed_inputs;
   inputs.capabilities = capabilities_;
   inputs.profile = call.profile != nullptr ? call.profile : learning_->profile();
   inputs.shares = shares;
@@ -352,18 +353,18 @@ PlanInputs Array::plan_inputs(const Call& call, const Conditions& conditions, ui
 
 Execution Array::execute_planned(const Call& call) {
   Beginning begun = begin(call);
-  const RankHints all = agree(call, begun.failure, begun.own);
-  const Conditions conditions = all.conditions();
+  const RankInputs all = agree(call, begun.failure, begun.own);
+  const AgreedInputs agreed_inputs = all.agreed();
   if (call.is_of_all_ranks) {
-    plans_.keep_last(call.operation, {conditions, {begun.own.memory_block_bytes, begun.own.memory_span_bytes}});
+    plans_.keep_last(call.operation, {agreed_inputs, {begun.own.memory_block_bytes, begun.own.memory_span_bytes}});
     const std::lock_guard guard(mutex_.get());
-    agreed_last_ = conditions;
+    agreed_last_ = agreed_inputs;
   }
-  if (begun.attempt && all.all_have_read()) {
-    return finish_operation(call, begun.attempt->planned, begun.attempt->counters, true);
+  if (begun.speculative && all.all_have_read()) {
+    return finish_operation(call, begun.speculative->planned, begun.speculative->counters, true);
   }
   Operation operation = with_shares_of_all(call, all.shares);
-  const PlanInputs inputs = plan_inputs(call, conditions, all.shares);
+  const PlanInputs inputs = plan_inputs(call, agreed_inputs, all.shares);
   if (operation.direction() == Direction::kWrite) operation = prepare_to_write(call, operation, inputs);
   const CachedPlan planned = plans_.plan(operation, inputs);
   SharedEngine::Lease& engine = *begun.engine;
@@ -401,7 +402,7 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
   if (is_of_one_of_many && is_unfilled_) {
     fail_argument("write " + name_ +
                   " by one rank alone: what is not written must have the fill value first, which all ranks give it: "
-                  "call fill_unwritten() on all of them");
+                  "let all ranks write, those that have nothing an empty share");
   }
   Operation current = operation;
   // Chunks have no place yet, or the file has a variable shorter than its dimension, though it may have all chunks.
@@ -421,25 +422,25 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
 std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::optional<double> cached) {
   const Passage passage(*this, Gate::Use::kBeside, *alone_, "explain");
   const Operation current = operation.of(form());
-  Conditions conditions;
-  conditions.shows_cache = capabilities_.shows_cache;
-  if (!capabilities_.reports_cached) conditions.cached_steps = kCachedUnknown;
+  AgreedInputs agreed_inputs;
+  agreed_inputs.shows_cache = capabilities_.shows_cache;
+  if (!capabilities_.reports_cached) agreed_inputs.cached_steps = kCachedUnknown;
   if (cached) {
-    conditions.cached_steps = std::lround(*cached * static_cast<double>(kCachedSteps));
+    agreed_inputs.cached_steps = std::lround(*cached * static_cast<double>(kCachedSteps));
   } else if (comm_->size() == 1) {
     const auto open = file();
-    conditions.cached_steps = cached_steps(plans_.touched(current), *open->engine().lease());
+    agreed_inputs.cached_steps = cached_steps(plans_.touched(current), *open->engine().lease());
   } else if (const auto agreed = agreed_last(); agreed && capabilities_.reports_cached) {
     // Ranks that ask the kernel at different moments may be told different things, and then plan differently.
-    conditions.cached_steps = agreed->cached_steps;
+    agreed_inputs.cached_steps = agreed->cached_steps;
   }
   Progress unwatched;
   const LocalMemory nothing;
   const Companions none;
   const bool is_alone = comm_->size() == 1 || operation.decomposition().ranks() == 1;
   const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false, nullptr, will_sync_};
-  const uint64_t shares = current.decomposition().is_told() ? KnownShares::key_of_all(current) : 0;
-  return plans_.plan(current, plan_inputs(call, conditions, shares)).plan;
+  const uint64_t shares = current.decomposition().is_gathered() ? ShareCache::key_of_all(current) : 0;
+  return plans_.plan(current, plan_inputs(call, agreed_inputs, shares)).plan;
 }
 
 // ---- otherwise than by a plan ---------------------------------------------------------------------------------------
@@ -460,11 +461,11 @@ Execution Array::read_chunks_together(const Call& call, const CodedArray& chunks
   const auto plan = [&](const Operation& operation) {
     return failure_of([&] { reading.emplace(chunks, operation.decomposition(), options, call.comm); });
   };
-  RankHints own = own_share_hint(call);
+  RankInputs own = own_share_inputs(call);
   std::optional<Error> failure;
   if (call.operation.decomposition().knows_all_ranks()) failure = plan(call.operation);
   if (reading) own.chunks = reading->needs();
-  const RankHints all = agree(call, failure, own);
+  const RankInputs all = agree(call, failure, own);
   const auto operation = std::make_shared<const Operation>(with_shares_of_all(call, all.shares));
   ChunkNeeds needs = all.chunks;
   if (!reading) {
@@ -485,7 +486,7 @@ Execution Array::execute_chunks(const Call& call) {
   options.bytes_done = &call.progress.bytes_done;
   for (const Part& part : call.memory.parts) call.progress.bytes_total += part.count() * chunks->element_bytes;
   if (call.operation.direction() == Direction::kRead) return read_chunks_together(call, *chunks, options);
-  const RankHints all = agree(call, std::nullopt, own_share_hint(call));
+  const RankInputs all = agree(call, std::nullopt, own_share_inputs(call));
   const auto operation = std::make_shared<const Operation>(with_shares_of_all(call, all.shares));
   const ChunkMemory memory{call.memory.parts, call.memory.addresses};
   Execution done{"chunks", nullptr, {}, false, operation};
@@ -502,7 +503,7 @@ Counters Array::write_chunks_of(const ChunkWriting& writing, const CodedArray& c
 }
 
 Execution Array::execute_library(const Call& call) {
-  const Operation operation = with_shares_of_all(call, agree(call, std::nullopt, own_share_hint(call)).shares);
+  const Operation operation = with_shares_of_all(call, agree(call, std::nullopt, own_share_inputs(call)).shares);
   if (operation.direction() == Direction::kRead) {
     run_collectively(call.comm, step_of(operation, ": library"), call.companions.library);
   } else {
@@ -516,9 +517,9 @@ Execution Array::execute_library(const Call& call) {
   return {"library", nullptr, {}, false};
 }
 
-RankHints Array::own_share_hint(const Call& call) {
-  RankHints own;
-  own.shares = KnownShares::key_of(call.operation, call.comm.rank());
+RankInputs Array::own_share_inputs(const Call& call) {
+  RankInputs own;
+  own.shares = ShareCache::key_of(call.operation, call.comm.rank());
   return own;
 }
 

@@ -17,14 +17,14 @@
 #include <string>
 #include <vector>
 
+#include "array/agreed_inputs.h"
 #include "array/beside.h"
 #include "array/chunk_writing.h"
-#include "array/conditions.h"
 #include "array/execution.h"
 #include "array/file.h"
-#include "array/known_shares.h"
 #include "array/learning.h"
 #include "array/plan_cache.h"
+#include "array/share_cache.h"
 #include "array/shared_loops.h"
 #include "base/gate.h"
 #include "base/per_process.h"
@@ -49,7 +49,7 @@ class Future {
   bool is_done() const { return started_->is_done(); }
   // Local. What comes of it is not wanted, and its memory goes away: of one rank alone it stops. Returns when it is
   // done, but for one that is deferred and shared with other ranks (`keep` of its companions). Never throws.
-  void let_go() noexcept { beside_->let_go(started_); }
+  void cancel() noexcept { beside_->cancel(started_); }
   // Of one that is done: when it was carried out, in seconds of the monotonic clock.
   double began() const { return started_->began(); }
   double ended() const { return started_->ended(); }
@@ -121,7 +121,7 @@ class Array {
   // untouched in any case.
   //
   // Ranks agree by one reduction. What is short, in the page cache and lets no ranks meet is read before it, by the
-  // conditions that all ranks agreed on the last time: a read that is agreed on by all to have been made so is done.
+  // inputs that all ranks agreed on the last time: a read that is agreed on by all to have been made so is done.
   Execution execute(const Operation& operation, const LocalMemory& memory, const Companions& companions);
   Execution execute(const Operation& operation, const LocalMemory& memory);
 
@@ -198,7 +198,7 @@ class Array {
 
  private:
   struct Call;
-  struct Attempt;
+  struct SpeculativeRead;
   struct Beginning;
   class Place;
   class Passage;
@@ -220,23 +220,23 @@ class Array {
   Execution execute_library(const Call& call);
 
   Beginning begin(const Call& call);
-  RankHints own_hints(const Call& call, const Engine& engine);
-  std::optional<Conditions> expected_conditions(const Call& call, const RankHints& own);
-  std::optional<Attempt> read_before_agreement(const Call& call, const RankHints& own, Engine& engine);
-  RankHints agree(const Call& call, const std::optional<Error>& failure, const RankHints& own);
+  RankInputs own_inputs(const Call& call, const Engine& engine);
+  std::optional<AgreedInputs> expected_inputs(const Call& call, const RankInputs& own);
+  std::optional<SpeculativeRead> read_before_agreement(const Call& call, const RankInputs& own, Engine& engine);
+  RankInputs agree(const Call& call, const std::optional<Error>& failure, const RankInputs& own);
   Operation with_shares_of_all(const Call& call, uint64_t shares);
-  PlanInputs plan_inputs(const Call& call, const Conditions& conditions, uint64_t shares) const;
+  PlanInputs plan_inputs(const Call& call, const AgreedInputs& agreed_inputs, uint64_t shares) const;
   Operation prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs);
   Execution finish_operation(const Call& call, const CachedPlan& planned, const Counters& counters,
                              bool was_read_before_agreement);
   void fill_absent_chunks(const Call& call) const;
   void measured(const Call& call, const CachedPlan& planned, const Counters& counters);
-  static RankHints own_share_hint(const Call& call);
+  static RankInputs own_share_inputs(const Call& call);
   void fill(Comm& comm);
   void fill_own_part();
   void sync_file();
   int64_t cached_steps(const FileRange& range, const Engine& engine) const;
-  std::optional<Conditions> agreed_last() const;
+  std::optional<AgreedInputs> agreed_last() const;
   Question question(const std::string& doing) const;
 
   const std::shared_ptr<Comm> comm_;
@@ -253,7 +253,7 @@ class Array {
   Gate gate_;
   const std::shared_ptr<Learning> learning_;
   PlanCache plans_;
-  KnownShares known_shares_;
+  ShareCache share_cache_;
   std::unique_ptr<Comm> comm_beside_;  // once something was started beside ranks
   SharedLoops loops_;
   Beside beside_;
@@ -264,7 +264,7 @@ class Array {
   mutable PerProcess<std::mutex> mutex_;  // of what follows; a forked child waits for no thread of its parent
   std::shared_ptr<const Stored> stored_;
   std::shared_ptr<File> file_;
-  std::optional<Conditions> agreed_last_;  // of the last operation of all ranks
+  std::optional<AgreedInputs> agreed_last_;  // of the last operation of all ranks
 };
 
 }  // namespace swath

@@ -78,7 +78,7 @@ TEST_F(ArrayOfRanks, TakeOperationsBackThatHaveNotBegun) {
   std::vector<Future> futures;
   for (int i = 0; i < 100; ++i) futures.push_back(array.start(read, mine.local(), {}));
   for (auto future = futures.rbegin(); future != futures.rend(); ++future) {
-    future->let_go();
+    future->cancel();
     EXPECT_TRUE(future->is_done());
   }
   array.execute(writing(array, 1), mine.local());  // nobody is in its way

@@ -23,7 +23,7 @@ class Array::Place {
     take(array.gate_, use);
     if (*at_array_) return;
     const Error closed(ErrorKind::kArgument, doing + " " + array.name_ + ": the array is closed; open the file again");
-    agree_on(comm, Question{}, closed, RankHints{});
+    agree_on(comm, Question{}, closed, RankInputs{});
   }
 
   // Waits for those that came before.

@@ -424,7 +424,7 @@ TEST(PlanCache, KeepsTheLatest) {
   const auto first = plans.plan(reading(0), inputs).plan;
   EXPECT_EQ(plans.plan(reading(0), inputs).plan, first);
   PlanInputs cold;
-  cold.conditions.cached_steps = 0;
+  cold.agreed_inputs.cached_steps = 0;
   EXPECT_NE(plans.plan(reading(0), cold).plan, first);
   EXPECT_EQ(plans.plan(reading(0), inputs).plan, first);
   for (int turn = 0; turn < 3; ++turn) {

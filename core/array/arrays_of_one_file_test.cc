@@ -183,7 +183,7 @@ TEST(FileOfArrays, IsWrittenByThreadsInAnyWayWithoutADeadlock) {
           array.execute(column.operation, column.memory);
         } else {
           Future future = array.start(column.operation, column.memory, {});
-          if (random.chance(30)) future.let_go();
+          if (random.chance(30)) future.cancel();
           if (!future.is_done()) future.wait();
         }
       }

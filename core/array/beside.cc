@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/meanwhile.h"
+#include "base/progress_hook.h"
 #include "base/thread.h"
 
 namespace swath {
@@ -187,7 +187,7 @@ void Beside::wait(const std::shared_ptr<Started>& one) {
   while (!one->is_done()) wait_interruptibly(state.changed, guard);
 }
 
-void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
+void Beside::cancel(const std::shared_ptr<Started>& one) noexcept {
   if (one->is_done() || one->made_in_ != fork_generation()) return;
   one->stops_ = true;
   Job given_up;  // goes after the lock is left
@@ -202,7 +202,7 @@ void Beside::let_go(const std::shared_ptr<Started>& one) noexcept {
     one->is_done_.store(true, std::memory_order_release);
     state.changed.notify_all();
   } else if (one->has_begun_ || std::ranges::find(state.deferred, one) == state.deferred.end()) {
-    while (!one->is_done()) wait_meanwhile(state.changed, guard);
+    while (!one->is_done()) wait_with_progress(state.changed, guard);
   }
 }
 

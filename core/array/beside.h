@@ -72,7 +72,7 @@ class Beside {
   // For whoever no longer wants what comes of it, and takes its memory away: one that may stop is told to, or not
   // begun. Returns when it is done; but one that is deferred and shared with other ranks stays deferred, and must hold
   // its memory itself. Does nothing in a forked child.
-  void let_go(const std::shared_ptr<Started>& one) noexcept;
+  void cancel(const std::shared_ptr<Started>& one) noexcept;
   // Returns when all that was started before is done, but for words; what jobs threw is theirs. Told to stop, it throws
   // that. In a forked child nothing is under way.
   void finish();

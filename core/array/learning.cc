@@ -47,20 +47,20 @@ bool Learning::has_learned() const { return profile() != initial_; }
 void Learning::measured(std::shared_ptr<const Estimate> estimate, int64_t nanoseconds) {
   State& state = state_.get();
   const std::lock_guard guard(state.mutex);
-  state.untold = std::move(estimate);
-  state.untold_nanoseconds = nanoseconds;
+  state.ungathered = std::move(estimate);
+  state.ungathered_nanoseconds = nanoseconds;
 }
 
-int64_t Learning::untold_nanoseconds() const {
+int64_t Learning::ungathered_nanoseconds() const {
   State& state = state_.get();
   const std::lock_guard guard(state.mutex);
-  return state.untold == nullptr ? 0 : state.untold_nanoseconds;
+  return state.ungathered == nullptr ? 0 : state.ungathered_nanoseconds;
 }
 
-void Learning::told(int64_t slowest_nanoseconds) {
+void Learning::take_slowest(int64_t slowest_nanoseconds) {
   State& state = state_.get();
   const std::lock_guard guard(state.mutex);
-  const auto estimate = std::exchange(state.untold, nullptr);
+  const auto estimate = std::exchange(state.ungathered, nullptr);
   if (estimate == nullptr || slowest_nanoseconds == 0) return;
   if (state.group_of == nullptr || estimate->group() != state.group_of->group()) {
     state.group_of = estimate;

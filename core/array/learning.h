@@ -60,17 +60,17 @@ class Learning {
   // This rank's own time of an operation that all ranks carried out by the plan that was estimated so.
   void measured(std::shared_ptr<const Estimate> estimate, int64_t nanoseconds);
   // What this rank has measured and the others have not heard of; 0 for nothing.
-  int64_t untold_nanoseconds() const;
-  // All ranks have told what they measured of the operation before: the slowest of them so much.
-  void told(int64_t slowest_nanoseconds);
+  int64_t ungathered_nanoseconds() const;
+  // All ranks have gathered what they measured of the operation before: the slowest of them so much.
+  void take_slowest(int64_t slowest_nanoseconds);
 
  private:
   struct State {
     std::mutex mutex;
     std::shared_ptr<const Profile> learned;  // null: nothing yet
     // Null: nothing. A rank without a share may have measured nothing, and hears of the others' time all the same.
-    std::shared_ptr<const Estimate> untold;
-    int64_t untold_nanoseconds = 0;
+    std::shared_ptr<const Estimate> ungathered;
+    int64_t ungathered_nanoseconds = 0;
     std::shared_ptr<const Estimate> group_of;  // null: of nothing yet
     std::vector<int64_t> group;                // nanoseconds, by that plan
     int64_t group_nanoseconds = 0;

@@ -31,7 +31,7 @@ class LearningTest : public ::testing::Test {
   // And the agreement after it, where this rank is the slowest.
   void execute(const std::shared_ptr<const Estimate>& estimate, double seconds) {
     learning_.measured(estimate, std::llround(seconds * 1e9));
-    learning_.told(learning_.untold_nanoseconds());
+    learning_.take_slowest(learning_.ungathered_nanoseconds());
   }
   int64_t observations() const { return learning_.profile()->corrections.observations(place()); }
   double common() const { return learning_.profile()->corrections.part(Corrections::common_place(place())); }
@@ -106,12 +106,12 @@ TEST_F(LearningTest, AnOperationThatIsMostlyFixedTeachesNothing) {
 }
 
 TEST_F(LearningTest, TheSlowestRankCountsAndNobodyWhoDidNotTakePart) {
-  learning_.told(1'000'000'000);  // of an operation before this array was opened, say
+  learning_.take_slowest(1'000'000'000);  // of an operation before this array was opened, say
   EXPECT_EQ(observations(), 0);
   learning_.measured(estimate(1), 1'000'000'000);
-  EXPECT_EQ(learning_.untold_nanoseconds(), 1'000'000'000);
-  learning_.told(2'000'000'000);
-  EXPECT_EQ(learning_.untold_nanoseconds(), 0);
+  EXPECT_EQ(learning_.ungathered_nanoseconds(), 1'000'000'000);
+  learning_.take_slowest(2'000'000'000);
+  EXPECT_EQ(learning_.ungathered_nanoseconds(), 0);
   EXPECT_NEAR(common(), 1 + 1.0 / 8, 1e-9);
 }
 

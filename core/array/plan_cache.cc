@@ -12,19 +12,19 @@ namespace swath {
 namespace {
 
 constexpr size_t kOperationsKept = 64;
-constexpr size_t kPlansOfOperation = 4;  // by other conditions: some of it cached, memory that is not packed, …
+constexpr size_t kPlansOfOperation = 4;  // by other inputs: some of it cached, memory that is not packed, …
 
 Request request_of(const Operation& operation, const PlanInputs& inputs) {
   Request request = swath::request_of(operation);
   request.messages = inputs.messages;
   request.profile = inputs.profile;
-  request.cached = inputs.conditions.cached_part();
-  request.memory_block_bytes = inputs.conditions.memory.block_bytes;
-  request.memory_span_bytes = inputs.conditions.memory.span_bytes;
+  request.cached = inputs.agreed_inputs.cached_part();
+  request.memory_block_bytes = inputs.agreed_inputs.memory.block_bytes;
+  request.memory_span_bytes = inputs.agreed_inputs.memory.span_bytes;
   request.ranks_of_node = inputs.ranks_of_node;
   request.synced = operation.direction() == Direction::kWrite && inputs.will_sync;
   request.capabilities = inputs.capabilities;
-  request.capabilities.shows_cache = inputs.conditions.shows_cache;
+  request.capabilities.shows_cache = inputs.agreed_inputs.shows_cache;
   return request;
 }
 
@@ -35,7 +35,7 @@ bool is_equal(const std::vector<std::byte>& a, const std::vector<std::byte>& b) 
 
 // A hash of what all ranks know of an operation and its plan.
 uint64_t group_of(const Operation& operation, const PlanInputs& inputs) {
-  const std::array<uint64_t, 4> all{operation.key(), inputs.conditions.key(), inputs.shares,
+  const std::array<uint64_t, 4> all{operation.key(), inputs.agreed_inputs.key(), inputs.shares,
                                     inputs.will_sync ? 1U : 0U};
   return hash_bytes(operation.access_bytes(), hash_bytes(std::as_bytes(std::span(all))));
 }
@@ -96,7 +96,7 @@ CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs)
 }
 
 FileRange PlanCache::touched(const Operation& operation) {
-  if (operation.decomposition().is_told()) return touched_by(operation);  // the key does not tell them apart
+  if (operation.decomposition().is_gathered()) return touched_by(operation);  // the key does not tell them apart
   State& state = state_.get();
   const std::lock_guard guard(state.mutex);
   auto& touched = state.entry_of(operation).touched;

@@ -1,6 +1,6 @@
 // Plans of the latest operations of an array, for whoever asks for the same again, as programs do at every time step.
 //
-// A plan is pure: the same operation, by the same conditions and the same profile, has the same plan.
+// A plan is pure: the same operation, by the same agreed inputs and the same profile, has the same plan.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "array/conditions.h"
+#include "array/agreed_inputs.h"
 #include "array/learning.h"
 #include "base/per_process.h"
 #include "plan/make_plan.h"
@@ -26,7 +26,7 @@ struct FileRange {
 
 // All that a plan depends on besides the operation.
 struct PlanInputs {
-  Conditions conditions;
+  AgreedInputs agreed_inputs;
   std::shared_ptr<const Profile> profile;
   uint64_t shares = 0;    // of all ranks together; 0 without
   int ranks_of_node = 0;  // of the fullest node
@@ -36,7 +36,7 @@ struct PlanInputs {
 
   // Of one array the capabilities are always the same.
   friend bool operator==(const PlanInputs& a, const PlanInputs& b) {
-    return a.conditions == b.conditions && a.profile == b.profile && a.shares == b.shares &&
+    return a.agreed_inputs == b.agreed_inputs && a.profile == b.profile && a.shares == b.shares &&
            a.ranks_of_node == b.ranks_of_node && a.messages == b.messages && a.will_sync == b.will_sync;
   }
 };
@@ -55,7 +55,7 @@ class PlanCache {
 
   // What the operation was agreed on by the last time, with this rank's own memory then.
   struct Last {
-    Conditions conditions;
+    AgreedInputs agreed_inputs;
     MemoryPlacement own_memory;
   };
   std::optional<Last> last(const Operation& operation);

@@ -26,7 +26,7 @@ void Array::close() {
   const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "close", name_);
   if (!shut()) return;
   try {
-    agree_on(*comm_, question("close"), std::nullopt, RankHints{});
+    agree_on(*comm_, question("close"), std::nullopt, RankInputs{});
     if (new_file_ != nullptr) {
       finish();
     } else if (file()->may_lose_writes()) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/meanwhile.h"
+#include "base/progress_hook.h"
 
 namespace swath {
 namespace {
@@ -52,8 +52,8 @@ void check_interrupt_now() {
 }
 
 void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::mutex>& guard) {
-  if (!is_interruptible()) return wait_meanwhile(changed, guard);
-  wait_meanwhile(changed, guard, kLookUpSeconds);
+  if (!is_interruptible()) return wait_with_progress(changed, guard);
+  wait_with_progress(changed, guard, kLookUpSeconds);
   guard.unlock();
   struct LockAgain {
     std::unique_lock<std::mutex>& guard;

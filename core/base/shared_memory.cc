@@ -1,3 +1,4 @@
+// Left after a kill: tables and windows in /dev/shm/swath-UID. The next process that opens the folder removes them.
 #include "base/shared_memory.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 // Seconds of file requests of one pattern, carried out by our own engine: what the page cache and the device cost is
-// made from. Which of the two was met is for the caller to know (python/swath/store/calibration/).
+// made from. Which of the two was met is for the caller to know (python/swath/calibration/).
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/meanwhile.h"
+#include "base/progress_hook.h"
 #include "comm/messages.h"
 #include "comm/mpi_messages.h"
 #include "comm/mpi_ranks.h"
@@ -46,7 +46,7 @@ MpiComm::MpiComm(MPI_Comm parent) : MpiComm(parent, std::nullopt) {}
 
 MpiComm::MpiComm(MPI_Comm parent, const std::optional<Settings>& settings) {
   require_running_mpi();
-  set_meanwhile(&let_mpi_go_on);
+  set_progress_hook(&let_mpi_progress);
   if (parent == MPI_COMM_NULL) fail_argument("communicator: MPI_COMM_NULL has no ranks");
   int is_inter = 0;
   check_mpi(MPI_Comm_test_inter(parent, &is_inter), "MPI_Comm_test_inter");

@@ -2,8 +2,8 @@
 // core knows MPI.
 //
 // On one node everything goes through shared memory (comm/node_shared.h), and MPI serves at construction only; where a
-// rank waits for long, MPI goes on meanwhile with what it owes others (base/meanwhile.h). On several nodes messages and
-// collectives go through MPI (comm/mpi_messages.h); windows and node barriers still go through shared memory.
+// rank waits for long, MPI goes on meanwhile with what it owes others (base/progress_hook.h). On several nodes messages
+// and collectives go through MPI (comm/mpi_messages.h); windows and node barriers still go through shared memory.
 //
 // Environment, read on rank 0 when a communicator is taken over:
 //   SWATH_NODES=k           test hook: the ranks of one machine behave as k nodes (contiguous blocks of ranks), so that

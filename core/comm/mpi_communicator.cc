@@ -37,7 +37,7 @@ bool mpi_serves_threads() {
   return provided == MPI_THREAD_MULTIPLE;
 }
 
-void let_mpi_go_on() {
+void let_mpi_progress() {
   int is_initialized = 0;
   MPI_Initialized(&is_initialized);
   if (is_initialized == 0 || mpi_is_finalized()) return;

@@ -20,9 +20,9 @@ void require_running_mpi();
 // Whether several threads may call MPI at the same time.
 bool mpi_serves_threads();
 
-// For base/meanwhile.h. MPI goes on with messages and windows only while somebody is in one of its calls, and other
+// For base/progress_hook.h. MPI goes on with messages and windows only while somebody is in one of its calls, and other
 // ranks may wait for those of a thread that waits in Swath. Does nothing where MPI does not serve the calling thread.
-void let_mpi_go_on();
+void let_mpi_progress();
 
 struct RankAndSize {
   int rank = 0;

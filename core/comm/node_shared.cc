@@ -18,8 +18,8 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/fork.h"
-#include "base/meanwhile.h"
 #include "base/process.h"
+#include "base/progress_hook.h"
 #include "base/shared_memory.h"
 #include "comm/messages.h"
 
@@ -299,16 +299,16 @@ void NodeShared::wait_for_others(uint32_t turn, const Call& call) {
   give_way_while(node.turn, turn);
   if (node.turn.load() != turn) return;
   Clock& clock = real_clock();
-  const bool has_more = has_meanwhile();
+  const bool has_more = has_progress_hook();
   double peer_check = clock.now() + kPeerCheckSeconds;
   while (node.turn.load() == turn) {
-    clock.wait(node.turn, turn, has_more ? std::min(clock.now() + kMeanwhileSeconds, peer_check) : peer_check);
+    clock.wait(node.turn, turn, has_more ? std::min(clock.now() + kProgressHookSeconds, peer_check) : peer_check);
     if (node.turn.load() != turn) return;
     throw_if_one_is_known_gone(call);
     const bool time_is_up = clock.now() >= peer_check;
     fail_if_one_is_gone(turn, call, time_is_up);
     if (time_is_up) peer_check = clock.now() + kPeerCheckSeconds;
-    if (has_more) do_meanwhile();
+    if (has_more) run_progress_hook();
   }
 }
 

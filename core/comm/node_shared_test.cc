@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/meanwhile.h"
+#include "base/progress_hook.h"
 #include "comm/fork_ranks_for_tests.h"
 #include "testing/shared_folder.h"
 
@@ -82,7 +82,7 @@ TEST_P(GonePeer, AWaitForAPeerThatClosesItsCommIsAnError) {
 TEST(NodeShared, ARankThatWaitsForLongDoesWhatThereIsToDoMeanwhile) {
   static SharedByForks<std::atomic<int>> times;
   const std::vector<int> statuses = run_forked(2, [](NodeShared& comm) {
-    if (comm.rank() == 0) set_meanwhile([] { ++*times; });
+    if (comm.rank() == 0) set_progress_hook([] { ++*times; });
     for (int naps = 0; comm.rank() == 1 && *times < 10 && naps < 20'000; ++naps) usleep(1000);
     comm.barrier();
     EXPECT_GE(*times, 10);

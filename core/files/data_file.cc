@@ -15,6 +15,8 @@
 #include "files/file_array.h"
 #include "files/first_rank.h"
 #include "files/fitted.h"
+#include "files/one_change.h"
+#include "files/staleness.h"
 #include "formats/added.h"
 #include "formats/all.h"
 #include "formats/description.h"
@@ -39,29 +41,10 @@ using formats::NewArray;
 
 namespace {
 
-// A change is not interrupted from its first byte to its last: whoever is told to stop stops behind it.
-class OneChange {
- public:
-  explicit OneChange(PerProcess<std::recursive_mutex>& changing) : lock_(changing.get()) {}
-
- private:
-  const std::lock_guard<std::recursive_mutex> lock_;
-  const InterruptScope uninterrupted_{[] { return false; }};
-};
-
 // A number that no other opening of this process has.
 int64_t next_number() {
   static std::atomic<int64_t> openings = 0;
   return ++openings;
-}
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
 }
 
 // Of a raw file what its caller says.
@@ -85,7 +68,7 @@ std::vector<std::byte> serialise(const AtomicFile& file, int64_t number, const C
   writer.put(std::string_view(file.working_path()));
   writer.put(std::string_view(file.options().replaced_path));
   writer.put(number);
-  writer.put(std::string_view(text_of(formats::serialise(contents))));
+  formats::put(writer, contents);
   return writer.take();
 }
 
@@ -117,7 +100,8 @@ std::shared_ptr<DataFile> DataFile::open(std::shared_ptr<Comm> comm, const std::
     ByteWriter writer;
     writer.put(next_number());
     writer.put(found_format.name());
-    writer.put(std::string_view(text_of(formats::serialise(metadata->contents()))));
+    const Contents& contents = mode == OpenMode::kRead ? metadata->contents() : metadata->contents_to_change();
+    formats::put(writer, contents);
     return writer.take();
   });
   ByteReader reader("what rank 0 found", found);
@@ -125,7 +109,7 @@ std::shared_ptr<DataFile> DataFile::open(std::shared_ptr<Comm> comm, const std::
   const Format& format = formats::format_named(reader.text());
   auto file = std::shared_ptr<DataFile>(new DataFile(std::move(comm), format, mode, options));
   file->number_ = number;
-  file->contents_ = formats::parse_contents(bytes_of(reader.text()));
+  file->contents_ = formats::next_contents(reader);
   file->path_ = file->final_path_ = path;
   file->metadata_ = std::move(metadata);
   file->open_bytes("open " + path);
@@ -177,7 +161,7 @@ std::shared_ptr<DataFile> DataFile::create_with(std::shared_ptr<Comm> comm, cons
   auto file = std::shared_ptr<DataFile>(new DataFile(std::move(comm), format, OpenMode::kReadWrite, given_options));
   file->number_ = reader.number();
   if (array != nullptr && !format.holds_many()) file->fill_ = array->fill;
-  file->contents_ = formats::parse_contents(bytes_of(reader.text()));
+  file->contents_ = formats::next_contents(reader);
   file->path_ = working_path;
   file->final_path_ = final_path;
   file->atomic_file_ = std::move(atomic_file);
@@ -268,21 +252,9 @@ FormatFile& DataFile::metadata_to_change() {
 }
 
 void DataFile::refuse_stale() const {
-  const Contents& now = metadata_->contents();
-  std::string changed;
-  for (const formats::Variable& variable : now.variables()) {
-    const formats::Variable* known = contents_.variable(variable.path);
-    if (known != nullptr && known->shape == variable.shape) continue;
-    changed += (changed.empty() ? "" : ", ") + variable.path + " " +
-               (known == nullptr ? "is new" : to_string(known->shape) + ", now " + to_string(variable.shape));
-  }
-  for (const formats::Variable& variable : contents_.variables()) {
-    if (now.variable(variable.path) == nullptr) changed += (changed.empty() ? "" : ", ") + variable.path + " is gone";
-  }
-  if (changed.empty()) return;
-  throw Error(ErrorKind::kStore,
-              final_path_ + ": it was changed since it was opened (" + changed + "): open it again to change it",
-              ESTALE);
+  OwnRows own{.contents = &contents_, .records = records_ ? &*records_ : nullptr, .given_room = given_room_};
+  own.are_variables_as_long_as_dimensions = format_.fills_rows();
+  refuse_changed(final_path_, shapes_of(contents_), shapes_of(metadata_->contents()), own);
 }
 
 namespace {
@@ -291,9 +263,9 @@ std::vector<std::byte> serialise_placed(const std::optional<Description>& change
                                         const std::vector<Description>& others, bool is_other_file) {
   ByteWriter writer;
   writer.put(changed ? 1 : 0);
-  if (changed) writer.put(std::string_view(text_of(formats::serialise(*changed))));
+  if (changed) formats::put(writer, *changed);
   writer.put(std::ssize(others));
-  for (const Description& other : others) writer.put(std::string_view(text_of(formats::serialise(other))));
+  for (const Description& other : others) formats::put(writer, other);
   writer.put(is_other_file ? 1 : 0);
   return writer.take();
 }
@@ -338,9 +310,9 @@ void DataFile::settle_written() {
 DataFile::Placed DataFile::take(const std::vector<std::byte>& placed) {
   ByteReader reader("what rank 0 changed", placed);
   Placed found;
-  if (reader.flag("changed")) found.changed = formats::parse_description(bytes_of(reader.text()));
+  if (reader.flag("changed")) found.changed = formats::next_description(reader);
   const int64_t count = reader.count(1);
-  for (int64_t i = 0; i < count; ++i) found.others.push_back(formats::parse_description(bytes_of(reader.text())));
+  for (int64_t i = 0; i < count; ++i) found.others.push_back(formats::next_description(reader));
   found.is_other_file = reader.flag("other file");
   has_changed_ = true;
   if (found.is_other_file) open_bytes(words("open again"));
@@ -420,46 +392,6 @@ void DataFile::set_attributes(const std::string& holder, const Attributes& chang
   contents_.set_attributes(holder, changes);
 }
 
-// ---- Records ------------------------------------------------------------------------------------------------------
-
-Records& DataFile::records() {
-  if (!records_) records_.emplace(contents_);
-  return *records_;
-}
-
-int64_t DataFile::rows_to_append_to(FileArray& array, const formats::ElementType* in_memory) {
-  const Description& description = array.description();
-  run_collectively(*comm_, question_of(words("append to " + array.path())), [&] {
-    refuse_changing("append to");
-    array.check_type(in_memory, "append to");
-    if (array.grows() || (format_.is_folder() && !description.shape.empty())) return;
-    fail_argument("append to " + description.name() + ": its shape " + to_string(description.shape) +
-                  " is fixed; create it with a first dimension that grows, or write into it");
-  });
-  records().follow(contents_, array.path());
-  return records().rows(array.path());
-}
-
-void DataFile::extend(FileArray& array, int64_t rows, std::optional<int64_t> written_from, const std::string& words) {
-  const std::string& path = array.path();
-  rows = std::max(rows, records().length(records().dimension_of(path)));  // never shorter than its dimension
-  finish_started();
-  const auto described = on_first_rank(*comm_, words, [&] {
-    Description longer = metadata_to_change().extend(path, rows, written_from);
-    if (longer.end > 0) formats::extend(path_, longer.end);  // gaps between what is written can be read
-    return formats::serialise(longer);
-  });
-  Description longer = formats::parse_description(described);
-  const std::string identity = identity_of(longer, final_path_, number_);
-  array.become(std::move(longer), identity, file_);
-  has_changed_ = true;
-}
-
-void DataFile::wrote(const std::string& variable, int64_t rows) {
-  if (const auto length = records().wrote(variable, rows)) set_length(records().dimension_of(variable), *length);
-  if (changes_ != nullptr && metadata_ != nullptr) metadata_->written(formats::Room::kRows, variable);
-}
-
 void DataFile::set_length(const std::string& dimension, int64_t rows) {
   const std::vector<std::string> longer = open_arrays_along_later(dimension);
   const auto placed = on_first_rank(*comm_, words(dimension + " has " + std::to_string(rows) + " rows"),
@@ -467,170 +399,6 @@ void DataFile::set_length(const std::string& dimension, int64_t rows) {
   records().set_length(dimension, rows);
   contents_.set_length(dimension, rows);
   take(placed);
-}
-
-std::vector<std::string> DataFile::open_arrays_along_later(const std::string& dimension) const {
-  std::vector<std::string> found;
-  for (const auto& [path, array] : arrays_) {
-    const formats::Variable* variable = contents_.variable(path);
-    if (variable == nullptr) continue;
-    const auto& names = variable->dimensions;
-    const bool is_along = names.size() > 1 && std::any_of(names.begin() + 1, names.end(), [&](const auto& name) {
-                            return contents_.path_of(variable->group(), name) == dimension;
-                          });
-    if (is_along) found.push_back(path);
-  }
-  return found;
-}
-
-void DataFile::complete_records() {
-  if (!records_) return;
-  for (const auto& [dimension, length] : records_->unfinished()) {
-    for (const std::string& variable : records_->behind(dimension, length)) fill_rows(variable, length);
-    set_length(dimension, length);
-  }
-}
-
-void DataFile::fill_rows(const std::string& variable, int64_t rows) {
-  const auto known = arrays_.find(variable);
-  const bool is_moved_by_us = known != arrays_.end() && known->second->is_moved_by_us();
-  if (format_.fills_rows() && !is_moved_by_us) return records().set_rows(variable, rows);
-  const auto array = this->array(variable);
-  const int64_t first = records().rows(variable);
-  extend(*array, rows, std::nullopt, words("fill rows to " + std::to_string(rows) + " of " + variable));
-  array->fill_rows(first, rows);
-  records().set_rows(variable, rows);
-}
-
-// ---- Sync and close -----------------------------------------------------------------------------------------------
-
-void DataFile::finish_started() {
-  for (const auto& [path, array] : arrays_) array->array().finish_started();
-}
-
-void DataFile::fill_unwritten() {
-  for (const auto& [path, array] : arrays_) array->array().fill_unwritten();
-}
-
-void DataFile::sync() {
-  const OneChange one_change(changing_);
-  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "sync", final_path_);
-  if (is_closed_) fail_argument("sync " + final_path_ + ": the file is closed; open it again");
-  finish_started();
-  complete_records();
-  if (records_) records_->synced();
-  const bool gets_name = atomic_file_ != nullptr && records_ && !records_->is_empty();
-  if (gets_name || atomic_file_ == nullptr) fill_unwritten();  // an array that is added stays from now on
-  if (gets_name) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(path_); });
-  sync_bytes();
-  if (gets_name) give_name();
-  for (const auto& [path, array] : arrays_) array->array().expect_sync();
-}
-
-void DataFile::sync_bytes() {
-  run_collectively(*comm_, question_of(words("sync")), [&] {
-    if (mode_ != OpenMode::kReadWrite) return;
-    refuse_writing("sync");
-    bool is_first_of_node = true;
-    for (int rank = 0; rank < comm_->rank(); ++rank) {
-      if (comm_->node_of(rank) == comm_->node_of(comm_->rank())) is_first_of_node = false;
-    }
-    if (is_first_of_node) file_->sync();
-  });
-  do_on_first_rank(*comm_, words("keep changes"), [&] {
-    if (changes_ == nullptr) return;
-    metadata_.reset();
-    changes_->commit();
-    changes_->close();
-    changes_.reset();
-  });
-  has_changed_ = false;
-}
-
-void DataFile::give_name() {
-  do_on_first_rank(*comm_, words("complete"), [&] {
-    metadata_.reset();
-    atomic_file_->complete();
-  });
-  atomic_file_.reset();
-  path_ = final_path_;
-  const auto others = on_first_rank(*comm_, words("describe again"), [&] {
-    ByteWriter writer;
-    writer.put(std::ssize(arrays_));
-    for (const auto& [path, array] : arrays_) {
-      writer.put(std::string_view(text_of(formats::serialise(metadata().describe(path)))));
-    }
-    return writer.take();
-  });
-  open_bytes(words("open again"));
-  ByteReader reader("what rank 0 found", others);
-  for (int64_t i = reader.count(1); i > 0; --i) {
-    Description described = formats::parse_description(bytes_of(reader.text()));
-    const std::string identity = identity_of(described, final_path_, number_);
-    arrays_.at(described.variable.value_or(""))->become(std::move(described), identity, file_);
-  }
-}
-
-void DataFile::close() {
-  const OneChange one_change(changing_);
-  if (is_closed_) return;
-  if (made_in_ != fork_generation()) {  // nothing of it is this process's
-    is_closed_ = true;
-    let_go();
-    return;
-  }
-  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "close", final_path_);
-  try {
-    complete_records();
-    for (const auto& [path, array] : arrays_) array->array().shut();
-    is_closed_ = true;
-    agree_same(*comm_, words("close"));
-    complete();
-  } catch (...) {
-    is_closed_ = true;
-    take_back();
-    let_go();
-    throw;
-  }
-  let_go();
-}
-
-void DataFile::complete() {
-  if (atomic_file_ != nullptr || has_changed_) {
-    fill_unwritten();
-    if (atomic_file_ != nullptr) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(path_); });
-    sync_bytes();
-  } else if (file_->may_lose_writes()) {
-    run_collectively(*comm_, question_of(words("check")), [&] { file_->check_written(); });
-  }
-  if (atomic_file_ != nullptr) do_on_first_rank(*comm_, words("complete"), [&] { atomic_file_->complete(); });
-}
-
-void DataFile::take_back() noexcept {
-  if (comm_->rank() != 0 || made_in_ != fork_generation()) return;
-  const auto ignored = failure_of([&] {
-    metadata_.reset();
-    if (atomic_file_ != nullptr) {
-      if (changes_ != nullptr) changes_->abandon();
-      atomic_file_->remove();
-    } else if (changes_ != nullptr && name_ && name_->is_replaced()) {
-      changes_->abandon();
-    } else if (changes_ != nullptr) {
-      changes_->undo();
-    }
-  });
-  static_cast<void>(ignored);  // what went wrong before is what is thrown
-}
-
-void DataFile::let_go() noexcept {
-  const auto ignored = failure_of([&] {
-    metadata_.reset();
-    if (changes_ != nullptr && made_in_ == fork_generation()) changes_->close();
-  });
-  static_cast<void>(ignored);
-  for (const auto& [path, array] : arrays_) array->array().let_go_of_file();
-  arrays_.clear();
-  file_.reset();
 }
 
 }  // namespace swath

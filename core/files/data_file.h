@@ -168,6 +168,7 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
   std::optional<OpenName> name_;  // of a file that may be changed
   std::unique_ptr<Changes> changes_;
   std::unique_ptr<formats::FormatFile> metadata_;  // uses changes_
+  std::map<std::string, int64_t> given_room_;      // by variable: the rows that it was given room for
 };
 
 }  // namespace swath

@@ -85,6 +85,14 @@ std::vector<std::pair<std::string, int64_t>> Records::unfinished() const {
   return found;
 }
 
+std::vector<std::string> Records::along(const std::string& dimension) const {
+  std::vector<std::string> found;
+  for (const auto& [variable, growing] : growing_) {
+    if (growing.dimension == dimension) found.push_back(variable);
+  }
+  return found;
+}
+
 std::vector<std::string> Records::behind(const std::string& dimension, int64_t rows) const {
   std::vector<std::string> found;
   for (const auto& [variable, growing] : growing_) {

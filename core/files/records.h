@@ -47,7 +47,9 @@ class Records {
   void set_length(const std::string& dimension, int64_t rows) { lengths_.at(dimension).seen = rows; }
   // The dimensions of which some variable has rows that others, or readers, have not, and how many.
   std::vector<std::pair<std::string, int64_t>> unfinished() const;
-  // The variables along a dimension that have fewer rows.
+  // The variables that grow along a dimension.
+  std::vector<std::string> along(const std::string& dimension) const;
+  // Those of them that have fewer rows.
   std::vector<std::string> behind(const std::string& dimension, int64_t rows) const;
 
  private:

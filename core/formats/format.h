@@ -41,6 +41,8 @@ class FormatFile {
 
   // Everything that it holds but the elements, as it was read, or as it was changed since.
   virtual const Contents& contents() = 0;
+  // The same for who will change the file: what each array says of itself, where a copy of it may be older (Zarr).
+  virtual const Contents& contents_to_change() { return contents(); }
   // Where the bytes of a variable are; none stands for the only one that can be meant.
   virtual Description describe(const std::optional<std::string>& variable) = 0;
 

@@ -486,4 +486,26 @@ Contents parse_contents(std::span<const std::byte> bytes) {
   return contents;
 }
 
+namespace {
+
+void put_bytes(ByteWriter& writer, const std::vector<std::byte>& bytes) {
+  writer.put(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+}  // namespace
+
+void put(ByteWriter& writer, const Description& description) { put_bytes(writer, serialise(description)); }
+
+void put(ByteWriter& writer, const Contents& contents) { put_bytes(writer, serialise(contents)); }
+
+Description next_description(ByteReader& reader) {
+  const std::string text = reader.text();
+  return parse_description(std::as_bytes(std::span(text)));
+}
+
+Contents next_contents(ByteReader& reader) {
+  const std::string text = reader.text();
+  return parse_contents(std::as_bytes(std::span(text)));
+}
+
 }  // namespace swath::formats

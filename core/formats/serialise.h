@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/bytes.h"
 #include "formats/contents.h"
 #include "formats/description.h"
 
@@ -16,5 +17,11 @@ std::vector<std::byte> serialise(const Contents& contents);
 // Throw Error{kFormat} for anything that serialise() has not made.
 Description parse_description(std::span<const std::byte> bytes);
 Contents parse_contents(std::span<const std::byte> bytes);
+
+// The same as parts of what else is said.
+void put(ByteWriter& writer, const Description& description);
+void put(ByteWriter& writer, const Contents& contents);
+Description next_description(ByteReader& reader);
+Contents next_contents(ByteReader& reader);
 
 }  // namespace swath::formats

@@ -91,7 +91,7 @@ struct Changes::State {
   void undo(const Mark* mark);
   void close();
   void abandon();
-  void let_go();
+  void release();
   void forget(int64_t end);
 
   const std::string path;
@@ -196,20 +196,20 @@ void Changes::State::close() {
     }
   } catch (...) {  // what stays in the journal is taken back by whoever opens the file next
     is_started = false;
-    let_go();
+    release();
     throw;
   }
-  let_go();
+  release();
 }
 
 void Changes::State::abandon() {
   if (!is_closed) log->cut(0);
   is_started = false;
   is_closed = true;
-  let_go();
+  release();
 }
 
-void Changes::State::let_go() {
+void Changes::State::release() {
   log->close();
   own.reset();
 }

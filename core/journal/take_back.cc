@@ -1,3 +1,5 @@
+// Left after a kill: ".NAME.swath-undo", the journal of changes. The next open of NAME takes the changes back (here),
+// and so does `swath repair` (repair.cc).
 #include "journal/take_back.h"
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@ Kinds kinds_by_form(const Layout& layout, const Decomposition& decomposition) {
 }
 
 Kinds kinds_by_place(const Decomposition& decomposition) {
-  return {decomposition.kinds(kRanksCounted), decomposition.is_told() || decomposition.ranks() <= kRanksCounted};
+  return {decomposition.kinds(kRanksCounted), decomposition.is_gathered() || decomposition.ranks() <= kRanksCounted};
 }
 
 }  // namespace swath

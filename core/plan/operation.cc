@@ -98,7 +98,7 @@ Operation::Operation(std::shared_ptr<const ArrayForm> array, Access access)
   key_ = hash_bytes(std::as_bytes(std::span(keys)));
 }
 
-void Operation::write_access(ByteWriter& writer, bool with_told) const {
+void Operation::write_access(ByteWriter& writer, bool with_gathered) const {
   writer.put(static_cast<int64_t>(direction()));
   writer.put(static_cast<int64_t>(method()));
   writer.put(static_cast<int64_t>(inner()));
@@ -107,7 +107,7 @@ void Operation::write_access(ByteWriter& writer, bool with_told) const {
     writer.put(name);
     writer.put(value);
   }
-  decomposition().write(writer, with_told);
+  decomposition().write(writer, with_gathered);
 }
 
 Request request_of(const Operation& operation) {
@@ -122,8 +122,8 @@ Request request_of(const Operation& operation) {
   return request;
 }
 
-Operation Operation::with_told(const std::vector<std::vector<std::byte>>& told_by_rank) const {
-  return with_decomposition(decomposition().with_told(told_by_rank, array_->shape()));
+Operation Operation::with_gathered(const std::vector<std::vector<std::byte>>& gathered_by_rank) const {
+  return with_decomposition(decomposition().with_gathered(gathered_by_rank, array_->shape()));
 }
 
 Operation Operation::with_decomposition(Decomposition decomposition) const {
@@ -179,7 +179,7 @@ std::string Operation::words() const {
   text += "\ndistribution=" + (decomposition().is_boxes()   ? "boxes"
                                : decomposition().is_views() ? "views"
                                                             : decomposition().to_string());
-  if (!decomposition().is_told()) text += "\nselection=" + to_text(decomposition().selection());
+  if (!decomposition().is_gathered()) text += "\nselection=" + to_text(decomposition().selection());
   text += "\nmethod='" + swath::to_string(MethodChoice{method(), inner()}) + "'";
   for (const auto& [name, value] : tuning()) text += "\ntuning[" + name + "]=" + std::to_string(value);
   return text;

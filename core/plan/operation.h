@@ -70,8 +70,8 @@ class Operation {
   // A hash of the array and of the access: equal on all ranks that ask for the same.
   uint64_t key() const { return key_; }
 
-  // The same with what all ranks have told of their boxes, or views (Decomposition::told_by).
-  Operation with_told(const std::vector<std::vector<std::byte>>& told_by_rank) const;
+  // The same with the boxes, or views, of all ranks (Decomposition::share_bytes_of).
+  Operation with_gathered(const std::vector<std::vector<std::byte>>& gathered_by_rank) const;
   Operation with_decomposition(Decomposition decomposition) const;
   // The same of an array that is stored otherwise.
   Operation of(std::shared_ptr<const ArrayForm> array) const { return {std::move(array), access_}; }
@@ -86,7 +86,7 @@ class Operation {
 
  private:
   static Operation read(ByteReader& reader);
-  void write_access(ByteWriter& writer, bool with_told) const;
+  void write_access(ByteWriter& writer, bool with_gathered) const;
 
   std::shared_ptr<const ArrayForm> array_;
   Access access_;

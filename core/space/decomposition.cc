@@ -135,7 +135,7 @@ std::vector<Part> Decomposition::parts(int rank, int64_t element_bytes) const {
 
 std::vector<RankKind> Decomposition::kinds(int parts_min) const {
   if (ranks_ == 1) return {{0, 1}};
-  if (!is_told()) return distribution_[0].kinds(selected_shape(selection_), ranks_, parts_min);
+  if (!is_gathered()) return distribution_[0].kinds(selected_shape(selection_), ranks_, parts_min);
   std::vector<RankKind> kinds;
   for (int rank = 0; rank < ranks_; ++rank) kinds.push_back({rank, 1});
   return kinds;
@@ -144,7 +144,7 @@ std::vector<RankKind> Decomposition::kinds(int parts_min) const {
 std::vector<Part> Decomposition::together(int64_t element_bytes) const {
   if (only_rank_ >= 0) return parts(0, element_bytes);
   std::vector<Part> all;
-  if (!is_told()) {
+  if (!is_gathered()) {
     all.push_back(selected_part(selection_, element_bytes));
     return all;
   }
@@ -196,8 +196,8 @@ uint64_t Decomposition::Views::key(int rank) const {
   return keys_[place];
 }
 
-uint64_t Decomposition::told_key(int rank) const {
-  return is_views() ? views_->key(rank) : hash_bytes(told_by(rank), static_cast<uint64_t>(rank) + 1);
+uint64_t Decomposition::gathered_key(int rank) const {
+  return is_views() ? views_->key(rank) : hash_bytes(share_bytes_of(rank), static_cast<uint64_t>(rank) + 1);
 }
 
 bool Decomposition::are_disjoint() const {
@@ -308,19 +308,19 @@ Boxes read_boxes(ByteReader& reader, size_t dimensions) {
   return boxes;
 }
 
-std::vector<std::byte> Decomposition::told_by(int rank) const {
+std::vector<std::byte> Decomposition::share_bytes_of(int rank) const {
   ByteWriter writer;
   if (is_boxes()) swath::write((*boxes_)[static_cast<size_t>(rank)], writer);
   if (is_views()) view(rank).write(writer);
   return writer.take();
 }
 
-Decomposition Decomposition::with_told(const std::vector<std::vector<std::byte>>& told_by_rank,
-                                       const Shape& shape) const {
+Decomposition Decomposition::with_gathered(const std::vector<std::vector<std::byte>>& gathered_by_rank,
+                                           const Shape& shape) const {
   std::vector<Boxes> boxes_of_rank;
   std::vector<View> view_of_rank;
-  for (const auto& told : told_by_rank) {
-    ByteReader reader("what a rank told of its share", told);
+  for (const auto& bytes : gathered_by_rank) {
+    ByteReader reader("the share of a rank", bytes);
     if (is_boxes()) boxes_of_rank.push_back(read_boxes(reader, shape.size()));
     if (is_views()) view_of_rank.push_back(View::read(reader));
     reader.expect_end();
@@ -328,17 +328,17 @@ Decomposition Decomposition::with_told(const std::vector<std::vector<std::byte>>
   return is_boxes() ? boxes(std::move(boxes_of_rank), shape) : views(std::move(view_of_rank), shape, allows_overlap_);
 }
 
-void Decomposition::write(ByteWriter& writer, bool with_told) const {
+void Decomposition::write(ByteWriter& writer, bool with_gathered) const {
   const Kind kind = is_boxes()              ? Kind::kBoxes
                     : is_views()            ? Kind::kViews
                     : only_rank_ >= 0       ? Kind::kShareOf
                     : distribution_.empty() ? Kind::kAlone
                                             : Kind::kDistributed;
   writer.put(static_cast<int64_t>(kind));
-  if (is_told()) {
+  if (is_gathered()) {
     if (is_views()) writer.put(allows_overlap_ ? 1 : 0);
     writer.put(ranks_);
-    for (int rank = 0; rank < ranks_ && with_told; ++rank) writer.put_raw(told_by(rank));
+    for (int rank = 0; rank < ranks_ && with_gathered; ++rank) writer.put_raw(share_bytes_of(rank));
     return;
   }
   swath::write(selection_, writer);

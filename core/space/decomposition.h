@@ -1,5 +1,5 @@
 // Which ranks take part in an operation, and which elements each of them holds: a distribution, boxes, views, or one
-// rank alone. Of boxes and views each rank knows its own, and is told those of the others.
+// rank alone. Of boxes and views each rank knows its own, and gathers those of the others.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ class Decomposition {
   static Decomposition distributed(Distribution distribution, Selection selection, int ranks);
   // Explicit boxes of every rank (adaptive meshes). Throws Error{kArgument} for a box outside `shape`.
   static Decomposition boxes(std::vector<Boxes> boxes_of_rank, const Shape& shape);
-  // The same as one rank knows it, before the ranks have told each other: of the others nothing is known.
+  // The same as one rank knows it, before the shares are gathered: of the others nothing is known.
   static Decomposition own_boxes(Boxes own, int rank, int ranks, const Shape& shape);
   // The bytes of the file that each rank has. `allows_overlap`: writes may share bytes, which then have the value of
   // one of them. Throws Error{kArgument} for what is no view of a file.
@@ -48,8 +48,8 @@ class Decomposition {
   int ranks() const { return ranks_; }
   // What `rank` holds; a distribution gives one part, boxes one part each, views none (view()).
   std::vector<Part> parts(int rank, int64_t element_bytes) const;
-  // Ranks whose shares differ only by where they lie (Distribution::kinds). Of what is told each rank is a kind of its
-  // own.
+  // Ranks whose shares differ only by where they lie (Distribution::kinds). Of what is gathered each rank is a kind of
+  // its own.
   std::vector<RankKind> kinds(int parts_min = 1) const;
   // What all hold together.
   std::vector<Part> together(int64_t element_bytes) const;
@@ -64,8 +64,8 @@ class Decomposition {
   const Selection& selection() const { return selection_; }
   bool is_boxes() const { return boxes_ != nullptr; }
   bool is_views() const { return views_ != nullptr; }
-  // Whether each rank knows its own share alone at first.
-  bool is_told() const { return is_boxes() || is_views(); }
+  // Whether each rank knows its own share alone until the shares are gathered.
+  bool is_gathered() const { return is_boxes() || is_views(); }
   const View& view(int rank) const { return views_->of_rank[static_cast<size_t>(rank)]; }
   bool allows_overlap() const { return allows_overlap_; }
   // The same, with what another operation on it allows.
@@ -76,14 +76,14 @@ class Decomposition {
   std::vector<Shape> local_shapes(int rank) const;
 
   std::string to_string() const;
-  // `with_told` false: what all ranks know of boxes, or views, is that there are some.
-  void write(ByteWriter& writer, bool with_told = true) const;
+  // `with_gathered` false: what all ranks know of boxes, or views, is that there are some.
+  void write(ByteWriter& writer, bool with_gathered = true) const;
   static Decomposition read(ByteReader& reader, const Shape& shape);
-  // What `rank` tells the others; and the same decomposition, with what all have told.
-  std::vector<std::byte> told_by(int rank) const;
+  // What `rank` sends the others; and the same decomposition, with the shares of all.
+  std::vector<std::byte> share_bytes_of(int rank) const;
   // A hash of it and of the rank.
-  uint64_t told_key(int rank) const;
-  Decomposition with_told(const std::vector<std::vector<std::byte>>& told_by_rank, const Shape& shape) const;
+  uint64_t gathered_key(int rank) const;
+  Decomposition with_gathered(const std::vector<std::vector<std::byte>>& gathered_by_rank, const Shape& shape) const;
 
  private:
   struct Views {

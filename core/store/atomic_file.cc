@@ -1,3 +1,5 @@
+// Left after a kill: ".NAME.swath-RANDOM", the new file until it takes the name. Nobody needs it: its
+// user may remove it.
 #include "store/atomic_file.h"
 
 #include <fcntl.h>

@@ -88,7 +88,7 @@ const std::byte* CachedView::at(int64_t offset, int64_t bytes) {
   return file_->cached_part(offset, bytes).value_or(0) < 1 ? nullptr : data_ + offset;
 }
 
-void CachedView::let_go(int64_t offset, int64_t bytes) {
+void CachedView::release(int64_t offset, int64_t bytes) {
   static const int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
   const int64_t begin = offset / page_bytes * page_bytes;
   ::madvise(data_ + begin, static_cast<size_t>(offset + bytes - begin), MADV_DONTNEED);

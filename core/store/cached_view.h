@@ -36,7 +36,7 @@ class CachedView {
     const std::byte* image = at(offset, bytes);
     if (image == nullptr) return false;
     use(image);
-    let_go(offset, bytes);
+    release(offset, bytes);
     if (is_broken() || is_cut_before(offset + bytes)) return false;
     ++counters.read_requests;
     counters.read_bytes += bytes;
@@ -46,7 +46,7 @@ class CachedView {
  private:
   const std::byte* at(int64_t offset, int64_t bytes);
   // Of the process; they stay in the page cache. Else all of a large file would count as memory of the process.
-  void let_go(int64_t offset, int64_t bytes);
+  void release(int64_t offset, int64_t bytes);
   bool is_broken() const;
   // Whether the file ends before that byte, now.
   bool is_cut_before(int64_t end) const;

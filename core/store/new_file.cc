@@ -1,3 +1,4 @@
+// Left after a kill: a chunk's file under its working name. A copy that goes on with the store removes it.
 #include "store/new_file.h"
 
 #include <fcntl.h>

@@ -193,7 +193,7 @@ class Started {
   ~Started() {
     if (future_.is_done() || is_abandoned_) return;
     const nb::gil_scoped_release release;
-    future_.let_go();
+    future_.cancel();
   }
   Started(const Started&) = delete;
   Started& operator=(const Started&) = delete;
@@ -204,9 +204,9 @@ class Started {
     const Interruptible interruptible(alone_);
     return future_.wait();
   }
-  void let_go() {
+  void cancel() {
     const nb::gil_scoped_release release;
-    future_.let_go();
+    future_.cancel();
   }
   // Of one that other ranks take part in, and whose memory is its own: it comes to its end when they do.
   void abandon() { is_abandoned_ = true; }
@@ -470,7 +470,7 @@ void bind_open_array(nb::module_& m) {
       .def_prop_ro("is_done", &Started::is_done)
       .def_prop_ro("is_alone", &Started::is_alone, "Whether no other rank takes part.")
       .def("wait", &Started::wait, "Collective where the operation is. Raises what `execute` would have raised.")
-      .def("let_go", &Started::let_go, "It is not wanted: of one rank alone it stops. Waits for its end.")
+      .def("cancel", &Started::cancel, "It is not wanted: of one rank alone it stops. Waits for its end.")
       .def("abandon", &Started::abandon,
            "It is not wanted, and comes to its end when other ranks take part, in memory of its own.")
       .def_prop_ro("times", &Started::times,

@@ -21,6 +21,7 @@ void bind_calibrate(nanobind::module_& m);
 void bind_chunks(nanobind::module_& m);
 void bind_comm(nanobind::module_& m);
 void bind_counters(nanobind::module_& m);
+void bind_files(nanobind::module_& m);
 void bind_formats(nanobind::module_& m);
 void bind_hdf5(nanobind::module_& m);
 void bind_interrupt(nanobind::module_& m);

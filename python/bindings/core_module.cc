@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/fork.h"
-#include "base/meanwhile.h"
+#include "base/progress_hook.h"
 #include "bindings.h"
 
 namespace nb = nanobind;
@@ -48,8 +48,10 @@ NB_MODULE(_core, m) {
   nb::register_exception_translator(translate);
 
   m.def(
-      "_set_meanwhile",
-      [](const nb::capsule& function) { swath::set_meanwhile(reinterpret_cast<swath::Meanwhile>(function.data())); },
+      "_set_progress_hook",
+      [](const nb::capsule& function) {
+        swath::set_progress_hook(reinterpret_cast<swath::ProgressHook>(function.data()));
+      },
       "function"_a, "What a thread of the program does where it waits: the address of a C function without arguments.");
   bind_interrupt(m);
   bind_comm(m);
@@ -72,4 +74,5 @@ NB_MODULE(_core, m) {
   bind_formats(m);
   bind_hdf5(m);
   bind_zarr(m);
+  bind_files(m);
 }

@@ -1,6 +1,7 @@
 // What files hold, and how that is changed, for swath/formats.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "files/staleness.h"
 #include "formats/all.h"
 #include "formats_convert.h"
 
@@ -108,10 +110,18 @@ void bind_format_file(nb::module_& m) {
   nb::class_<OpenFormatFile>(m, "FormatFile", "The metadata of one file, open for as long as this lives.")
       .def(
           "contents",
-          [](OpenFormatFile& file) {
-            return formats::to_python(file.read([](FormatFile& open) { return open.contents(); }));
+          [](OpenFormatFile& file, bool to_change) {
+            return formats::to_python(
+                file.read([&](FormatFile& open) { return to_change ? open.contents_to_change() : open.contents(); }));
           },
-          "Everything that it holds but the elements.")
+          nb::kw_only(), "to_change"_a = false,
+          "Everything that it holds but the elements; to_change: for who will change the file.")
+      .def(
+          "shapes",
+          [](OpenFormatFile& file) {
+            return file.read([](FormatFile& open) { return swath::shapes_of(open.contents()); });
+          },
+          "Of all variables.")
       .def(
           "describe",
           [](OpenFormatFile& file, const std::optional<std::string>& variable) {

@@ -455,6 +455,52 @@ Attributes attributes_from(const nb::handle& attributes) {
   return found;
 }
 
+namespace {
+
+Contents dimensions_from(const nb::handle& contents) {
+  Contents found(nb::cast<std::string>(contents.attr("format")));
+  for (const nb::handle group : contents.attr("groups").attr("values")()) {
+    const auto path = nb::cast<std::string>(group.attr("name"));
+    found.add(Group{.path = path});
+    for (const nb::handle dimension : group.attr("dimensions").attr("values")()) {
+      found.set(path, {nb::cast<std::string>(dimension.attr("name")), nb::cast<int64_t>(dimension.attr("length")),
+                       nb::cast<bool>(dimension.attr("is_unlimited"))});
+    }
+  }
+  return found;
+}
+
+Variable length_from(const nb::handle& variable) {
+  return {.path = nb::cast<std::string>(variable.attr("name")),
+          .shape = nb::cast<Shape>(variable.attr("shape")),
+          .dimensions = nb::cast<std::vector<std::string>>(variable.attr("dimensions"))};
+}
+
+}  // namespace
+
+Contents lengths_from(const nb::handle& contents) {
+  Contents found = dimensions_from(contents);
+  for (const nb::handle variable : contents.attr("variables").attr("values")()) found.add(length_from(variable));
+  return found;
+}
+
+Contents lengths_from(const nb::handle& contents, const std::string& named) {
+  const auto variables = nb::cast<nb::dict>(contents.attr("variables"));
+  const nb::object one = variables[nb::cast(named)];
+  Contents found = dimensions_from(contents);
+  const nb::object names = one.attr("dimensions");
+  if (nb::len(names) == 0) {
+    found.add(length_from(one));
+    return found;
+  }
+  const nb::object first = names[0];
+  for (const auto& [path, variable] : variables) {
+    const nb::object others = variable.attr("dimensions");
+    if (nb::len(others) > 0 && nb::object(others[0]).equal(first)) found.add(length_from(variable));
+  }
+  return found;
+}
+
 NewArray new_array_from(const nb::handle& array) {
   NewArray found;
   const nb::object dtype = array.attr("dtype");
@@ -471,6 +517,7 @@ NewArray new_array_from(const nb::handle& array) {
     found.codecs.emplace();
     for (const nb::handle codec : codecs) found.codecs->push_back(codec_from(codec));
   }
+  found.only_registered_codecs = nb::cast<bool>(array.attr("only_registered_codecs"));
   found.unlimited = nb::cast<std::vector<bool>>(array.attr("unlimited"));
   found.maxshape = nb::cast<std::vector<std::optional<int64_t>>>(array.attr("maxshape"));
   found.marks_fill = nb::cast<bool>(array.attr("marks_fill"));

@@ -36,6 +36,10 @@ Attributes attributes_from(const nanobind::handle& attributes);
 // Of those of description.py.
 Codec codec_from(const nanobind::handle& codec);
 std::vector<Codec> codecs_from(const nanobind::handle& codecs);
+// Of a Contents its dimensions, and of each variable the name, the shape and the names of its dimensions: what tells
+// how long it is. `named`: of those variables alone that have the same first dimension as that one.
+Contents lengths_from(const nanobind::handle& contents);
+Contents lengths_from(const nanobind::handle& contents, const std::string& named);
 // Of a NewArray. What it says of codecs are those of description.py, or None.
 NewArray new_array_from(const nanobind::handle& array);
 // Of a NewFile.

@@ -37,7 +37,7 @@ NB_MODULE(_mpi, m) {
   m.doc() = "The ranks of an MPI communicator. Use the package `swath`; this module may change without notice.";
   const nb::module_ core = nb::module_::import_("swath._core");  // the base class, and the exceptions
   // Whoever waits for an operation beside the program waits in `_core`, which has the process's function of its own.
-  core.attr("_set_meanwhile")(nb::capsule(reinterpret_cast<void*>(&swath::let_mpi_go_on)));
+  core.attr("_set_progress_hook")(nb::capsule(reinterpret_cast<void*>(&swath::let_mpi_progress)));
   // No leak: an attribute of a communicator, or the traceback of an uncaught exception, keeps an MpiComm to the end.
   nb::set_leak_warnings(false);
   // A script that ends by an exception goes on to MPI_Finalize, and waits there for ranks that wait for it.

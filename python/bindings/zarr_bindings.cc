@@ -5,10 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <memory>
-#include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,156 +27,6 @@ namespace formats = swath::formats;
 namespace zarr = swath::zarr;
 
 using swath::Shape;
-
-// Tells Python's changes of a store, while one of its changes is being made.
-class PythonJournal : public zarr::StoreJournal {
- public:
-  void adds(const std::string& relative) override {
-    const nb::gil_scoped_acquire lock;
-    told_.attr("adds")(relative);
-  }
-
-  void replaces_all(std::span<const std::string> relative) override {
-    const nb::gil_scoped_acquire lock;
-    nb::list names;
-    for (const std::string& name : relative) names.append(name);
-    told_.attr("replaces_all")(names);
-  }
-
-  void tell(nb::handle changes) { told_ = changes; }
-
- private:
-  nb::handle told_ = {};
-};
-
-// A store that threads of the program may share.
-class Store {
- public:
-  Store(const std::string& path, bool to_change) : path_(path) {
-    std::unique_ptr<PythonJournal> journal = to_change ? std::make_unique<PythonJournal>() : nullptr;
-    journal_ = journal.get();
-    file_ = std::make_unique<zarr::ZarrFile>(path, std::move(journal));
-  }
-
-  const std::string& path() const { return path_; }
-
-  // Reads, and ends where a signal handler raises.
-  template <class Work>
-  auto read(const Work& work) {
-    const Interruptible interruptible;
-    const std::lock_guard guard(mutex_);
-    return work(*file_);
-  }
-
-  // Is not interrupted from the first byte to the last.
-  template <class Work>
-  auto change(const nb::handle& changes, const Work& work) {
-    const nb::gil_scoped_release release;
-    const std::lock_guard guard(mutex_);
-    if (journal_ != nullptr) journal_->tell(changes);
-    return work(*file_);
-  }
-
- private:
-  const std::string path_;
-  std::mutex mutex_;
-  PythonJournal* journal_ = nullptr;
-  std::unique_ptr<zarr::ZarrFile> file_;
-};
-
-formats::NewArray new_array_of(const nb::handle& array, bool only_registered_codecs) {
-  formats::NewArray found = formats::new_array_from(array);
-  found.only_registered_codecs = only_registered_codecs;
-  return found;
-}
-
-void create(const std::string& path, const formats::NewContents& contents) {
-  const nb::gil_scoped_release release;
-  zarr::format().create(path, contents);
-}
-
-std::string flavour_of(const std::optional<std::string>& flavour) { return flavour.value_or(""); }
-
-void bind_open_stores(nb::module_& m) {
-  nb::class_<Store>(m, "ZarrStore", nb::is_weak_referenceable(), "A Zarr store whose metadata are read once.")
-      .def(nb::init<const std::string&, bool>(), "path"_a, "to_change"_a)
-      .def_prop_ro("path", &Store::path)
-      .def_prop_ro("version", [](Store& store) { return store.read([](auto& file) { return file.version(); }); })
-      .def("contents",
-           [](Store& store) {
-             const formats::Contents found = store.read([](auto& file) { return file.contents(); });
-             return formats::to_python(found);
-           })
-      .def(
-          "describe",
-          [](Store& store, const std::optional<std::string>& variable) {
-            return formats::to_python(store.read([&](auto& file) { return file.describe(variable); }));
-          },
-          "variable"_a.none())
-      .def(
-          "add",
-          [](Store& store, const nb::object& changes, const nb::object& array, bool only_registered_codecs) {
-            const formats::NewArray asked = new_array_of(array, only_registered_codecs);
-            return formats::to_python(store.change(changes, [&](auto& file) { return file.add(asked); }));
-          },
-          "changes"_a, "array"_a, "only_registered_codecs"_a)
-      .def(
-          "set_attributes",
-          [](Store& store, const nb::object& changes, const std::string& holder, const nb::object& attributes) {
-            const formats::Attributes asked = formats::attributes_from(attributes);
-            store.change(changes, [&](auto& file) { file.set_attributes(holder, asked); });
-          },
-          "changes"_a, "holder"_a, "attributes"_a)
-      .def(
-          "extend",
-          [](Store& store, const std::string& variable, int64_t rows) {
-            return formats::to_python(store.read([&](auto& file) { return file.extend(variable, rows, {}); }));
-          },
-          "variable"_a, "rows"_a)
-      .def(
-          "set_length",
-          [](Store& store, const nb::object& changes, const std::string& dimension, int64_t rows) {
-            store.change(changes, [&](auto& file) { file.set_length(dimension, rows); });
-          },
-          "changes"_a, "dimension"_a, "rows"_a)
-      .def("consolidate", [](Store& store) { store.change(nb::none(), [](auto& file) { file.consolidate(); }); });
-}
-
-void bind_new_stores(nb::module_& m) {
-  m.def(
-      "zarr_start",
-      [](const std::string& path, const std::optional<std::string>& flavour) {
-        create(path, {.flavour = flavour_of(flavour)});
-      },
-      "path"_a, "flavour"_a.none(), "Makes a store whose root is a group that holds nothing.");
-  m.def(
-      "zarr_create_array",
-      [](const std::string& path, const std::optional<std::string>& flavour, const nb::object& array,
-         bool only_registered_codecs) {
-        create(path, {.flavour = flavour_of(flavour), .arrays = {new_array_of(array, only_registered_codecs)}});
-      },
-      "path"_a, "flavour"_a.none(), "array"_a, "only_registered_codecs"_a, "Makes a store that is one array.");
-  m.def(
-      "zarr_create_file",
-      [](const std::string& path, const nb::object& file, const std::vector<bool>& only_registered_codecs) {
-        formats::NewContents contents = formats::new_contents_from(file);
-        for (size_t i = 0; i < contents.arrays.size(); ++i) {
-          contents.arrays[i].only_registered_codecs = only_registered_codecs.at(i);
-        }
-        create(path, contents);
-      },
-      "path"_a, "file"_a, "only_registered_codecs"_a, "Makes a store with all that it is to hold but the elements.");
-  m.def(
-      "zarr_refusals", [](const nb::object& file) { return zarr::format().refusals(formats::new_contents_from(file)); },
-      "file"_a, "In words, what a store cannot hold of a new file.");
-  m.def(
-      "zarr_finish",
-      [](const std::string& path) {
-        const nb::gil_scoped_release release;
-        zarr::format().finish(path);
-      },
-      "path"_a, "Writes the consolidated metadata of a new store; one that is an array needs none.");
-}
 
 void bind_codecs(nb::module_& m) {
   m.def(
@@ -212,8 +59,6 @@ void bind_codecs(nb::module_& m) {
 }  // namespace
 
 void bind_zarr(nb::module_& m) {
-  bind_open_stores(m);
-  bind_new_stores(m);
   bind_codecs(m);
   m.def("zarr_is_store", &zarr::is_store, "path"_a, "Whether a folder holds a Zarr array or group.");
   m.def(

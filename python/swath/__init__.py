@@ -21,20 +21,38 @@ else:
     _MODULES = (
         "advice",
         "array",
-        "computing",
+        "base",
         "copying",
         "errors",
+        "fft",
         "files",
         "formats",
+        "pickling",
         "ranks",
+        "recompute",
         "space",
         "store",
         "throttle",
     )
     """Those that are loaded with the public names. Each can be imported by itself before."""
 
+    _MOVED = {
+        "swath.array.pickling": "swath.pickling",
+        "swath.computing": "",
+        "swath.computing.balanced": "swath.recompute",
+        "swath.computing.fft": "swath.fft",
+        "swath.computing.iteration": "swath.array.iteration",
+        "swath.store.cache_folder": "swath.base.cache_folder",
+        "swath.store.calibration": "swath.calibration",
+        "swath.store.lock_timeout": "swath.base.lock_timeout",
+        "swath.store.memory_budget": "swath.base.memory_budget",
+        "swath.store.own_files": "swath.base.own_files",
+        "swath.throttle.settings": "swath.base.stream_settings",
+    }
+    """Modules by the names that they had in version 0.1, which work until 0.3. Empty: the folder is gone."""
+
     def __getattr__(name):
-        if name in _MODULES:
+        if name in _MODULES or f"{__name__}.{name}" in _MOVED:
             return _import(name)
         if name == "__all__" or not name.startswith("_"):
             _load_public_names()
@@ -54,3 +72,16 @@ else:
         import importlib
 
         return importlib.import_module(f"{__name__}.{module}")
+
+    class _FindMoved:
+        """Finds modules by the names that they had. It comes first: Python's own finders would load a second copy."""
+
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if not name.startswith("swath.") or not any(f"{name}.".startswith(f"{old}.") for old in _MOVED):
+                return None
+            return _import("_moved").spec_of(name, _MOVED)
+
+    import sys
+
+    sys.meta_path.insert(0, _FindMoved)

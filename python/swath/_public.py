@@ -1,10 +1,10 @@
 """What `swath` exports. `swath/__init__` loads this module when a program first asks for one of the names."""
 
+from swath import pickling  # noqa: F401 - what is open can be converted and pickled from then on
 from swath.advice.accesses import Access, Free
 from swath.advice.advise import advise_layout
 from swath.advice.joint import JointAdvice
 from swath.advice.result import LayoutAdvice
-from swath.array import conversions, pickling  # noqa: F401 - what is open can be converted and pickled from then on
 from swath.array.beside import Future
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
@@ -16,21 +16,6 @@ from swath.array.plan import Plan
 from swath.array.progress import progress
 from swath.array.recording import Recorded, recorded
 from swath.array.redistribution import redistribute
-from swath.computing.balanced import Balanced, BalancedIteration, BalancedPlan
-from swath.computing.fft import (
-    ExplainedFft,
-    FftPlan,
-    Transformed,
-    explain_fft,
-    fft2,
-    fftn,
-    ifft2,
-    ifftn,
-    irfft2,
-    irfftn,
-    rfft2,
-    rfftn,
-)
 from swath.copying import Comparison, Copied, CopyPlan, FileComparison, FilePlan, copy, explain_copy, verify
 from swath.errors import (
     ArgumentError,
@@ -47,6 +32,21 @@ from swath.errors import (
     UnsupportedError,
     WaitWarning,
 )
+from swath.fft import (
+    ExplainedFft,
+    FftPlan,
+    Transformed,
+    explain_fft,
+    fft2,
+    fftn,
+    ifft2,
+    ifftn,
+    irfft2,
+    irfftn,
+    rfft2,
+    rfftn,
+)
+from swath.recompute import Balanced, BalancedIteration, BalancedPlan
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
 from swath.throttle.throttle import stream
 

@@ -1,5 +1,5 @@
 // A program outside of Swath's tree: makes a file of one array, reads it again and says what is in it.
-#include <swath/swath.h>
+#include <swath/swath.hpp>
 
 #include <cstdio>
 #include <numeric>

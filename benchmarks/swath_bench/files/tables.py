@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from swath.base import units
 from swath.commands import output
 from swath_bench import comparison
 from swath_bench.files.cases import CASES, SWATH
@@ -22,8 +23,8 @@ def show(console: Console, result: dict[str, Any]) -> None:
     """Every cell, how many are slower than is wanted, and who did not take part, and why."""
     summary, options = result["summary"], result["options"]
     shape = " × ".join(f"{extent:,}" for extent in result["sources"]["shape"])
-    stored = output.in_bytes(result["sources"]["source.nc4"])
-    console.print(Text(f"Files: {shape} float32, {output.in_bytes(options['bytes'])}, deflated {stored}", style="bold"))
+    stored = units.in_bytes(result["sources"]["source.nc4"])
+    console.print(Text(f"Files: {shape} float32, {units.in_bytes(options['bytes'])}, deflated {stored}", style="bold"))
     numbers = ("ranks", "Swath, s", "fastest peer, s", "Swath ÷ fastest")
     table = output.table("case", "cache", *numbers, "missed", "others, s", right=numbers)
     for cell in summary["cells"]:
@@ -74,7 +75,7 @@ def _words(summary: dict[str, Any], conditions: dict[str, Any]) -> list[str]:
 
 
 def _memory(cell: dict[str, Any]) -> str:
-    return ", ".join(f"{who} {output.in_bytes(entry['peak_bytes'])}" for who, entry in cell["contenders"].items())
+    return ", ".join(f"{who} {units.in_bytes(entry['peak_bytes'])}" for who, entry in cell["contenders"].items())
 
 
 def _seconds(entry: dict[str, Any]) -> str:

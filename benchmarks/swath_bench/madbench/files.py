@@ -9,9 +9,9 @@ from typing import Any
 
 import swath
 from swath.array.open_array import Array
+from swath.base.stream_settings import Streams
 from swath.ranks.ranks import Ranks
 from swath.store.standalone import page_cache
-from swath.throttle.settings import Streams
 from swath.throttle.throttle import Decision
 from swath_bench.madbench.options import Options, streams_of
 from swath_bench.madbench.problem import VALUE_BYTES, Values

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from swath.base import units
 from swath.commands import output
 from swath_bench.madbench.problem import PHASES
 from swath_bench.madbench.summary import PASSES, io_of, where_of
@@ -42,7 +43,7 @@ def _show_runs(console: Console, runs: list[RunRecord]) -> None:
     files = "one shared file" if first["shared_file"] else "a file for each task"
     title = (
         f"{group}{where_of(first)}; {first['mode']}, {first['tasks']} tasks, {first['pixels']:,} pixels, "
-        f"{first['bins']} bins, {output.in_bytes(first['chunk_bytes'])} a chunk, {files}"
+        f"{first['bins']} bins, {units.in_bytes(first['chunk_bytes'])} a chunk, {files}"
     )
     console.print(Text(title, style="bold"), soft_wrap=True)
     compute = first["mode"] == "compute"
@@ -114,7 +115,7 @@ def _peer_evidence(peers: dict[str, Any]) -> str:
 def _show_peers(console: Console, peers: dict[str, Any]) -> None:
     title = (
         f"Peers, {where_of(peers)}: {peers['tasks']} tasks read their chunks of "
-        f"{output.in_bytes(peers['chunk_bytes'])}, {peers['bins']} bins, {peers['cache']}"
+        f"{units.in_bytes(peers['chunk_bytes'])}, {peers['bins']} bins, {peers['cache']}"
     )
     console.print(Text(title, style="bold"), soft_wrap=True)
     columns = [f"{words}\n{part}" for words in PASSES for part in ("TIO", "LBSTIO", "MB/s", "× best")]

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from swath.base import units
 from swath.commands import output
 from swath_bench.scf.summary import SIZES
 
@@ -38,7 +39,7 @@ def _show_run(console: Console, run: dict[str, Any], recorded: dict[str, Any]) -
     for row in run["operations"]:
         percents = (f"{row['percent_of_io']:.2f}", f"{row['percent_of_execution']:.2f}")
         table.add_row(
-            row["operation"], f"{row['count']:,}", f"{row['seconds']:.3f}", output.in_bytes(row["bytes"]), *percents
+            row["operation"], f"{row['count']:,}", f"{row['seconds']:.3f}", units.in_bytes(row["bytes"]), *percents
         )
     console.print(table)
     names = tuple(name for name, _ in SIZES)
@@ -65,8 +66,8 @@ def _show_run(console: Console, run: dict[str, Any], recorded: dict[str, Any]) -
 def _background_words(found: dict[str, float]) -> str:
     computed, read, kept = (int(found[f"batches_{name}"]) for name in ("computed", "read", "from_memory"))
     return (
-        f"in the background {output.in_bytes(int(found['bytes_written']))} written in {found['writing']:.2f} s, "
-        f"{output.in_bytes(int(found['bytes_read']))} read in {found['reading']:.2f} s, the program "
+        f"in the background {units.in_bytes(int(found['bytes_written']))} written in {found['writing']:.2f} s, "
+        f"{units.in_bytes(int(found['bytes_read']))} read in {found['reading']:.2f} s, the program "
         f"waited {found['waiting']:.2f} s; {computed:,} batches computed, {read:,} from disk, {kept:,} from memory"
     )
 

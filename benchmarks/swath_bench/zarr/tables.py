@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from swath.base import units
 from swath.commands import output
 from swath_bench import comparison
 from swath_bench.zarr.contenders import SWATH
@@ -31,7 +32,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
         chunks = " × ".join(map(str, store["chunks"]))
         console.print(
             f"{store['kind']}: chunks of {chunks}, {store['files']:,} files, "
-            f"{output.in_bytes(store['stored_bytes'])} ({part:.2f} of the array)",
+            f"{units.in_bytes(store['stored_bytes'])} ({part:.2f} of the array)",
             style="dim",
         )
     families = [name for name in PEERS if name in result["options"]["peers"]]

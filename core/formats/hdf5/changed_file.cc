@@ -46,21 +46,22 @@ void ChangedFile::drop() {
   expected_.clear();
   if (stored_ == nullptr) return;
   const Session session;
-  file_ = Handle();
+  file_ = DrivenFile();
   stored_.reset();
 }
 
 // No chunk is kept in memory: elements are written by others.
-Handle ChangedFile::opened_file(unsigned flags) const {
+DrivenFile ChangedFile::opened_file(unsigned flags) const {
   const Library& all = library();
   const std::shared_ptr<DriverFile> file = stored_;
-  const Handle driver = register_driver();
+  Handle driver = register_driver();
   const Handle access(all.H5Pcreate(all.id("H5P_CLS_FILE_ACCESS_ID_g")));
   set_driver(access.get(), driver.get(), file);
   checked(all.H5Pset_cache(access.get(), 0, 0, 0, 0));
   checked(all.H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG));
-  if (flags != H5F_ACC_TRUNC) return Handle(all.H5Fopen(path().c_str(), flags, access.get()));
-  return Handle(all.H5Fcreate(path().c_str(), flags, creation_properties().get(), access.get()));
+  Handle opened(flags == H5F_ACC_TRUNC ? all.H5Fcreate(path().c_str(), flags, creation_properties().get(), access.get())
+                                       : all.H5Fopen(path().c_str(), flags, access.get()));
+  return {std::move(driver), std::move(opened)};
 }
 
 // The change has begun: what the library writes when it opens the file belongs to it.
@@ -113,7 +114,7 @@ void ChangedFile::make_change(const std::string& doing, const FileWork& work) {
     work(OpenFile(path(), file_.get()));
     checked(library().H5Fflush(file_.get(), H5F_SCOPE_GLOBAL));
   });
-  if (!stays_open_) file_ = Handle();
+  if (!stays_open_) file_ = DrivenFile();
   stored_->flush();
   if (stored_->failure()) throw *stored_->failure();
   start_ = Start::kExisting;
@@ -138,7 +139,7 @@ void ChangedFile::take_back() {
   const std::shared_ptr<JournalledFile> stored = std::exchange(stored_, nullptr);
   stored->give_up();
   expected_.clear();
-  file_ = Handle();
+  file_ = DrivenFile();
   stored->undo();
 }
 
@@ -148,7 +149,7 @@ void ChangedFile::read(const FileWork& work) {
   const Session session;
   translate_errors(path(), "read", [&] {
     // One that is closed after each change, and still locked.
-    const Handle opened = file_.is_open() ? Handle() : opened_file(H5F_ACC_RDONLY);
+    const DrivenFile opened = file_.is_open() ? DrivenFile() : opened_file(H5F_ACC_RDONLY);
     work(OpenFile(path(), file_.is_open() ? file_.get() : opened.get()));
   });
 }

@@ -21,6 +21,7 @@
 #include "base/fork.h"
 #include "formats/format.h"
 #include "formats/hdf5/calls.h"
+#include "formats/hdf5/driver.h"
 #include "formats/hdf5/journalled_file.h"
 #include "formats/hdf5/objects.h"
 #include "journal/changes.h"
@@ -61,7 +62,7 @@ class ChangedFile {
   void allow_readers();
   void take_back();
   void refuse_child() const;
-  Handle opened_file(unsigned flags) const;
+  DrivenFile opened_file(unsigned flags) const;
 
   Changes& changes_;
   const uint64_t made_in_ = fork_generation();
@@ -69,7 +70,7 @@ class ChangedFile {
   bool stays_open_ = true;
   std::set<std::pair<Room, std::string>> expected_;
   std::shared_ptr<JournalledFile> stored_;
-  Handle file_;
+  DrivenFile file_;
 };
 
 }  // namespace swath::formats::hdf5

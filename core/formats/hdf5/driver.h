@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "formats/hdf5/calls.h"
 
@@ -34,6 +35,26 @@ class DriverFile {
 
 // Throws Error{kUnsupported} for a version of the library whose drivers we do not know.
 Handle register_driver();
+
+// A file that is open through a driver. HDF5 1.10 looks into the driver when it has closed the file, also where nobody
+// else has it: it goes after the file.
+class DrivenFile {
+ public:
+  DrivenFile() = default;
+  DrivenFile(Handle driver, Handle file) : driver_(std::move(driver)), file_(std::move(file)) {}
+
+  hid_t get() const { return file_.get(); }
+  bool is_open() const { return file_.is_open(); }
+  void release() {
+    driver_.release();
+    file_.release();
+  }
+
+ private:
+  Handle driver_;
+  Handle file_;
+};
+
 // `file` stays as long as the library has it open.
 void set_driver(hid_t access, hid_t driver, const std::shared_ptr<DriverFile>& file);
 

@@ -111,9 +111,9 @@ OpenFile::OpenFile(const std::string& path) : path_(path) {
 
 OpenFile::OpenFile(const std::string& path, const std::shared_ptr<DriverFile>& file) : path_(path) {
   const Library& all = library();
-  const Handle driver = register_driver();
+  driver_ = register_driver();
   const Handle access(all.H5Pcreate(all.id("H5P_CLS_FILE_ACCESS_ID_g")));
-  set_driver(access.get(), driver.get(), file);
+  set_driver(access.get(), driver_.get(), file);
   checked(all.H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG));
   file_ = Handle(all.H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
   id_ = file_.get();

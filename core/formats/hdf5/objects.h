@@ -47,6 +47,7 @@ class OpenFile {
 
   std::string path_;
   Session session_;  // before the handle: it goes last
+  Handle driver_;    // of a file that is read through one; HDF5 1.10 needs it until the file is closed
   Handle file_;
   hid_t id_ = -1;
   bool is_swmr_ = false;

@@ -120,15 +120,17 @@ Names newly_unlimited(const NewArray& array, const std::vector<Node>& groups) {
 
 Along arrays_along(const std::string& path, const std::vector<Node>& nodes, const std::string& dimension) {
   const Dimensions dimensions(nodes);
+  const bool has_name = !dimension.starts_with(':');
+  const std::string own = has_name ? dimension : dimension.substr(1);
   const auto [group, name] = formats::group_and_name(dimension);
-  const auto seen = dimensions.seen_from(group, name);
+  const auto seen = has_name ? dimensions.seen_from(group, name) : std::nullopt;
   Along found;
   for (const Node& node : nodes) {
     if (!node.is_array) continue;
     std::vector<size_t> axes;
     if (seen) {
       axes = dimensions.axes_along(node, seen->group, name);
-    } else if (node.name == dimension && !node.shape().empty() && node.dimensions().empty()) {
+    } else if (node.name == own && !node.shape().empty() && node.dimensions().empty()) {
       axes = {0};
     }
     if (!axes.empty()) found.emplace_back(&node, std::move(axes));

@@ -209,7 +209,14 @@ StoreJournal& ZarrFile::journal() {
 int ZarrFile::version() { return root_group(nodes_).version; }
 
 const Contents& ZarrFile::contents() {
-  if (!contents_) contents_ = contents_of(nodes_.path(), journal_ == nullptr ? nodes_.hierarchy() : nodes_.walk());
+  if (journal_ != nullptr) return contents_to_change();
+  if (!contents_) contents_ = contents_of(nodes_.path(), nodes_.hierarchy());
+  return *contents_;
+}
+
+const Contents& ZarrFile::contents_to_change() {
+  if (!is_walked_) contents_ = contents_of(nodes_.path(), nodes_.walk());
+  is_walked_ = true;
   return *contents_;
 }
 

@@ -22,9 +22,10 @@ class ZarrFile : public formats::FormatFile {
 
   // 2 or 3.
   int version();
-  // From consolidated metadata where the store has valid ones and is only read; from the metadata of each node where it
-  // may be changed: other programs change them without consolidating them again.
+  // From consolidated metadata where the store has valid ones and is only read; else from the metadata of each node:
+  // other programs change them without consolidating them again.
   const formats::Contents& contents() override;
+  const formats::Contents& contents_to_change() override;
   // By the array's own metadata, not by consolidated ones.
   formats::Description describe(const std::optional<std::string>& variable) override;
 
@@ -50,6 +51,7 @@ class ZarrFile : public formats::FormatFile {
   Nodes nodes_;
   std::unique_ptr<StoreJournal> journal_;
   std::optional<formats::Contents> contents_ = {};
+  bool is_walked_ = false;  // whether contents_ are of the metadata of each node
 };
 
 }  // namespace swath::zarr

@@ -1,3 +1,4 @@
+// Left after a kill: objects of NAME.gN. The next creation of NAME removes them.
 #include "store/rados/new_name.h"
 
 #include <sys/random.h>

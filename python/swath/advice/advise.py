@@ -18,12 +18,12 @@ from swath.advice.search import Search
 from swath.advice.together import Computation, advise_together, payback_together
 from swath.array.open_array import Array
 from swath.array.recording import Recorded
+from swath.base.memory_budget import memory_bytes
 from swath.copying import explain_copy
 from swath.errors import ArgumentError
 from swath.formats import pools
 from swath.formats.description import checked_dtype, checked_shape
 from swath.ranks.compared import effective_engine
-from swath.store.memory_budget import memory_bytes
 
 CHUNK_BYTES = ("64KiB", "64MiB")
 

@@ -17,10 +17,10 @@ from swath.advice.candidates import PLAIN, Codecs
 from swath.advice.pricing import Conditions, Pricer, Stripe
 from swath.advice.search import Search
 from swath.array.coding_cost import CodingCost
+from swath.base.memory_budget import memory_bytes
 from swath.errors import ArgumentError
 from swath.formats import pools
 from swath.store import profile
-from swath.store.memory_budget import memory_bytes
 
 Extents = tuple[int, ...]
 STRIPES: tuple[Stripe, ...] = tuple((unit << 10, 4, 4 << 20) for unit in (64, 256, 1024, 4096))

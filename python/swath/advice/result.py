@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from swath.advice.search import Priced
+from swath.base.units import in_bytes
 from swath.errors import ArgumentError
 
 ROWS = 12
@@ -167,8 +168,6 @@ class LayoutAdvice:
         return f"<LayoutAdvice: {self.best.name} for {self.dtype} {self.shape}>"
 
     def __str__(self) -> str:
-        from swath.commands.output import in_bytes
-
         by = " × ".join(map(str, self.shape))
         cached = f"; {self.cached:.0%} taken to be in the page cache" if self.stripe is None else ", in a pool"
         lines = [f"layouts of {by} {self.dtype}, {self.priced} priced by: {self.source}{cached}", ""]

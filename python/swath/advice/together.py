@@ -21,10 +21,10 @@ from swath.advice.pricing import Pricer
 from swath.advice.question import Form, Question
 from swath.advice.result import LayoutAdvice, ranked
 from swath.array.open_array import Array
+from swath.base.memory_budget import memory_bytes
 from swath.copying import explain_copy
 from swath.errors import ArgumentError
 from swath.space import Selection
-from swath.store.memory_budget import memory_bytes
 
 FINALISTS = 4
 """Of so many ways to go through the statements the arrays' layouts are searched."""

@@ -151,12 +151,12 @@ class Future:
             return None
         return parts if isinstance(self._request.distribution, Boxes) else parts[0]
 
-    def _let_go(self) -> None:
+    def _cancel(self) -> None:
         """Stop it where no other rank takes part, and wait for its end; what comes of it is not wanted."""
         started, self._started = self._started, None
         self._parts = []
         if started is not None:
-            started.let_go()
+            started.cancel()
 
     def _abandon(self) -> None:
         """Of one that other ranks take part in: it comes to its end when they do, in memory of its own."""
@@ -172,7 +172,7 @@ class Future:
         if not self._started.is_alone:
             return
         if self._reads:
-            self._let_go()
+            self._cancel()
         else:
             self.result()
 

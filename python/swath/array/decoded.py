@@ -13,12 +13,12 @@ from swath.array.beside import Future
 from swath.array.counters import Counters
 from swath.array.decoding import USED, Decoding
 from swath.array.iterating import MEMORY
+from swath.array.iteration import arrays
+from swath.array.iteration.grid import Box
+from swath.array.iteration.loop import Loop
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.places import Places
 from swath.array.xarray_names import XarrayNames
-from swath.computing.iteration import arrays
-from swath.computing.iteration.grid import Box
-from swath.computing.iteration.loop import Loop
 from swath.errors import ArgumentError
 from swath.space import Boxes, Distribution, Shape
 

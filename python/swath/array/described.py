@@ -16,7 +16,7 @@ from swath.files import layouts
 from swath.files.attributes import StoredAttributes
 from swath.files.stored_array import StoredArray
 from swath.formats.description import Description
-from swath.ranks import compared
+from swath.formats.identity import identity
 
 if TYPE_CHECKING:
     from swath.array.open_array import Array
@@ -93,7 +93,7 @@ class DescribedArray(XarrayNames[tuple[str, ...], StoredAttributes]):
     @property
     def _identity(self) -> str:
         """Return which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
-        return compared.identity(self._description, self.path)
+        return identity(self._description, self.path)
 
     def _title(self) -> str:
         name = self.path if self.variable is None else f"{self.path}:{self.variable}"

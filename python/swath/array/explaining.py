@@ -65,8 +65,8 @@ def analyzed(array: Array, request: Request) -> Plan:
 
 
 def _explained(array: Array, request: Request) -> Plan:
-    is_told = isinstance(request.distribution, (Boxes, Places))
-    return explained_shares(array, request, None) if is_told else explained(array, request, None)
+    is_gathered = isinstance(request.distribution, (Boxes, Places))
+    return explained_shares(array, request, None) if is_gathered else explained(array, request, None)
 
 
 def plan_of_chunks(array: Array, operation: _core.Operation, cached: float | None) -> Plan:

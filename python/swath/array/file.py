@@ -171,7 +171,7 @@ class File(XarrayNames[dict[str, Dimension], StoredAttributes], Mapping[str, Arr
             StoreError: the system refuses.
         """
         given = {key: value for key, value in locals().items() if key not in ("self", "name")}
-        words = compared.words(f"create {name!r} in", self._file.identity, given)
+        words = compared.call_signature(f"create {name!r} in", self._file.identity, given)
         added = self._file.add(words, lambda: formats.new_array(self._file.path, self.format, variable=name, **given))
         array = Array(self._file.stored_array(added, is_new=True))
         self._arrays[added.variable or ""] = array

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from swath.array.beside import OperationsBeside
-from swath.computing.iteration import arrays
-from swath.computing.iteration.grid import Box
-from swath.computing.iteration.loop import Loop
-from swath.computing.iteration.writer import Writer
+from swath.array.iteration import arrays
+from swath.array.iteration.grid import Box
+from swath.array.iteration.loop import Loop
+from swath.array.iteration.writer import Writer
 from swath.space import Distribution
 
 MEMORY = "64MiB"

@@ -30,13 +30,6 @@ def new_part(shape: Shape, dtype: np.dtype[Any], what: Callable[[], str], *, zer
         ) from None
 
 
-def span_bytes(part: Part) -> int:
-    """Return the bytes from the first of its memory to the last."""
-    if part.size == 0:
-        return 0
-    return int(sum(abs(step) * (n - 1) for step, n in zip(part.strides, part.shape, strict=True)) + part.itemsize)
-
-
 def checked_out(
     out: Any, shapes: list[Shape], dtype: np.dtype[Any], *, boxes: bool, name: str = "out", swaps: bool = True
 ) -> list[Part]:

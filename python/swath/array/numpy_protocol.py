@@ -139,7 +139,7 @@ def convert_by(load: Callable[[], Any]) -> None:
 
 def _conversion(needed: str) -> Any:
     if not _conversions:
-        raise InternalError(f"to_{needed}: swath.array.conversions was not imported, as `swath` does with its names")
+        raise InternalError(f"to_{needed}: swath.pickling was not imported, as `swath` does with its names")
     try:
         return _conversions[0]()
     except ImportError as error:

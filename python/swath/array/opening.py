@@ -9,15 +9,18 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from swath import formats
+from swath.array.advised_layout import AdvisedLayout
 from swath.array.decoded import Decoded
 from swath.array.file import File
 from swath.array.open_array import Array
+from swath.base.lock_timeout import lock_seconds
+from swath.base.stream_settings import Streams
 from swath.errors import ArgumentError, ExistsError
 from swath.files.open_options import FoundOfStore, OpenOptions
 from swath.files.opened_file import OpenedFile
@@ -27,15 +30,12 @@ from swath.ranks import compared
 from swath.ranks.ranks import Ranks, in_turn, ranks_of
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
-from swath.store.lock_timeout import lock_seconds
 from swath.throttle import throttle
-from swath.throttle.settings import Streams
-
-if TYPE_CHECKING:
-    from swath.advice.result import LayoutAdvice
 
 Made = TypeVar("Made")
 Opened = TypeVar("Opened", Array, File)
+Stripe = tuple[int, int, int]
+"""Of a file in a pool: bytes of a unit, objects in turns, bytes of an object."""
 
 
 @overload
@@ -123,7 +123,7 @@ def open(  # noqa: A001 - the name that scripts use
         ArgumentError: a missing variable (the message lists those there are), or arguments that do not go together.
         UnsupportedError: elements that are not plain bytes.
     """
-    words = compared.words("open", path, locals(), own=("path", "comm"))
+    words = compared.call_signature("open", path, locals(), own=("path", "comm"))
     name = compared.path_text(path)
     ranks = ranks_of(comm)
 
@@ -182,7 +182,7 @@ def open_file(
         NotFoundError, StoreError: the system refuses the file.
         FormatError: the file is truncated, or its header cannot be true; or of no format that Swath knows.
     """
-    words = compared.words("open file", path, locals(), own=("path", "comm"))
+    words = compared.call_signature("open file", path, locals(), own=("path", "comm"))
     name = compared.path_text(path)
     ranks = ranks_of(comm)
 
@@ -234,7 +234,7 @@ def create_file(
         ArgumentError: a format that holds one array only.
         StoreError: the system refuses.
     """
-    words = compared.words("create file", path, locals(), own=("path", "comm"))
+    words = compared.call_signature("create file", path, locals(), own=("path", "comm"))
     ranks = ranks_of(comm)
 
     new = NewFile(path, format, overwrite, atomic)
@@ -263,7 +263,7 @@ def create_whole_file(path: Any, whole: WholeFile, *, format: str, overwrite: bo
     def make(working_path: str, kind: str) -> None:
         formats.create_file(working_path, kind, whole)
 
-    words = compared.words("create file", path, {"format": format, "overwrite": overwrite})
+    words = compared.call_signature("create file", path, {"format": format, "overwrite": overwrite})
     return _created_file(words, NewFile(path, format, overwrite, True), ranks_of(None), OpenOptions("r+"), make)
 
 
@@ -281,8 +281,8 @@ def create(
     chunks: int | Sequence[int] | None = None,
     shards: int | Sequence[int] | None = None,
     codecs: Any = None,
-    layout: LayoutAdvice | None = None,
-    stripe: tuple[int, int, int] | None = None,
+    layout: AdvisedLayout | None = None,
+    stripe: Stripe | None = None,
     format: str | None = None,  # noqa: A002
     overwrite: bool = False,
     atomic: bool = True,
@@ -345,7 +345,7 @@ def create(
         "shards": shards,
         "codecs": codecs,
     }
-    words = compared.words("create", path, locals(), own=("path", "comm", "given"))
+    words = compared.call_signature("create", path, locals(), own=("path", "comm", "given"))
     ranks = ranks_of(comm)
     ranks.agree(words)  # before anything is removed
     path = pools.with_stripe(path, _stripe(path, stripe, layout))
@@ -368,7 +368,7 @@ def create(
     )
 
 
-def _stripe(path: Any, stripe: tuple[int, int, int] | None, layout: LayoutAdvice | None) -> tuple[int, int, int] | None:
+def _stripe(path: Any, stripe: Stripe | None, layout: AdvisedLayout | None) -> Stripe | None:
     """Return how a new file is striped: as is asked for, or advised; None: as its name says, or as is usual."""
     if stripe is not None or layout is None or "stripe=" in str(path):
         return stripe
@@ -377,7 +377,7 @@ def _stripe(path: Any, stripe: tuple[int, int, int] | None, layout: LayoutAdvice
 
 def _with_layout(
     given: dict[str, Any],
-    layout: LayoutAdvice | None,
+    layout: AdvisedLayout | None,
     shape: int | Sequence[int],
     dtype: npt.DTypeLike,
     format: str,  # noqa: A002

@@ -75,7 +75,7 @@ def redistribute(
     Raises:
         ArgumentError, DisagreementError: on all ranks, before anything is moved.
     """
-    words = compared.words("redistribute", compared.InWords(""), locals(), own=("values", "out", "comm"))
+    words = compared.call_signature("redistribute", compared.InWords(""), locals(), own=("values", "out", "comm"))
     ranks = ranks_of(comm)
     request = _Request(values, source, target, shape, out)
     shares: list[_BoxesOfRank] = []

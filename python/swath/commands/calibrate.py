@@ -1,4 +1,4 @@
-"""`swath calibrate`: measure a store, keep its profile, show it. The measuring is in `swath.store.calibration`."""
+"""`swath calibrate`: measure a store, keep its profile, show it. The measuring is in `swath.calibration`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from swath import calibration
 from swath.array import progress
+from swath.base import units
+from swath.calibration import modelled, pool
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError, store_error
 from swath.formats import pools
 from swath.ranks import mpi
-from swath.store import calibration, profile
-from swath.store.calibration import modelled, pool
+from swath.store import profile
 from swath.store.profile import StoredProfile
 
 DESCRIPTION = """\
@@ -241,7 +243,7 @@ def _media_table(numbers: dict[str, Any]) -> Any:
         for medium, direction in columns:
             seconds = dict(map(tuple, numbers[f"{medium}.{direction}"])).get(x)
             cells.append("unknown" if not seconds else f"{_time(seconds)}  {_rate(x / seconds):>10}")
-        table.add_row(output.in_bytes(int(x)), *cells)
+        table.add_row(units.in_bytes(int(x)), *cells)
     for name, label in (("jump", "a jump, more"), ("jump_batched", "  one of 64 at once")):
         cells = []
         for medium, direction in columns:
@@ -290,7 +292,7 @@ def _copies_table(numbers: dict[str, Any]) -> Any:
     }
     table = output.table("copies of blocks", *names.values(), right=tuple(names.values()))
     for place, (x, _) in enumerate(numbers["gather"]):
-        table.add_row(output.in_bytes(int(x)), *(_rate(1 / numbers[name][place][1]) for name in names))
+        table.add_row(units.in_bytes(int(x)), *(_rate(1 / numbers[name][place][1]) for name in names))
     for x, factor in numbers["copy_slowdown"]:
         if x > 1:
             table.add_row(f"{x:.0f} at once, each", f"{factor:.2f} ×", "", "", "")
@@ -307,7 +309,7 @@ def _memory_table(numbers: dict[str, Any]) -> Any:
     table = output.table("memory costs more, by its size", *names.values(), right=tuple(names.values()))
     for place, (x, _) in enumerate(numbers["memory_byte_store"]):
         read, write, store, load = (numbers[name][place][1] for name in names)
-        table.add_row(output.in_bytes(int(x)), _time(read * 2**20), _time(write * 2**20), _time(store), _time(load))
+        table.add_row(units.in_bytes(int(x)), _time(read * 2**20), _time(write * 2**20), _time(store), _time(load))
     return table
 
 

@@ -7,9 +7,10 @@ import contextlib
 from typing import Any
 
 import swath
+from swath.base import units
+from swath.base.memory_budget import memory_bytes
 from swath.commands import arguments, output
 from swath.copying.run import Copied
-from swath.store.memory_budget import memory_bytes
 
 DESCRIPTION = """\
 Copy all of a file, some of its variables, or one array into a file of any layout:
@@ -198,12 +199,12 @@ def _codecs(text: str | None) -> list[str] | None:
 
 
 def _in_words(copied: Copied) -> str:
-    rate = output.in_bytes(int(copied.bytes / max(copied.seconds, 1e-9)))
+    rate = units.in_bytes(int(copied.bytes / max(copied.seconds, 1e-9)))
     words = (
-        f"{output.in_bytes(copied.bytes)} in {output.in_seconds(copied.seconds)} ({rate}/s), "
-        f"{output.in_seconds(copied.sync_seconds)} of it in the last sync; "
-        f"predicted {output.in_seconds(copied.plan.seconds)}"
+        f"{units.in_bytes(copied.bytes)} in {units.in_seconds(copied.seconds)} ({rate}/s), "
+        f"{units.in_seconds(copied.sync_seconds)} of it in the last sync; "
+        f"predicted {units.in_seconds(copied.plan.seconds)}"
     )
     if copied.resumed_bytes:
-        words += f"; {output.in_bytes(copied.resumed_bytes)} were there from the interrupted copy"
+        words += f"; {units.in_bytes(copied.resumed_bytes)} were there from the interrupted copy"
     return words + "".join(f"\nleft out: {what}" for what in copied.left_out)

@@ -20,6 +20,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from swath.base import units
 from swath.commands import arguments, output
 from swath.commands.demo_ranks import ONE_DIMENSIONAL, real_file
 from swath.errors import ArgumentError, UnsupportedError, store_error
@@ -212,7 +213,7 @@ def _end(job: subprocess.Popen[str]) -> None:
 def _print_part(part: dict[str, Any]) -> None:
     console = output.console()
     name = os.path.basename(part["path"]) + (f":{part['variable']}" if part["variable"] else "")
-    shape = output.by(tuple(part["shape"]))
+    shape = units.by(tuple(part["shape"]))
     console.print()
     console.print(Text(f"{name}: {shape} {part['dtype']}, {part['ranks']} ranks", style="bold"))
     last_two = ", over the last two dimensions" if len(part["shape"]) > 2 else ""
@@ -236,9 +237,9 @@ def _print_rows(console: Console, part: dict[str, Any]) -> None:
             Text(_in_short(row["reason"])),
             f"{row['requests']['direct']:,}",
             f"{row['requests']['two-phase']:,}",
-            about + output.in_seconds(row["seconds"]["direct"]),
-            output.in_seconds(row["seconds"]["two-phase"]),
-            "-" if redistributed is None else output.in_seconds(redistributed),
+            about + units.in_seconds(row["seconds"]["direct"]),
+            units.in_seconds(row["seconds"]["two-phase"]),
+            "-" if redistributed is None else units.in_seconds(redistributed),
         )
     console.print(table)
     console.print(
@@ -260,8 +261,8 @@ def _print_real(console: Console, part: dict[str, Any]) -> None:
     console.print(Text(f"Why, in full, for {example['distribution']}: {example['reason']}."))
     console.print(
         Text(
-            f"Written back transposed, as {output.by(tuple(written['shape']))}, from {written['distribution']}: "
-            f"{output.in_seconds(written['seconds'])} with fsync; NumPy finds every element in its place."
+            f"Written back transposed, as {units.by(tuple(written['shape']))}, from {written['distribution']}: "
+            f"{units.in_seconds(written['seconds'])} with fsync; NumPy finds every element in its place."
         )
     )
 
@@ -279,8 +280,8 @@ def _print_made(console: Console, part: dict[str, Any]) -> None:
     written = part["transposed"]
     console.print(
         Text(
-            f"Created in column-major order in {output.in_seconds(part['created_seconds'])}, and written transposed "
-            f"from {written['distribution']} in {output.in_seconds(written['seconds'])}, both with fsync and checked "
+            f"Created in column-major order in {units.in_seconds(part['created_seconds'])}, and written transposed "
+            f"from {written['distribution']} in {units.in_seconds(written['seconds'])}, both with fsync and checked "
             "by NumPy."
         )
     )

@@ -24,6 +24,7 @@ from rich.text import Text
 
 import swath
 from swath import _core
+from swath.base import units
 from swath.commands import output, rados
 from swath.errors import ArgumentError, UnsupportedError
 from swath.mpi_io import backends, building, preload
@@ -225,7 +226,7 @@ def _shared_memory() -> Finding:
     except OSError as error:
         return Finding("shared memory", "without", f"{folder}: {error.strerror}: ranks of a node send messages instead")
     total, free = room.f_blocks * room.f_frsize, room.f_bavail * room.f_frsize
-    found = f"{folder}: {output.in_bytes(free)} free of {output.in_bytes(total)}"
+    found = f"{folder}: {units.in_bytes(free)} free of {units.in_bytes(total)}"
     if free >= SHARED_BYTES_MIN or total == 0:
         return Finding("shared memory", "ok", found)
     return Finding(

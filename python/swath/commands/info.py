@@ -12,6 +12,7 @@ from rich.text import Text
 from swath import _core, formats
 from swath.array import opening
 from swath.array.decoding import AS_STORED, mean_others
+from swath.base import units
 from swath.commands import arguments, output
 from swath.errors import Error
 from swath.files import layouts
@@ -156,11 +157,11 @@ def _print_variable(facts: dict[str, Any]) -> None:
         "striped file": [facts.get("striped", "")],
         "variable": [facts["variable"] or ""],
         "format": [facts["format"]],
-        "shape": [output.by(facts["shape"])],
+        "shape": [units.by(facts["shape"])],
         "dtype": facts["dtype"].split(),
         "dimensions": _listed([_growing(name, grows) for name, grows in _with_growth(facts)]),
         "layout": facts["layout"].split(),
-        "bytes": [output.in_bytes(facts["bytes"])],
+        "bytes": [units.in_bytes(facts["bytes"])],
         "stored": _stored(facts).split(),
         "fill value": str(facts["fill_value"]).split(),
         "values": facts["values"].split(),
@@ -184,8 +185,8 @@ def _stored(facts: dict[str, Any]) -> str:
     if stored is None:
         return ""
     if 0 < stored < facts["bytes"]:
-        return f"{output.in_bytes(stored)}, {facts['bytes'] / stored:.2g} × smaller"
-    return output.in_bytes(stored)
+        return f"{units.in_bytes(stored)}, {facts['bytes'] / stored:.2g} × smaller"
+    return units.in_bytes(stored)
 
 
 def _listed(names: list[str]) -> list[str]:
@@ -214,7 +215,7 @@ def _print_file(facts: dict[str, Any]) -> None:
     rows = [
         ("path", [facts["path"]]),
         ("format", [f"{facts['format']}{version}"]),
-        ("stored", [f"{_stored(facts)};", f"elements {output.in_bytes(facts['bytes'])}"]),
+        ("stored", [f"{_stored(facts)};", f"elements {units.in_bytes(facts['bytes'])}"]),
         ("dimensions", _listed(lengths)),
         *_attribute_rows("attributes", facts["attributes"]),
     ]
@@ -240,10 +241,10 @@ def _print_variables(variables: list[dict[str, Any]]) -> None:
         style = "dim" if variable["coordinate"] else ""
         cells = (
             variable["name"] or "(no name)",
-            output.by(variable["shape"]),
+            units.by(variable["shape"]),
             variable["dtype"],
             ", ".join(variable["dimensions"]),
-            output.in_bytes(variable["bytes"]),
+            units.in_bytes(variable["bytes"]),
             _stored(variable),
             variable["layout"],
         )

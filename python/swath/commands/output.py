@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-BYTES_IN_UNIT = 1024
 BROKEN_MIN = 40
 """Columns of a cell whose text is broken into lines."""
 LINE_MAX = 1 << 16
@@ -75,25 +74,6 @@ def print_json(value: Any) -> None:
     """
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
     print(text.encode("utf-8", "backslashreplace").decode())
-
-
-def in_bytes(count: int) -> str:
-    """1536 as "1.5 KiB"."""
-    units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-    power = 0
-    while power + 1 < len(units) and count >= BYTES_IN_UNIT ** (power + 1):
-        power += 1
-    return f"{count} B" if power == 0 else f"{count / BYTES_IN_UNIT**power:.1f} {units[power]}"
-
-
-def in_seconds(seconds: float) -> str:
-    """0.0123 as "12.3 ms"."""
-    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
-
-
-def by(shape: tuple[int, ...]) -> str:
-    """Return (54, 18, 432) as "54 × 18 × 432"; the shape of a single value as "scalar"."""
-    return " × ".join(f"{extent:,}" for extent in shape) or "scalar"
 
 
 def _plain(value: Any) -> Any:

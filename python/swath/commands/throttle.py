@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from swath.base import units
 from swath.commands import output
 from swath.throttle import throttle
 from swath.throttle.throttle import LaneStatus, PatternStatus, TargetStatus
@@ -98,7 +99,7 @@ def _lane_cells(lane: LaneStatus) -> tuple[str, ...]:
         str(lane.waiting),
         f"{rates[0] / 1e6:.1f}" if rates else "",
         str(lane.grants),
-        output.in_seconds(lane.wait_seconds),
-        output.in_seconds(lane.wait_seconds_max),
+        units.in_seconds(lane.wait_seconds),
+        units.in_seconds(lane.wait_seconds_max),
         str(lane.taken_back),
     )

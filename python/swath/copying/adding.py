@@ -97,7 +97,7 @@ def add(base: Base, path: str, request: CopyRequest) -> None:
         everything: tuple[Part | TextPart, ...] = (*request.parts, *request.texts)
         for one in everything:
             _add(file, one)
-    formats.consolidate(request.format.partition(":")[0], path)
+    formats.finish(request.format, path)
     for part in request.parts:
         if not part.stored_as_characters:
             formats.allocate(part.describe(path))

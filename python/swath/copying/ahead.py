@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from swath.copying.copy_layout import Side
 from swath.copying.one_pass import Pass
-from swath.copying.sides import Side
 from swath.formats import Description, StridedLayout, pools
 
 Box = tuple[slice, ...]

@@ -14,12 +14,12 @@ import numpy.typing as npt
 from swath import _core
 from swath.array import progress
 from swath.array.opening import open_described
+from swath.copying.copy_layout import Side
 from swath.copying.costs import Costs
 from swath.copying.one_pass import Pass
 from swath.copying.pipeline import Elements, Progress, Tiles
 from swath.copying.plan import make_plan
 from swath.copying.request import checked_axes
-from swath.copying.sides import Side
 from swath.errors import ArgumentError
 from swath.files.open_options import OpenOptions
 from swath.formats import Description

@@ -15,11 +15,11 @@ from swath import _core
 from swath.array import progress
 from swath.array.open_array import Array
 from swath.copying.ahead import ReadAhead
+from swath.copying.copy_layout import Side
 from swath.copying.journal import BEGIN, Journal, Position
 from swath.copying.one_pass import Pass
 from swath.copying.pipeline import OpenFiles, Pipeline, Progress
 from swath.copying.prepare import Job
-from swath.copying.sides import Side
 from swath.copying.store import Identity, SpanOf, WriteBack
 from swath.errors import Error, StoreError, from_wire, to_wire
 from swath.files.open_options import OpenOptions

@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from swath.base.units import by, in_bytes, in_seconds
+from swath.copying.copy_layout import Side
 from swath.copying.one_pass import Pass
 from swath.copying.plan import CopyPlan, FilePlan
 from swath.copying.prepare import PlannedPart, plan_of
 from swath.copying.request import CopyRequest, Part
-from swath.copying.sides import Side
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,8 +89,6 @@ def _codecs_in_words(part: Part) -> str:
 
 def text_of_file(plan: FilePlan, said: Explained) -> str:
     """Return the text for people about the copy of a whole file: of each variable, and the sums."""
-    from swath.commands.output import in_bytes
-
     total = sum(one.passes[-1].target.nbytes for _, one in plan.variables)
     lines = [said.title, f"  all of it {in_bytes(total)} in {plan.reason}"]
     for (name, one), (source, target) in zip(plan.variables, said.layouts, strict=True):
@@ -107,8 +106,6 @@ def _of_left_out(left_out: tuple[str, ...]) -> list[str]:
 
 
 def _sums(plan: CopyPlan | FilePlan, ranks: int) -> list[str]:
-    from swath.commands.output import in_bytes, in_seconds
-
     each = f" each of {ranks} ranks, which share the tiles" if ranks > 1 else ""
     by = plan.passes[0].costs.source if plan.passes else "nothing to move"
     return [
@@ -129,8 +126,6 @@ def text(plan: CopyPlan, title: str, layouts: tuple[str, str], ranks: int = 1) -
 
 
 def _of_pass(one: Pass) -> list[str]:
-    from swath.commands.output import by, in_bytes, in_seconds
-
     seconds = one.seconds
     slabs = "written as they were read" if one.in_place else f"turned in slabs of {by(one.slab)}"
     if one.converts:
@@ -151,8 +146,6 @@ def _of_pass(one: Pass) -> list[str]:
 
 def in_words(side: Side) -> str:
     """Return the layout for people: `C order`, `order 2, 0, 1, slowest first`, `chunks of 64 × 64`."""
-    from swath.commands.output import by
-
     if side.through_library:
         return "through the format's library"
     if side.chunk is not None:

@@ -12,6 +12,8 @@ Beside the target `b.npy`, in the same folder:
 
 A part is one array; the copy of a file has one for each variable.
 
+Left after a kill: all three; a copy with `resume=True` goes on from them, one with `resume=False` removes them.
+
 A line is written after the data it tells of were synced, and is synced itself. The last line may be torn: it is then
 cut off. The journal is locked (flock) while somebody works on the copy; only who holds the lock makes, and removes,
 the files of these names.

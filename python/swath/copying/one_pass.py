@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from swath.copying import price
+from swath.copying.copy_layout import Extents, Side, pieces, same_order
 from swath.copying.costs import Costs
-from swath.copying.sides import Extents, Side, pieces, same_order
 
 MIB = 1 << 20
 METHOD_BYTES = 600 << 10

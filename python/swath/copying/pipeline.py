@@ -21,8 +21,8 @@ import numpy.typing as npt
 from swath import _core
 from swath.array.open_array import Array
 from swath.copying.ahead import ReadAhead
+from swath.copying.copy_layout import Extents, Side
 from swath.copying.one_pass import SLABS_WRITTEN_BEHIND, TILES_IN_PLACE, TILES_READ_AHEAD, Pass
-from swath.copying.sides import Extents, Side
 from swath.copying.store import WriteBack
 from swath.formats import differs_in_byte_order_only
 

@@ -19,9 +19,9 @@ import dataclasses
 import math
 from typing import Any
 
+from swath.copying.copy_layout import Extents, Side
 from swath.copying.costs import Costs, at
 from swath.copying.one_pass import Pass
-from swath.copying.sides import Extents, Side
 from swath.errors import ArgumentError
 
 MIB = 1 << 20

@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from swath import _core, formats
+from swath.base.memory_budget import available_bytes
 from swath.copying.adding import add
 from swath.copying.coding import CodingCosts
+from swath.copying.copy_layout import Side
 from swath.copying.costs import Costs
 from swath.copying.journal import BEGIN, Journal, Position, remove, remove_working, working_path
 from swath.copying.one_pass import Pass
 from swath.copying.plan import CopyPlan, FilePlan, make_plan, plan_at_once
 from swath.copying.request import CopyRequest, Part
-from swath.copying.sides import Side
 from swath.copying.store import Identity, check_room, remove_unfinished, reserve, sync
 from swath.copying.texts import write_texts
 from swath.copying.workers import Workers, best_plan, counts_to_weigh
@@ -24,7 +25,6 @@ from swath.formats import Description, TiledLayout, pools
 from swath.ranks.ranks import Ranks
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
-from swath.store.memory_budget import available_bytes
 
 DROP_PART = 2
 """Pages are dropped behind a copy whose two files are larger than the available memory divided by this."""

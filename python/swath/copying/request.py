@@ -15,9 +15,9 @@ import numpy.typing as npt
 from swath import formats
 from swath.copying.characters import text_of_characters
 from swath.copying.converted import attributes_as
+from swath.copying.copy_layout import Side
 from swath.copying.existing import Base
 from swath.copying.fills import FILL, fill_for, lost_fill, stated_fill
-from swath.copying.sides import Side
 from swath.copying.text_parts import TextPart
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import (

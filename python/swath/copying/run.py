@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from swath.base.memory_budget import memory_bytes
 from swath.copying import explain
 from swath.copying.adding import added_to, base_of, format_of
 from swath.copying.execute import State, bytes_before, execute, working_ranks
@@ -26,7 +27,6 @@ from swath.errors import ArgumentError
 from swath.formats.description import Order
 from swath.ranks import compared, mpi
 from swath.ranks.ranks import in_turn, ranks_of
-from swath.store.memory_budget import memory_bytes
 
 CHECKPOINT_BYTES = 1 << 30
 """After so many bytes what was written is synced, beside the work that goes on, and entered in the journal."""
@@ -150,7 +150,7 @@ def copy(
         StoreError: the disk is too small, the system refuses, or the source has changed under way. There is no half
             result under the target's name; an old file there is as it was.
     """
-    words = compared.words("copy to", target, locals(), own=("target", "comm"))
+    words = compared.call_signature("copy to", target, locals(), own=("target", "comm"))
     begin = time.perf_counter()
     ranks = ranks_of(comm)
     if comm is None:
@@ -235,7 +235,7 @@ def explain_copy(
     Raises:
         ArgumentError, NotFoundError, FormatError, StoreError: as `copy` does before it begins.
     """
-    words = compared.words("explain copy to", target, {**locals(), **how}, own=("target", "comm", "how"))
+    words = compared.call_signature("explain copy to", target, {**locals(), **how}, own=("target", "comm", "how"))
     ranks = ranks_of(comm)
 
     def work() -> explain.Explained:

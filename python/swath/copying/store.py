@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from swath import _core
+from swath.base.units import in_bytes
 from swath.errors import StoreError, store_error
 from swath.formats import pools
 from swath.formats.files import files_below
@@ -63,8 +64,6 @@ def check_room(folder: str, needed: int, what: str) -> None:
     except OSError as error:
         raise store_error(f"{folder}: {error.strerror}", error.errno) from None
     if needed + ROOM_MARGIN_BYTES > free:
-        from swath.commands.output import in_bytes
-
         raise StoreError(
             f"{what}: needs {in_bytes(needed)} in {folder}, where {in_bytes(free)} are free; nothing was written: make "
             "room, or name a target on another disk",

@@ -11,6 +11,7 @@ import numpy as np
 
 from swath import formats
 from swath.array.open_array import Array
+from swath.base.memory_budget import memory_bytes
 from swath.copying.by_library.comparing import compare_files, compare_variables, the_variable
 from swath.copying.by_library.libraries import FileByLibrary
 from swath.copying.characters import text_of_characters
@@ -23,7 +24,6 @@ from swath.formats.contents import Attributes, Group, Variable
 from swath.formats.files import checked_path
 from swath.ranks import compared
 from swath.ranks.ranks import in_turn, ranks_of
-from swath.store.memory_budget import memory_bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +108,7 @@ def verify(
         UnsupportedError: a library that `by_library` needs is not installed.
         NotFoundError, FormatError, StoreError: as `swath.open` and `Array.read` do.
     """
-    words = compared.words("verify", compared.InWords(""), locals(), own=("comm",))
+    words = compared.call_signature("verify", compared.InWords(""), locals(), own=("comm",))
     ranks = ranks_of(comm)
 
     is_whole = variable is None and other_variable is None and axes is None

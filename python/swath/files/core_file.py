@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from swath import _core, formats
+from swath.base.lock_timeout import lock_seconds
 from swath.files.open_options import OpenOptions
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
-from swath.store.lock_timeout import lock_seconds
 from swath.throttle import throttle
 
 

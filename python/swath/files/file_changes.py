@@ -53,7 +53,7 @@ class FileChanges:
         with self._changing:
             yield
 
-    def begun(self, path: str, check: Callable[[], None] | None) -> Changes:
+    def begun(self, path: str, check: Callable[[Changes], None] | None) -> Changes:
         """Return the current changes, begun where there are none.
 
         Args:
@@ -68,11 +68,11 @@ class FileChanges:
         assert self.current is not None
         return self.current
 
-    def _begin(self, path: str, check: Callable[[], None] | None) -> None:
+    def _begin(self, path: str, check: Callable[[Changes], None] | None) -> None:
         changes = changes_of(path, is_durable=check is not None)
         if check is not None:
             try:
-                check()
+                check(changes)
             except BaseException:
                 changes.close()
                 raise

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 
 from swath import _core, formats
 from swath.errors import ArgumentError
-from swath.files import staleness
 from swath.files.core_file import learning_of, open_core_file, throttle_of
 from swath.files.file_changes import FileChanges
 from swath.files.open_options import OpenOptions
-from swath.files.records import Records
 from swath.files.stored_array import StoredArray
 from swath.formats import Contents, Description, NewArray, pools
 from swath.formats.changes import Changes
@@ -70,11 +68,11 @@ class FileContents:
         self.options = options
         self.contents = contents
         self.is_closed = False
-        self._records: Records | None = None  # once something grows
+        self._records: _core.Records | None = None  # once something grows
         self._has_changed = False  # what it holds, since the last sync
         self._has_written = False  # elements, since then
-        self._extended: dict[str, int] = {}  # on rank 0: the rows that this handle gave variables room for
-        self._name: staleness.OpenName | None = None  # on rank 0, of a file that may be changed
+        self._given_room: dict[str, int] = {}  # on rank 0: the rows that this handle gave variables room for
+        self._name: _core.OpenName | None = None  # on rank 0, of a file that may be changed
         self._arrays: weakref.WeakValueDictionary[str, StoredArray] = weakref.WeakValueDictionary()
         self._atomic_file = options.atomic_file
         self._changes = FileChanges(self.final_path)
@@ -111,8 +109,11 @@ class FileContents:
         minds_name = self.options.minds_name and self.mode == "r+" and not pools.is_in_pool(self.path)
         if not minds_name or self.ranks.rank != 0:
             return self._open_path()
-        self._name, core = staleness.opened(os.path.join(self.folder, self.path), self._open_path)
-        return core
+        while True:
+            self._name = _core.OpenName(os.path.join(self.folder, self.path))
+            core = self._open_path()
+            if not self._name.is_replaced():
+                return core
 
     def _open_path(self) -> _core.File:
         return open_core_file(self.path, self.format, self.options, self.throttle)
@@ -212,7 +213,7 @@ class FileContents:
         return attributes
 
     def _words_of_attributes(self, holder: str, attributes: Mapping[str, Any]) -> str:
-        return compared.words("set attributes of", f"{self.identity}:{holder}", {"attributes": attributes})
+        return compared.call_signature("set attributes of", f"{self.identity}:{holder}", {"attributes": attributes})
 
     def one_change(self, doing: str) -> contextlib.AbstractContextManager[None]:
         """Let changes by other threads wait until this one is over. Raises ArgumentError in a forked child."""
@@ -245,18 +246,17 @@ class FileContents:
         """Return what takes changes back. On rank 0."""
         return self._changes.begun(self.path, None if self.is_new else self._refuse_changed)
 
-    def _refuse_changed(self) -> None:
+    def _refuse_changed(self, changes: Changes) -> None:
         """Raise StoreError where others have changed the file since, now that nobody else can change it."""
         self.refuse_replaced("change")
         if self.contents is not None:
-            found = formats.contents(self.path, to_change=True)
             known = {name: one.shape for name, one in self.contents.variables.items()}
-            now = {name: one.shape for name, one in found.variables.items()}
+            now: Mapping[str, Sequence[int]] = formats.shapes(self.format, changes)
         else:
             known = {name: array.shape for name, array in dict(self._arrays).items()}
             now = {name: self.describe(name).shape for name in known}
-        own = staleness.OwnRows(self.format, self.contents, self._records, self._extended)
-        staleness.refuse_changed(self.final_path, known, now, own)
+        has_lengths = formats.has_netcdf4_lengths(self.format)
+        _core.refuse_changed(self.final_path, known, now, self.contents, self._records, self._given_room, has_lengths)
 
     def refuse_replaced(self, doing: str) -> None:
         """Raise StoreError where another file has its name since it was opened. Tells on rank 0 only."""
@@ -311,13 +311,13 @@ class FileContents:
 
     def _described_again(self) -> dict[str, Description]:
         """Return where the open arrays are now; each has the rows that only this handle knows of, too. On rank 0."""
-        rows = {} if self._records is None else self._records.rows
         found = {}
         for described in self.describe_many(list(self._arrays)):
             variable = described.variable or ""
             found[variable] = described
-            if variable in rows and rows[variable] > described.shape[0]:
-                found[variable] = formats.extend(self.format, self.changes(), described, rows[variable])
+            rows = self.known_rows(variable)
+            if rows is not None and rows > described.shape[0]:
+                found[variable] = formats.extend(self.format, self.changes(), described, rows)
         return found
 
     def _relocate(self, descriptions: Mapping[str, Description], *, is_other_file: bool) -> None:
@@ -329,10 +329,10 @@ class FileContents:
 
     # ---- records; collective -----------------------------------------------------------------------------------------
 
-    def records(self) -> Records:
+    def records(self) -> _core.Records:
         """Return how far each variable is that grows."""
         if self._records is None:
-            self._records = Records.of(self._listed())
+            self._records = _core.Records(self._listed())
         return self._records
 
     def _listed(self) -> Contents:
@@ -342,4 +342,5 @@ class FileContents:
 
     def known_rows(self, variable: str) -> int | None:
         """Return how many rows a variable has for this handle; None where it does not grow, or has not yet."""
-        return None if self._records is None else self._records.rows.get(variable)
+        records = self._records
+        return records.rows(variable) if records is not None and records.follows(variable) else None

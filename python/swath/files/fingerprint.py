@@ -7,7 +7,7 @@ import os
 from swath.formats import Description, pools
 from swath.formats.description import CodedLayout
 from swath.formats.files import store_errors
-from swath.ranks import compared
+from swath.formats.identity import identity
 
 Fingerprint = tuple[str, int, int, int]
 
@@ -28,7 +28,7 @@ def fingerprint(description: Description, folder: str) -> Fingerprint:
     layout = description.layout
     stored = layout.path if isinstance(layout, CodedLayout) else description.path
     if pools.is_in_pool(stored):
-        return compared.identity(description, stored), pools.size_of(stored), 0, 0
+        return identity(description, stored), pools.size_of(stored), 0, 0
     with store_errors(path, "look at"):
         status = os.stat(os.path.join(folder, stored))
-    return compared.identity(description, path), status.st_size, status.st_mtime_ns, status.st_ino
+    return identity(description, path), status.st_size, status.st_mtime_ns, status.st_ino

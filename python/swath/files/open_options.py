@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from swath.base.stream_settings import Streams
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
 from swath.throttle import throttle
-from swath.throttle.settings import Streams
 
 
 class FoundOfStore(NamedTuple):

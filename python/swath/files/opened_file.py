@@ -52,9 +52,9 @@ class OpenedFile(FileContents):
                 )
 
         self.ranks.run_collectively(words, check)
-        if variable not in self.records().rows:
+        if not self.records().follows(variable):
             self.records().follow(self._listed(), variable)
-        return self.records().rows[variable]
+        return self.records().rows(variable)
 
     def extend(self, array: StoredArray, rows: int, words: str, *, written_from: int | None = None) -> None:
         """Give one array room for so many rows, or take room away again; it is never shorter than its dimension.
@@ -63,14 +63,14 @@ class OpenedFile(FileContents):
         """
         variable = array.variable or ""
         records = self.records()
-        rows = max(rows, records.length[records.dimension_of[variable]])
+        rows = max(rows, records.length(records.dimension_of(variable)))
         before = array.description
 
         def work() -> Description:
             self.refuse_reading("append to")
             self.refuse_replaced("append to")
             changes = self.changes()
-            self._extended[variable] = rows
+            self._given_room[variable] = rows
             described = formats.extend(self.format, changes, before, rows, written_from=written_from)
             if described.end > 0:
                 files.extend(self.path, described.end)  # gaps between what is written can be read
@@ -85,14 +85,14 @@ class OpenedFile(FileContents):
         records = self.records()
         length = records.wrote(variable, rows)
         if length is not None:
-            self._set_length(records.dimension_of[variable], length)
+            self._set_length(records.dimension_of(variable), length)
         if self._changes.current is not None:
             formats.written(self.format, self._changes.current, variable)
 
     def undo_extend(self, array: StoredArray, rows: int, words: str) -> None:
         """Take away the room that an array was given for rows that could not be written: it had so many."""
         self.extend(array, rows, words)
-        self.records().rows[array.variable or ""] = rows
+        self.records().set_rows(array.variable or "", rows)
 
     def _set_length(self, dimension: str, length: int) -> None:
         contents = None if self.contents is None else self.contents.with_length(dimension, length)
@@ -108,7 +108,7 @@ class OpenedFile(FileContents):
             return {one.variable or "": one for one in found}
 
         found = self.ranks.on_first(f"{dimension} of {self.identity} has {length} rows", work)
-        self.records().length[dimension] = length
+        self.records().set_length(dimension, length)
         self.contents = contents
         self._relocate(found, is_other_file=False)
 
@@ -129,10 +129,10 @@ class OpenedFile(FileContents):
             )
             array = None if found is None else self.stored_array(found)
         if array is not None:
-            first = self.records().rows[variable]
+            first = self.records().rows(variable)
             self.extend(array, rows, f"fill rows {first} to {rows} of {variable} of {self.identity}")
             array.fill_rows(first, rows)
-        self.records().rows[variable] = rows
+        self.records().set_rows(variable, rows)
 
     def _described_to_fill(self, variable: str) -> Description | None:
         """Return where a variable is; None where Swath never writes it, so that nothing is left behind its end."""
@@ -160,7 +160,7 @@ class OpenedFile(FileContents):
                 self._complete_records()
             if self._records is not None:
                 self._records.synced()
-            gets_name = self.is_new and self._records is not None and bool(self._records.rows)
+            gets_name = self.is_new and self._records is not None and not self._records.is_empty()
             if gets_name or not self.is_new:
                 self._fill_unwritten()  # a variable that is added stays from now on
             if gets_name:

@@ -23,8 +23,8 @@ from swath.errors import Error, to_core
 from swath.files import layouts
 from swath.files.attributes import FileWithAttributes, StoredAttributes
 from swath.formats.description import Description
+from swath.formats.identity import identity
 from swath.formats.signals import uninterrupted
-from swath.ranks import compared
 from swath.ranks.ranks import Ranks
 from swath.space import Block, Distribution, Shape, Whole, normalise_selection
 from swath.throttle.throttle import TargetStatus, Throttle
@@ -160,7 +160,7 @@ class StoredArray:
     def _identity_now(self) -> str:
         if self.ranks.size == 1:
             return self.path
-        return compared.identity(self.description, self.path, self.file.number)
+        return identity(self.description, self.path, self.file.number)
 
     @property
     def shape(self) -> Shape:

@@ -85,7 +85,6 @@ __all__ = [
     "check_codecs",
     "checked_path",
     "chunk_places",
-    "consolidate",
     "contents",
     "contents_of_many",
     "create",
@@ -112,6 +111,7 @@ __all__ = [
     "refusals_of_array",
     "set_attributes",
     "set_length",
+    "shapes",
     "start",
     "take_objects",
     "warn_of_raw",
@@ -487,6 +487,13 @@ def holds_many(format: str) -> bool:  # noqa: A002
     return _kind(format) in _MANY
 
 
+def shapes(format: str, changes: Changes) -> Mapping[str, Sequence[int]]:  # noqa: A002
+    """Return the shapes of all variables of a file that is about to be changed. Raises as `check_changeable`."""
+    if _has_filters(format):
+        check_changeable(changes.path, "hdf5")
+    return _of_files(format).shapes(changes)
+
+
 def add(format: str, changes: Changes, new: NewArray) -> Description:  # noqa: A002
     """Add a variable to an existing file. Raises ExistsError, ArgumentError; the file is then as it was."""
     mark = changes.mark()
@@ -542,12 +549,6 @@ def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None
         _of_files(format).set_length(changes, dimension, rows)
     elif is_folder(format):
         _of_files(format).set_length(changes, dimension[1:], rows)
-
-
-def consolidate(format: str, path: str) -> None:  # noqa: A002
-    """Let a file's metadata be read by opening one file, where its format has many: Zarr."""
-    if is_folder(format):
-        zarr.consolidate(path)
 
 
 def finish(format: str, path: str) -> None:  # noqa: A002

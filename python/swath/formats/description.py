@@ -250,6 +250,8 @@ class NewArray:
     """Elements of a chunk along each dimension; None for one contiguous array."""
     shards: tuple[int, ...] | None = None
     codecs: Any = None
+    only_registered_codecs: bool = True
+    """Of Zarr 3, of codecs that are the core's: those that are not registered become registered ones."""
     unlimited: tuple[bool, ...] = ()
     """For each dimension whether it may grow, from length 0; () for none of them."""
     marks_fill: bool = True

@@ -32,6 +32,9 @@ class FormatOfFiles(Format, Protocol):
     def start(self, path: str, flavour: str | None) -> None:
         """Make a new file without variables."""
 
+    def shapes(self, changes: Changes) -> Mapping[str, Sequence[int]]:
+        """Return the shapes of all variables, as who changes the file finds them."""
+
     def add(self, changes: Changes, new: NewArray) -> Description:
         """Add a variable, with its dimensions and groups, without writing its elements."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from swath import _core
 from swath.formats.changes import Changes
@@ -34,20 +33,26 @@ class FormatOfCore:
 
     def describe(self, path: str, variable: str | None = None) -> Description:
         """Return where the bytes of a variable are; None stands for the only one that can be meant."""
-        return description_of(self._opened(path).describe(variable))
+        return self._described(self._opened(path).describe(variable))
 
     def describe_many(
         self, path: str, variables: Sequence[str], seen: Mapping[str, Seen] | None = None
     ) -> list[Description]:
         """Return several variables, the metadata read once."""
         del seen
-        return [description_of(one) for one in self._opened(path).describe_many(list(variables))]
+        return [self._described(one) for one in self._opened(path).describe_many(list(variables))]
 
     def contents(self, path: str) -> Contents:
         """Return everything that the file holds but the elements."""
-        found = self._opened(path).contents()
-        assert isinstance(found, Contents)
-        return found
+        return self._contents(path, self._opened(path).contents())
+
+    def contents_to_change(self, path: str) -> Contents:
+        """Return the same for who will change the file: what each array says of itself."""
+        return self._contents(path, self._opened(path).contents(to_change=True))
+
+    def shapes(self, changes: Changes) -> Mapping[str, Sequence[int]]:
+        """Return the shapes of all variables, as who changes the file finds them."""
+        return self._opened(changes.path, changes).shapes()
 
     def start(self, path: str, flavour: str | None) -> None:
         """Make a file without variables. Raises ExistsError where the name is taken."""
@@ -68,7 +73,7 @@ class FormatOfCore:
 
     def add(self, changes: Changes, new: NewArray) -> Description:
         """Add a variable, with its dimensions. What was described before may have moved: describe it again."""
-        return description_of(self._opened(changes.path, changes).add(self._array_for_core(new)))
+        return self._described(self._opened(changes.path, changes).add(self._array_for_core(new)))
 
     def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
         """Add or replace attributes of the file ("") or a variable; None removes one."""
@@ -79,14 +84,26 @@ class FormatOfCore:
     ) -> Description:
         """Return where so many rows of a variable are, or will be."""
         del seen
-        return description_of(self._opened(changes.path, changes).extend(variable, rows, written_from))
+        return self._described(self._opened(changes.path, changes).extend(variable, rows, written_from))
 
     def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
         """Let the dimension have so many rows, for every variable along it and every reader."""
         self._opened(changes.path, changes).set_length(dimension, rows)
 
     def _opened(self, path: str, changes: Changes | None = None) -> _core.FormatFile:
-        return _core.open_format_file(self.name, path, changes)
+        """Return the file; the one that is changed is open from its first change on (`changed_format_file`)."""
+        if changes is None:
+            return _core.open_format_file(self.name, path)
+        return _core.changed_format_file(self.name, changes)
+
+    def _contents(self, path: str, found: Contents) -> Contents:
+        """Return what the core says of a file as Python has it."""
+        del path
+        return found
+
+    def _described(self, found: Description) -> Description:
+        """Return what the core says of an array as Python has it."""
+        return found
 
     def _for_core(self, new: NewFile) -> NewFile:
         return dataclasses.replace(new, variables=tuple(map(self._array_for_core, new.variables)))
@@ -94,9 +111,3 @@ class FormatOfCore:
     def _array_for_core(self, new: NewArray) -> NewArray:
         """Return the array without the user's words for codecs, where the format refuses any."""
         return new if self.has_codecs or new.codecs is None else dataclasses.replace(new, codecs=())
-
-
-def description_of(found: Any) -> Description:
-    """Return what the core says of an array."""
-    assert isinstance(found, Description)
-    return found

@@ -28,7 +28,7 @@ def write(path: str, variable: str, chunks: Iterable[tuple[tuple[slice, ...], np
     folder = folder_of(path, variable)
     is_v3 = os.path.exists(os.path.join(folder, "zarr.json"))
     separator, first, scalar = ("/", "c/", "c") if is_v3 else (".", "", "0")
-    layout = _core.ZarrStore(path, to_change=False).describe(variable).layout
+    layout = _core.open_format_file("zarr", path).describe(variable).layout
     assert isinstance(layout, LibraryLayout)
     shape = layout.chunk_shape or ()
     for box, texts in chunks:

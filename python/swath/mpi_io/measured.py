@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from swath.store import cache_folder
+from swath.base import cache_folder
 
 VARIABLE = "SWATH_MPI_IO_PROFILES"
 """Names the file to the backend (bindings/mpi_io/profiles.h)."""

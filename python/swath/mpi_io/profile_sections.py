@@ -5,8 +5,9 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
+from swath.base import cache_folder, own_files
 from swath.errors import Error
-from swath.store import cache_folder, own_files, profile
+from swath.store import profile
 
 
 def text() -> str:

@@ -1,6 +1,6 @@
 """What ranks compare of a call, in words: the same text on all of them where their calls are the same.
 
-    compared.words("open", path, locals(), own=("comm",))
+    compared.call_signature("open", path, locals(), own=("comm",))
 
 The words are made from all arguments there are. One that ranks need not have in common (their memory, their
 communicator) is left out on purpose, by name, so that a new argument is compared unless somebody says otherwise. The
@@ -21,19 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swath.formats.description import (
-    ChunkedLayout,
-    ChunkTable,
-    CodedLayout,
-    Description,
-    Layout,
-    StridedLayout,
-    TiledLayout,
-)
+from swath.base.lock_timeout import lock_seconds
+from swath.base.memory_budget import memory_bytes
+from swath.base.stream_settings import AUTO, settings_for
 from swath.space import Boxes
-from swath.store.lock_timeout import lock_seconds
-from swath.store.memory_budget import memory_bytes
-from swath.throttle.settings import AUTO, settings_for
 
 TEXT_MAX = 4096
 """Characters of an argument that are compared as they are; of a longer one its begin, and a digest of all of it."""
@@ -48,7 +39,7 @@ class InWords(str):
     __slots__ = ()
 
 
-def words(doing: str, what: Any, arguments: Mapping[str, Any], *, own: Collection[str] = ()) -> str:
+def call_signature(doing: str, what: Any, arguments: Mapping[str, Any], *, own: Collection[str] = ()) -> str:
     """Return `arguments` in words, but for those whose names are in `own`. It never raises: others say what is wrong.
 
     Arguments of these names are taken for what they mean: `dtype`, `shape`, `engine`, … (`MEANINGS`).
@@ -75,38 +66,6 @@ def path_text(path: Any) -> str:
 def effective_engine(engine: str | None) -> str:
     """Return the engine that is given; where none is, the one that the environment names, else "auto"."""
     return engine or os.environ.get(ENGINE_VARIABLE) or "auto"
-
-
-def identity(description: Description, path: str, number: int | None = None) -> str:
-    """Return which array it is, and where its bytes are: everything that decides which bytes an operation on it moves.
-
-        /x.nc:u (>f4 (10, 20), netcdf-classic, from byte 128, layout 3f2a91bc0d5e7f12, opened as number 2)
-
-    Args:
-        description: as rank 0 found it, so that it is the same text on all ranks.
-        path: the file's name when it is complete.
-        number: of the array among those that rank 0 has opened: what is open twice has two states (what is in the page
-            cache, what was learned), and ranks that mix them up would plan differently.
-    """
-    name = path if description.variable is None else f"{path}:{description.variable}"
-    dtype = short(dtype_words(description.dtype), 60)
-    layout = description.layout
-    places = f"layout {digest(f'{_layout_words(layout)} fill {description.fill.hex()}'.encode())}"
-    if isinstance(layout, (StridedLayout, TiledLayout)):
-        places = f"from byte {layout.offset}, {places}"
-    opened = "" if number is None else f", opened as number {number}"
-    return f"{name} ({dtype} {description.shape}, {description.format}, {places}{opened})"
-
-
-def _layout_words(layout: Layout) -> str:
-    if isinstance(layout, ChunkedLayout):
-        return f"chunks {layout.chunk_shape} {in_words(layout.offsets)}"
-    if not isinstance(layout, CodedLayout):
-        return repr(layout)
-    places = layout.places
-    table = [places.offsets, places.nbytes, places.skipped] if isinstance(places, ChunkTable) else repr(places)
-    # Not its path, which a file that is being made has for a while only.
-    return f"chunks {layout.chunk_shape} in {layout.order} by {layout.codecs} {in_words(table)}"
 
 
 def dtype_words(dtype: np.dtype[Any]) -> str:

@@ -41,11 +41,11 @@ def comm_of(communicator: Any) -> Any:
         comm = _mpi.MpiComm(communicator.handle)
         communicator.Set_attr(_keyval, comm)
         # COMM_WORLD would let go of it in MPI_Finalize, after the interpreter is gone.
-        atexit.register(_let_go, communicator)
+        atexit.register(_disconnect, communicator)
     return comm
 
 
-def _let_go(communicator: Any) -> None:
+def _disconnect(communicator: Any) -> None:
     from mpi4py import MPI
 
     if _core.fork_generation() != _made_in:

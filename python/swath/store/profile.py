@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from swath import _core
+from swath.base import cache_folder, own_files
 from swath.errors import ArgumentError, Error, StoreError
 from swath.formats import pools
-from swath.store import cache_folder, own_files
 
 FORMAT_VERSION = 1
 VARIABLE = "SWATH_PROFILE"

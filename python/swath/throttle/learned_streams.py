@@ -12,7 +12,8 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from swath import _core
-from swath.store import own_files, profile
+from swath.base import own_files
+from swath.store import profile
 
 if TYPE_CHECKING:
     from swath.throttle.throttle import TargetStatus

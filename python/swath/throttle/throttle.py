@@ -16,12 +16,12 @@ import time
 from typing import Any, NamedTuple
 
 from swath import _core
+from swath.base.stream_settings import BURST_BYTES, Settings, Streams, settings_for
 from swath.errors import ArgumentError, StoreError
 from swath.formats import pools
 from swath.ranks import mpi
 from swath.store import profile
 from swath.throttle import learned_streams
-from swath.throttle.settings import BURST_BYTES, Settings, Streams, settings_for
 
 MODEL = "model:"
 """How the engines of modelled disks, and their targets, are called."""

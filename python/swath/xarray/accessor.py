@@ -8,8 +8,8 @@ from typing import Any
 
 import xarray as xr
 
+from swath.base.memory_budget import memory_bytes
 from swath.errors import ArgumentError
-from swath.store.memory_budget import memory_bytes
 from swath.xarray.backend import local_path
 from swath.xarray.encoding import Encoding
 from swath.xarray.write import WriteOptions, write

@@ -19,7 +19,7 @@ from swath.errors import ArgumentError
 from swath.formats.contents import Contents
 from swath.formats.signals import uninterrupted
 from swath.xarray.encoding import EncodedGroup, EncodedVariable
-from swath.xarray.there import refuse_other_encoding, without_fill
+from swath.xarray.existing_variables import refuse_other_encoding, without_fill
 from swath.xarray.written import Written, values_for, write_blocks
 
 

@@ -20,8 +20,8 @@ from swath.array.opening import create_whole_file, open_file
 from swath.errors import ArgumentError, ExistsError
 from swath.xarray import append
 from swath.xarray.encoding import EncodedGroup, EncodedVariable, Encoding, Target, encoded
+from swath.xarray.existing_variables import encoded_as_there, refuse_other_encoding, refuse_own_values, without_fill
 from swath.xarray.layout import new_file
-from swath.xarray.there import encoded_as_there, refuse_other_encoding, refuse_own_values, without_fill
 from swath.xarray.written import Written, write_blocks
 
 MODES = ("w-", "w", "a")

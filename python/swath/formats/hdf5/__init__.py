@@ -32,6 +32,7 @@ from swath.formats.hdf5.changing import (
     refusals,
     set_attributes,
     set_length,
+    shapes,
     start,
     written,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "refuse_written",
     "set_attributes",
     "set_length",
+    "shapes",
     "start",
     "write_texts",
     "written",

@@ -11,12 +11,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from swath import _core
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import hdf5_filters
 from swath.formats.changes import Changes, changes_of
 from swath.formats.description import ChunkedLayout, Description, NewArray, Seen
-from swath.formats.through_core import FormatOfCore, description_of
+from swath.formats.through_core import FormatOfCore
 
 Changed = TypeVar("Changed")
 
@@ -64,7 +63,7 @@ class Hdf5OfCore(FormatOfCore):
         if not isinstance(layout, ChunkedLayout) or not (description.stored_shape or (layout.offsets < 0).any()):
             return description
         with _own(description.path) if changes is None else contextlib.nullcontext(changes) as used:
-            return description_of(self._opened(description.path, used).allocate(description.variable or ""))
+            return self._described(self._opened(description.path, used).allocate(description.variable or ""))
 
     def extend(
         self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None, seen: Seen | None = None
@@ -87,9 +86,6 @@ class Hdf5OfCore(FormatOfCore):
     def written(self, changes: Changes, variable: str, *, are_chunks: bool = False) -> None:
         """Take note that rows, or chunks, are written that were given room: until now nobody else could read them."""
         self._opened(changes.path, changes).written(variable, are_chunks=are_chunks)
-
-    def _opened(self, path: str, changes: Changes | None = None) -> _core.FormatFile:
-        return super()._opened(path) if changes is None else _core.changed_format_file(self.name, changes)
 
     def _array_for_core(self, new: NewArray) -> NewArray:
         """Return the array with the core's codecs for the user's words."""
@@ -124,5 +120,6 @@ place_chunks = _core_format.place_chunks
 refusals = _core_format.refusals
 set_attributes = _core_format.set_attributes
 set_length = _core_format.set_length
+shapes = _core_format.shapes
 start = _core_format.start
 written = _core_format.written

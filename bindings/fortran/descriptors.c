@@ -1,0 +1,311 @@
+#include "descriptors.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef SWATH_FORTRAN_MPI
+#include "swath/swath_mpi.h"
+#endif
+
+/* ---- Arrays ------------------------------------------------------------------------------------------------------ */
+
+/* What the shape and type of data in memory are to be compared with, and where the data are, in the order of C. */
+typedef struct {
+  int dimensions;
+  int64_t begin[SWATH_DIMENSIONS_MAX];
+  int64_t end[SWATH_DIMENSIONS_MAX];
+  int64_t strides[SWATH_DIMENSIONS_MAX];
+} Place;
+
+enum { kMessageMax = 400 };
+
+void swath_fortran_extents(const CFI_cdesc_t* data, int* rank, int64_t* extents) {
+  *rank = data->rank;
+  for (int d = 0; d < data->rank; ++d) extents[d] = data->dim[d].extent;
+}
+
+/* "<f4" and "f4" are one type in memory. */
+static const char* without_order(const char* dtype) { return strchr("<>=|", dtype[0]) != NULL ? dtype + 1 : dtype; }
+
+static int fail(char* message, const char* name, const char* what) {
+  snprintf(message, kMessageMax, "%s: %s", name, what);
+  return -1;
+}
+
+static int check_type(const swath_array* array, const char* name, const char* dtype, char* message) {
+  char stored[SWATH_DTYPE_MAX];
+  swath_inquire(array, NULL, NULL, stored);
+  if (strcmp(without_order(stored), without_order(dtype)) == 0) return 0;
+  snprintf(message, kMessageMax, "%s: its elements are %s, those in memory %s; expected the same", name,
+           without_order(stored), dtype);
+  return -1;
+}
+
+/* Where data with `start` lie in an array of so many dimensions; -1 and a message where they cannot. */
+static int place_of(const CFI_cdesc_t* data, int dimensions, int count, const int64_t* start, const char* name,
+                    Place* place, char* message) {
+  if (data->rank > dimensions) {
+    snprintf(message, kMessageMax, "%s: it has %d dimensions, the data in memory %d; expected no more", name,
+             dimensions, (int)data->rank);
+    return -1;
+  }
+  if (start != NULL && count != dimensions) {
+    snprintf(message, kMessageMax, "%s: start has %d indices; expected %d, one a dimension", name, count, dimensions);
+    return -1;
+  }
+  place->dimensions = dimensions;
+  for (int d = 0; d < dimensions; ++d) {
+    const int c = dimensions - 1 - d;
+    const int64_t extent = d < data->rank ? data->dim[d].extent : 1;
+    if (extent < 0) return fail(message, name, "an assumed-size array has no last extent; give a section of it");
+    place->begin[c] = start == NULL ? 0 : start[d] - 1;
+    place->end[c] = place->begin[c] + extent;
+    place->strides[c] = d < data->rank ? data->dim[d].sm : (int64_t)data->elem_len;
+  }
+  return 0;
+}
+
+static int dimensions_of(const swath_array* array) {
+  int dimensions = 0;
+  swath_inquire(array, &dimensions, NULL, NULL);
+  return dimensions;
+}
+
+static const char* name_of(const swath_array* array) {
+  const char* name = "";
+  swath_array_name(array, &name);
+  return name[0] == '\0' ? "the array" : name;
+}
+
+static int look(const swath_array* array, const CFI_cdesc_t* data, const char* dtype, int dimensions, int count,
+                const int64_t* start, Place* place, char* message) {
+  const char* name = name_of(array);
+  if (check_type(array, name, dtype, message) != 0) return -1;
+  return place_of(data, dimensions, count, start, name, place, message);
+}
+
+int swath_fortran_read(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
+                       const int64_t* start) {
+  Place place;
+  char message[kMessageMax];
+  if (look(array, data, dtype, dimensions_of(array), count, start, &place, message) != 0) {
+    return swath_refuse(array, message);
+  }
+  void* const memory = data->base_addr;
+  const int64_t* const strides = place.strides;
+  return swath_read_boxes(array, 1, place.begin, place.end, &memory, &strides);
+}
+
+int swath_fortran_write(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
+                        const int64_t* start) {
+  Place place;
+  char message[kMessageMax];
+  if (look(array, data, dtype, dimensions_of(array), count, start, &place, message) != 0) {
+    return swath_refuse(array, message);
+  }
+  const void* const memory = data->base_addr;
+  const int64_t* const strides = place.strides;
+  return swath_write_boxes(array, 1, place.begin, place.end, &memory, &strides);
+}
+
+int swath_fortran_append(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
+                         const int64_t* start) {
+  Place place;
+  char message[kMessageMax];
+  const int dimensions = dimensions_of(array);
+  if (look(array, data, dtype, dimensions > 0 ? dimensions - 1 : 0, count, start, &place, message) != 0) {
+    return swath_refuse(array, message);
+  }
+  const void* const memory = data->base_addr;
+  const int64_t* const strides = place.strides;
+  return swath_append_boxes(array, 1, place.begin, place.end, &memory, &strides);
+}
+
+/* ---- Shares of distributions ------------------------------------------------------------------------------------- */
+
+typedef struct {
+  swath_slice slices[SWATH_DIMENSIONS_MAX];
+  int64_t extents[SWATH_DIMENSIONS_MAX]; /* of what is selected, by all ranks together */
+  int64_t strides[SWATH_DIMENSIONS_MAX];
+} Share;
+
+static int64_t selected(int64_t first, int64_t last, int64_t step) {
+  if (step == 0) return -1;
+  const int64_t steps = (last - first) / step;
+  return (last - first) * (step > 0 ? 1 : -1) < 0 ? 0 : steps + 1;
+}
+
+static int share_of(const swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
+                    const int64_t* first, const int64_t* last, const int64_t* step, Share* share, char* message) {
+  Place place;
+  const int dimensions = dimensions_of(array);
+  const int64_t* const given = first != NULL ? first : last != NULL ? last : step;
+  if (look(array, data, dtype, dimensions, count, given, &place, message) != 0) return -1;
+  if (data->rank != dimensions) return fail(message, name_of(array), "a share has as many dimensions as the array");
+  int64_t shape[SWATH_DIMENSIONS_MAX];
+  swath_inquire(array, NULL, shape, NULL);
+  for (int d = 0; d < dimensions; ++d) {
+    const int c = dimensions - 1 - d;
+    const int64_t by = step == NULL ? 1 : step[d];
+    const int64_t from = first != NULL ? first[d] : by > 0 ? 1 : shape[c];
+    const int64_t to = last != NULL ? last[d] : by > 0 ? shape[c] : 1;
+    if (by == 0) return fail(message, name_of(array), "step 0; expected another number");
+    if (selected(from, to, by) > 0 && (from < 1 || from > shape[c] || to < 1 || to > shape[c])) {
+      snprintf(message, kMessageMax, "%s: %lld to %lld of dimension %d; expected indices from 1 to %lld",
+               name_of(array), (long long)from, (long long)to, d + 1, (long long)shape[c]);
+      return -1;
+    }
+    /* Downwards the stop before the first element is left out. */
+    share->slices[c].start = from - 1;
+    share->slices[c].stop = selected(from, to, by) == 0 ? from - 1 : by > 0 ? to : to == 1 ? SWATH_END : to - 2;
+    share->slices[c].step = by;
+    share->extents[c] = selected(from, to, by);
+    share->strides[c] = place.strides[c];
+  }
+  return 0;
+}
+
+/* The extents of a share in memory must be those of this rank's: nobody else knows them. */
+static int check_extents(const swath_array* array, const CFI_cdesc_t* data, const swath_distribution* whose,
+                         int dimensions, const Share* share, char* message) {
+  int rank = 0;
+  int64_t shape[SWATH_DIMENSIONS_MAX];
+  int64_t extents[SWATH_DIMENSIONS_MAX];
+  memcpy(extents, share->extents, sizeof extents);
+  swath_ranks(array, &rank, NULL);
+  memcpy(shape, share->extents, sizeof shape);
+  if (whose != NULL && swath_local_shape(whose, dimensions, shape, rank, extents) != 0) {
+    return fail(message, name_of(array), swath_error_message());
+  }
+  for (int d = 0; d < dimensions; ++d) {
+    const int64_t expected = extents[dimensions - 1 - d];
+    if (data->dim[d].extent == expected) continue;
+    snprintf(message, kMessageMax, "%s: dimension %d of the data in memory has extent %lld; expected %lld",
+             name_of(array), d + 1, (long long)data->dim[d].extent, (long long)expected);
+    return -1;
+  }
+  return 0;
+}
+
+static int look_at_share(const swath_array* array, const CFI_cdesc_t* data, const char* dtype,
+                         const swath_distribution* whose, int count, const int64_t* first, const int64_t* last,
+                         const int64_t* step, Share* share, char* message) {
+  if (share_of(array, data, dtype, count, first, last, step, share, message) != 0) return -1;
+  return check_extents(array, data, whose, dimensions_of(array), share, message);
+}
+
+int swath_fortran_read_share(swath_array* array, const CFI_cdesc_t* data, const char* dtype,
+                             const swath_distribution* whose, int count, const int64_t* first, const int64_t* last,
+                             const int64_t* step) {
+  Share share;
+  char message[kMessageMax];
+  if (look_at_share(array, data, dtype, whose, count, first, last, step, &share, message) != 0) {
+    return swath_refuse(array, message);
+  }
+  return swath_read(array, whose, share.slices, data->base_addr, share.strides);
+}
+
+int swath_fortran_write_share(swath_array* array, const CFI_cdesc_t* data, const char* dtype,
+                              const swath_distribution* whose, int count, const int64_t* first, const int64_t* last,
+                              const int64_t* step) {
+  Share share;
+  char message[kMessageMax];
+  if (look_at_share(array, data, dtype, whose, count, first, last, step, &share, message) != 0) {
+    return swath_refuse(array, message);
+  }
+  return swath_write(array, whose, share.slices, data->base_addr, share.strides);
+}
+
+/* ---- Attributes -------------------------------------------------------------------------------------------------- */
+
+static int64_t count_of(const CFI_cdesc_t* data) { return data->rank == 0 ? 1 : data->dim[0].extent; }
+static int64_t step_of(const CFI_cdesc_t* data) { return data->rank == 0 ? (int64_t)data->elem_len : data->dim[0].sm; }
+
+int swath_fortran_set_attribute(swath_file* file, const char* holder, const char* name, const char* dtype,
+                                const CFI_cdesc_t* data) {
+  const int64_t count = count_of(data);
+  char* const values = malloc(count > 0 ? (size_t)count * data->elem_len : 1);
+  if (values == NULL) return SWATH_ERROR_STORE;
+  for (int64_t i = 0; i < count; ++i) {
+    memcpy(values + (size_t)i * data->elem_len, (const char*)data->base_addr + i * step_of(data), data->elem_len);
+  }
+  const int status = swath_set_attribute(file, holder, name, dtype, count, values);
+  free(values);
+  return status;
+}
+
+int swath_fortran_get_attribute(swath_file* file, const char* holder, const char* name, const char* dtype,
+                                const CFI_cdesc_t* data, int64_t* count) {
+  char stored[SWATH_DTYPE_MAX];
+  void* values = NULL;
+  const int status = swath_get_attribute(file, holder, name, stored, count, &values);
+  if (status != 0) return status;
+  int result = 0;
+  char message[kMessageMax];
+  if (strcmp(without_order(stored), dtype) != 0) {
+    snprintf(message, sizeof message, "attribute %s: it is %s, the variable that is to get it %s; expected the same",
+             name, without_order(stored), dtype);
+    result = swath_fail(SWATH_ERROR_ARGUMENT, message);
+  } else if (*count > count_of(data)) {
+    snprintf(message, sizeof message, "attribute %s: it has %lld values; expected room for them, not for %lld", name,
+             (long long)*count, (long long)count_of(data));
+    result = swath_fail(SWATH_ERROR_ARGUMENT, message);
+  } else {
+    for (int64_t i = 0; i < *count; ++i) {
+      memcpy((char*)data->base_addr + i * step_of(data), (const char*)values + (size_t)i * data->elem_len,
+             data->elem_len);
+    }
+  }
+  swath_free(values);
+  return result;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+/* Either with the ranks of MPI, or, where there is no communicator, alone. */
+#ifdef SWATH_FORTRAN_MPI
+#define WITH_RANKS(with_mpi, alone)   \
+  if (has_comm != 0) return with_mpi; \
+  return alone
+#else
+#define WITH_RANKS(with_mpi, alone)                                                                     \
+  if (has_comm != 0)                                                                                    \
+    return swath_fail(SWATH_ERROR_UNSUPPORTED,                                                          \
+                      "comm: this Swath was built without MPI; leave it out, or build Swath with MPI"); \
+  (void)comm;                                                                                           \
+  return alone
+#endif
+#define COMM MPI_Comm_f2c((MPI_Fint)comm)
+
+/* A name of blanks only: the array of a file that holds one. */
+static const char* or_null(const char* variable) { return variable[0] == '\0' ? NULL : variable; }
+
+int swath_fortran_file_open(int has_comm, int comm, const char* path, const char* mode, const swath_options* options,
+                            swath_file** file) {
+  WITH_RANKS(swath_file_open_mpi(COMM, path, mode, options, file), swath_file_open(path, mode, options, file));
+}
+
+int swath_fortran_file_create(int has_comm, int comm, const char* path, const swath_options* options,
+                              swath_file** file) {
+  WITH_RANKS(swath_file_create_mpi(COMM, path, options, file), swath_file_create(path, options, file));
+}
+
+int swath_fortran_open(int has_comm, int comm, const char* path, const char* variable, const char* mode,
+                       const swath_options* options, swath_array** array) {
+  WITH_RANKS(swath_open_mpi(COMM, path, or_null(variable), mode, options, array),
+             swath_open(path, or_null(variable), mode, options, array));
+}
+
+int swath_fortran_open_raw(int has_comm, int comm, const char* path, int ndim, const int64_t* shape, const char* dtype,
+                           const char* mode, const swath_options* options, swath_array** array) {
+  WITH_RANKS(swath_open_raw_mpi(COMM, path, ndim, shape, dtype, mode, options, array),
+             swath_open_raw(path, ndim, shape, dtype, mode, options, array));
+}
+
+int swath_fortran_create(int has_comm, int comm, const char* path, const char* variable, int ndim, const int64_t* shape,
+                         const char* dtype, const swath_options* options, swath_array** array) {
+  WITH_RANKS(swath_create_mpi(COMM, path, or_null(variable), ndim, shape, dtype, options, array),
+             swath_create(path, or_null(variable), ndim, shape, dtype, options, array));
+}

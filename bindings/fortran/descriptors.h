@@ -1,0 +1,47 @@
+/* What the Fortran module calls beside swath.h: arrays by their descriptors, and communicators by their integers. */
+#ifndef SWATH_FORTRAN_DESCRIPTORS_H
+#define SWATH_FORTRAN_DESCRIPTORS_H
+
+#include <ISO_Fortran_binding.h>
+#include <stdint.h>
+
+#include "swath/swath.h"
+
+/* All indices and extents come in the order of Fortran, and start from 1; `start` NULL: 1 everywhere. Where data have
+ * fewer dimensions than the array, those behind their last one are 1 long. All are COLLECTIVE. */
+int swath_fortran_read(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count, const int64_t* start);
+int swath_fortran_write(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
+                        const int64_t* start);
+/* The next record: `start` has one index less than the array has dimensions. */
+int swath_fortran_append(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
+                         const int64_t* start);
+/* This rank's share of what is selected: first, last and step of each dimension, NULL: all. */
+int swath_fortran_read_share(swath_array* array, const CFI_cdesc_t* data, const char* dtype,
+                             const swath_distribution* whose, int count, const int64_t* first, const int64_t* last,
+                             const int64_t* step);
+int swath_fortran_write_share(swath_array* array, const CFI_cdesc_t* data, const char* dtype,
+                              const swath_distribution* whose, int count, const int64_t* first, const int64_t* last,
+                              const int64_t* step);
+
+/* The extents of an array, and their number. */
+void swath_fortran_extents(const CFI_cdesc_t* data, int* rank, int64_t* extents);
+
+/* Numbers: `data` has one dimension or none. */
+int swath_fortran_set_attribute(swath_file* file, const char* holder, const char* name, const char* dtype,
+                                const CFI_cdesc_t* data);
+int swath_fortran_get_attribute(swath_file* file, const char* holder, const char* name, const char* dtype,
+                                const CFI_cdesc_t* data, int64_t* count);
+
+/* `has_comm` 0: this process alone. */
+int swath_fortran_file_open(int has_comm, int comm, const char* path, const char* mode, const swath_options* options,
+                            swath_file** file);
+int swath_fortran_file_create(int has_comm, int comm, const char* path, const swath_options* options,
+                              swath_file** file);
+int swath_fortran_open(int has_comm, int comm, const char* path, const char* variable, const char* mode,
+                       const swath_options* options, swath_array** array);
+int swath_fortran_open_raw(int has_comm, int comm, const char* path, int ndim, const int64_t* shape, const char* dtype,
+                           const char* mode, const swath_options* options, swath_array** array);
+int swath_fortran_create(int has_comm, int comm, const char* path, const char* variable, int ndim, const int64_t* shape,
+                         const char* dtype, const swath_options* options, swath_array** array);
+
+#endif

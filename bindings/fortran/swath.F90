@@ -1,0 +1,1085 @@
+!> Swath from Fortran: arrays in files of many formats, read and written by all ranks together.
+!!
+!!     use swath
+!!     call swath_write("ocean.nc", "t", t, global=[nx, ny, nz], start=[is, js, 1], comm=comm, codecs="shuffle,zlib")
+!!
+!! Indices start from 1. Dimensions are given in the order of Fortran, the fastest first; a file lists them the other
+!! way round, the slowest first, as netCDF-Fortran and HDF5's Fortran interface do: no element changes its place.
+!!
+!! Every procedure has `stat`, 0 or the kind of its error, and `errmsg`, what was wrong. Without `stat` an error stops the
+!! program with the message. Errors of collective procedures are alike on all ranks. docs/fortran.md has whole programs.
+module swath
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: error_unit, int8, int16, int32, int64, real32, real64
+#ifdef SWATH_FORTRAN_MPI_F08
+  use mpi_f08, only: MPI_Comm
+#endif
+  implicit none
+  private
+
+  public :: swath_write, swath_read, swath_file, swath_distribution, swath_version
+  public :: swath_unlimited, swath_whole, swath_block, swath_cyclic
+  public :: swath_error_argument, swath_error_store, swath_error_format, swath_error_disagreement, &
+            swath_error_unsupported, swath_error_internal, swath_error_interrupted
+
+  integer, parameter :: swath_unlimited = -1  !< the extent of a dimension that grows: the last one
+  integer, parameter :: swath_whole = 0, swath_block = 1, swath_cyclic = 2  !< how a dimension is dealt out
+  integer, parameter :: swath_error_argument = 1, swath_error_store = 2, swath_error_format = 3, &
+                        swath_error_disagreement = 4, swath_error_unsupported = 5, swath_error_internal = 6, &
+                        swath_error_interrupted = 7
+  integer, parameter :: dimensions_max = 32, dtype_max = 128
+
+  !> Which rank has which elements. Rank 0 comes first, along the first dimension first.
+  type :: swath_distribution
+    private
+    type(c_ptr) :: handle = c_null_ptr
+    integer :: dimensions = 0
+  contains
+    procedure :: create => distribution_create
+    procedure :: local_shape => distribution_local_shape
+    procedure :: destroy => distribution_destroy
+  end type
+
+  !> An open file, with all its arrays. Its procedures are collective: all ranks call them, in the same order.
+  type :: swath_file
+    private
+    type(c_ptr) :: handle = c_null_ptr
+    type(c_ptr) :: own_array = c_null_ptr  ! of a file that holds one array
+  contains
+    procedure, private :: file_open, file_create, file_open_raw, file_create_one
+    generic :: open => file_open
+    generic :: create => file_create
+    generic :: open_raw => file_open_raw
+    generic :: create_one => file_create_one
+#ifdef SWATH_FORTRAN_MPI_F08
+    procedure, private :: file_open_f08, file_create_f08, file_open_raw_f08, file_create_one_f08
+    generic :: open => file_open_f08
+    generic :: create => file_create_f08
+    generic :: open_raw => file_open_raw_f08
+    generic :: create_one => file_create_one_f08
+#endif
+    procedure :: define => file_define
+    procedure :: inquire => file_inquire
+    procedure :: variable_count => file_variable_count
+    procedure :: variable_name => file_variable_name
+    procedure :: explain => file_explain
+    procedure :: sync => file_sync
+    procedure :: close => file_close
+    procedure :: discard => file_discard
+    procedure, private :: set_text
+    procedure, private :: get_text
+    generic :: set_attribute => set_text
+    generic :: get_attribute => get_text
+    procedure, private :: write_i1, write_i2, write_i4, write_i8, write_f4, write_f8, write_c8, write_c16
+    procedure, private :: read_i1, read_i2, read_i4, read_i8, read_f4, read_f8, read_c8, read_c16
+    procedure, private :: append_i1, append_i2, append_i4, append_i8, append_f4, append_f8, append_c8, append_c16
+    procedure, private :: write_share_i1, write_share_i2, write_share_i4, write_share_i8, write_share_f4, &
+                          write_share_f8, write_share_c8, write_share_c16
+    procedure, private :: read_share_i1, read_share_i2, read_share_i4, read_share_i8, read_share_f4, read_share_f8, &
+                          read_share_c8, read_share_c16
+    procedure, private :: set_i1, set_i2, set_i4, set_i8, set_f4, set_f8
+    procedure, private :: get_i1, get_i2, get_i4, get_i8, get_f4, get_f8
+    generic :: write => write_i1, write_i2, write_i4, write_i8, write_f4, write_f8, write_c8, write_c16
+    generic :: read => read_i1, read_i2, read_i4, read_i8, read_f4, read_f8, read_c8, read_c16
+    generic :: append => append_i1, append_i2, append_i4, append_i8, append_f4, append_f8, append_c8, append_c16
+    generic :: write_share => write_share_i1, write_share_i2, write_share_i4, write_share_i8, write_share_f4, &
+                              write_share_f8, write_share_c8, write_share_c16
+    generic :: read_share => read_share_i1, read_share_i2, read_share_i4, read_share_i8, read_share_f4, &
+                             read_share_f8, read_share_c8, read_share_c16
+    generic :: set_attribute => set_i1, set_i2, set_i4, set_i8, set_f4, set_f8
+    generic :: get_attribute => get_i1, get_i2, get_i4, get_i8, get_f4, get_f8
+  end type
+
+  !> Collective. One array, or this rank's box of it, into a file: that is made where there is none, the variable too.
+  interface swath_write
+    procedure :: once_write_i1, once_write_i2, once_write_i4, once_write_i8, once_write_f4, once_write_f8, &
+                 once_write_c8, once_write_c16
+#ifdef SWATH_FORTRAN_MPI_F08
+    procedure :: once_write_f08_i1, once_write_f08_i2, once_write_f08_i4, once_write_f08_i8, once_write_f08_f4, &
+                 once_write_f08_f8, once_write_f08_c8, once_write_f08_c16
+#endif
+  end interface
+
+  !> Collective. An array of a file, or this rank's box of it, into memory.
+  interface swath_read
+    procedure :: once_read_i1, once_read_i2, once_read_i4, once_read_i8, once_read_f4, once_read_f8, once_read_c8, &
+                 once_read_c16
+#ifdef SWATH_FORTRAN_MPI_F08
+    procedure :: once_read_f08_i1, once_read_f08_i2, once_read_f08_i4, once_read_f08_i8, once_read_f08_f4, &
+                 once_read_f08_f8, once_read_f08_c8, once_read_f08_c16
+#endif
+  end interface
+
+  ! ---- What C has: swath.h, and descriptors.h beside this file ------------------------------------------------------
+
+  type, bind(C) :: c_options
+    integer(c_size_t) :: size
+    type(c_ptr) :: format, order, engine, method, streams, codecs, chunks, shards, fill, dimensions
+    integer(c_int64_t) :: offset
+    integer(c_int) :: overwrite, atomic
+  end type
+
+  type, bind(C) :: c_rule
+    integer(c_int) :: kind
+    integer(c_int64_t) :: block
+  end type
+
+  interface
+    function c_error_message() bind(C, name="swath_error_message") result(text)
+      import :: c_ptr
+      type(c_ptr) :: text
+    end function
+    integer(c_int) function c_error_errno() bind(C, name="swath_error_errno")
+      import :: c_int
+    end function
+    function c_version() bind(C, name="swath_version") result(text)
+      import :: c_ptr
+      type(c_ptr) :: text
+    end function
+    integer(c_size_t) function c_strlen(text) bind(C, name="strlen")
+      import :: c_ptr, c_size_t
+      type(c_ptr), value :: text
+    end function
+    subroutine c_options_init(options, size) bind(C, name="swath_options_init_sized")
+      import :: c_options, c_size_t
+      type(c_options), intent(inout) :: options
+      integer(c_size_t), value :: size
+    end subroutine
+    integer(c_int) function c_fail_as(kind, message) bind(C, name="swath_fail")
+      import :: c_char, c_int
+      integer(c_int), value :: kind
+      character(kind=c_char), intent(in) :: message(*)
+    end function
+
+    integer(c_int) function c_file_open(has_comm, comm, path, mode, options, file) &
+        bind(C, name="swath_fortran_file_open")
+      import :: c_char, c_int, c_options, c_ptr
+      integer(c_int), value :: has_comm, comm
+      character(kind=c_char), intent(in) :: path(*), mode(*)
+      type(c_options), intent(in) :: options
+      type(c_ptr), intent(out) :: file
+    end function
+    integer(c_int) function c_file_create(has_comm, comm, path, options, file) &
+        bind(C, name="swath_fortran_file_create")
+      import :: c_char, c_int, c_options, c_ptr
+      integer(c_int), value :: has_comm, comm
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_options), intent(in) :: options
+      type(c_ptr), intent(out) :: file
+    end function
+    integer(c_int) function c_open(has_comm, comm, path, variable, mode, options, array) &
+        bind(C, name="swath_fortran_open")
+      import :: c_char, c_int, c_options, c_ptr
+      integer(c_int), value :: has_comm, comm
+      character(kind=c_char), intent(in) :: path(*), variable(*), mode(*)
+      type(c_options), intent(in) :: options
+      type(c_ptr), intent(out) :: array
+    end function
+    integer(c_int) function c_open_raw(has_comm, comm, path, ndim, shape, dtype, mode, options, array) &
+        bind(C, name="swath_fortran_open_raw")
+      import :: c_char, c_int, c_int64_t, c_options, c_ptr
+      integer(c_int), value :: has_comm, comm, ndim
+      character(kind=c_char), intent(in) :: path(*), dtype(*), mode(*)
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_options), intent(in) :: options
+      type(c_ptr), intent(out) :: array
+    end function
+    integer(c_int) function c_create(has_comm, comm, path, variable, ndim, shape, dtype, options, array) &
+        bind(C, name="swath_fortran_create")
+      import :: c_char, c_int, c_int64_t, c_options, c_ptr
+      integer(c_int), value :: has_comm, comm, ndim
+      character(kind=c_char), intent(in) :: path(*), variable(*), dtype(*)
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_options), intent(in) :: options
+      type(c_ptr), intent(out) :: array
+    end function
+    type(c_ptr) function c_file_of(array) bind(C, name="swath_file_of")
+      import :: c_ptr
+      type(c_ptr), value :: array
+    end function
+    integer(c_int) function c_define(file, variable, ndim, shape, dimensions, dtype, options, array) &
+        bind(C, name="swath_define")
+      import :: c_char, c_int, c_int64_t, c_options, c_ptr
+      type(c_ptr), value :: file, dimensions
+      character(kind=c_char), intent(in) :: variable(*), dtype(*)
+      integer(c_int), value :: ndim
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_options), intent(in) :: options
+      type(c_ptr), intent(out) :: array
+    end function
+    integer(c_int) function c_variable(file, name, array) bind(C, name="swath_variable")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), intent(out) :: array
+    end function
+    integer(c_int) function c_variable_count(file, count) bind(C, name="swath_variable_count")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: file
+      integer(c_int64_t), intent(out) :: count
+    end function
+    integer(c_int) function c_variable_name(file, number, name) bind(C, name="swath_variable_name")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: file
+      integer(c_int64_t), value :: number
+      type(c_ptr), intent(out) :: name
+    end function
+    integer(c_int) function c_inquire(array, ndim, shape, dtype) bind(C, name="swath_inquire")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int), intent(out) :: ndim
+      integer(c_int64_t), intent(out) :: shape(*)
+      character(kind=c_char), intent(out) :: dtype(*)
+    end function
+    integer(c_int) function c_explain(array, write, distribution, slices, text) bind(C, name="swath_explain")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: array, distribution, slices
+      integer(c_int), value :: write
+      type(c_ptr), intent(out) :: text
+    end function
+    subroutine c_free(memory) bind(C, name="swath_free")
+      import :: c_ptr
+      type(c_ptr), value :: memory
+    end subroutine
+    integer(c_int) function c_file_sync(file) bind(C, name="swath_file_sync")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: file
+    end function
+    integer(c_int) function c_file_close(file) bind(C, name="swath_file_close")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: file
+    end function
+    integer(c_int) function c_file_discard(file) bind(C, name="swath_file_discard")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: file
+    end function
+    integer(c_int) function c_close(array) bind(C, name="swath_close")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: array
+    end function
+    integer(c_int) function c_discard(array) bind(C, name="swath_discard")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: array
+    end function
+    integer(c_int) function c_set_text(file, holder, name, dtype, count, values) bind(C, name="swath_set_attribute")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: holder(*), name(*), dtype(*), values(*)
+      integer(c_int64_t), value :: count
+    end function
+    integer(c_int) function c_get_attribute(file, holder, name, dtype, count, values) &
+        bind(C, name="swath_get_attribute")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: holder(*), name(*)
+      character(kind=c_char), intent(out) :: dtype(*)
+      integer(c_int64_t), intent(out) :: count
+      type(c_ptr), intent(out) :: values
+    end function
+    integer(c_int) function c_distribution_create(ndim, rules, grid, distribution) &
+        bind(C, name="swath_distribution_create")
+      import :: c_int, c_ptr, c_rule
+      integer(c_int), value :: ndim
+      type(c_rule), intent(in) :: rules(*)
+      integer(c_int), intent(in) :: grid(*)
+      type(c_ptr), intent(out) :: distribution
+    end function
+    subroutine c_distribution_free(distribution) bind(C, name="swath_distribution_free")
+      import :: c_ptr
+      type(c_ptr), value :: distribution
+    end subroutine
+    integer(c_int) function c_local_shape(distribution, ndim, shape, rank, local) bind(C, name="swath_local_shape")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: distribution
+      integer(c_int), value :: ndim, rank
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int64_t), intent(out) :: local(*)
+    end function
+
+    subroutine c_extents(data, rank, extents) bind(C, name="swath_fortran_extents")
+      import :: c_int, c_int64_t
+      type(*), dimension(..) :: data
+      integer(c_int), intent(out) :: rank
+      integer(c_int64_t), intent(out) :: extents(*)
+    end subroutine
+    integer(c_int) function c_read(array, data, dtype, count, start) bind(C, name="swath_fortran_read")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: array, start
+      type(*), dimension(..) :: data
+      character(kind=c_char), intent(in) :: dtype(*)
+      integer(c_int), value :: count
+    end function
+    integer(c_int) function c_write(array, data, dtype, count, start) bind(C, name="swath_fortran_write")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: array, start
+      type(*), dimension(..) :: data
+      character(kind=c_char), intent(in) :: dtype(*)
+      integer(c_int), value :: count
+    end function
+    integer(c_int) function c_append(array, data, dtype, count, start) bind(C, name="swath_fortran_append")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: array, start
+      type(*), dimension(..) :: data
+      character(kind=c_char), intent(in) :: dtype(*)
+      integer(c_int), value :: count
+    end function
+    integer(c_int) function c_read_share(array, data, dtype, whose, count, first, last, step) &
+        bind(C, name="swath_fortran_read_share")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: array, whose, first, last, step
+      type(*), dimension(..) :: data
+      character(kind=c_char), intent(in) :: dtype(*)
+      integer(c_int), value :: count
+    end function
+    integer(c_int) function c_write_share(array, data, dtype, whose, count, first, last, step) &
+        bind(C, name="swath_fortran_write_share")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: array, whose, first, last, step
+      type(*), dimension(..) :: data
+      character(kind=c_char), intent(in) :: dtype(*)
+      integer(c_int), value :: count
+    end function
+    integer(c_int) function c_set_numbers(file, holder, name, dtype, data) bind(C, name="swath_fortran_set_attribute")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: holder(*), name(*), dtype(*)
+      type(*), dimension(..) :: data
+    end function
+    integer(c_int) function c_get_numbers(file, holder, name, dtype, data, count) &
+        bind(C, name="swath_fortran_get_attribute")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: holder(*), name(*), dtype(*)
+      type(*), dimension(..) :: data
+      integer(c_int64_t), intent(out) :: count
+    end function
+  end interface
+
+  !> Optional integers of any kind, as C takes them; where there are none, the address is null.
+  type :: integers
+    integer(c_int64_t), allocatable :: values(:)
+  contains
+    procedure :: address => integers_address
+    procedure :: count => integers_count
+  end type
+
+  !> What a new file or array is to be, kept alive while C looks at it.
+  type :: creation
+    type(c_options) :: options
+    character(kind=c_char, len=:), allocatable :: format, codecs, engine, method, streams
+    integer(c_int64_t), allocatable :: chunks(:)
+    character(kind=c_char), allocatable :: names(:, :)
+    type(c_ptr), allocatable :: name_addresses(:)
+  end type
+
+contains
+
+  ! ---- Small things -------------------------------------------------------------------------------------------------
+
+  pure function c_text(text) result(terminated)
+    character(*), intent(in) :: text
+    character(kind=c_char, len=:), allocatable :: terminated
+    terminated = trim(text) // c_null_char
+  end function
+
+  function text_at(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: characters(:)
+    integer :: i
+    if (.not. c_associated(address)) then
+      text = ""
+      return
+    end if
+    call c_f_pointer(address, characters, [c_strlen(address)])
+    allocate (character(size(characters)) :: text)
+    do i = 1, size(characters)
+      text(i:i) = characters(i)
+    end do
+  end function
+
+  !> The version of the library: "0.1.0".
+  function swath_version() result(version)
+    character(:), allocatable :: version
+    version = text_at(c_version())
+  end function
+
+  integer(c_int) function fail(message)
+    character(*), intent(in) :: message
+    fail = c_fail_as(int(swath_error_argument, c_int), c_text(message))
+  end function
+
+  !> The end of every procedure.
+  subroutine finish(status, stat, errmsg)
+    integer(c_int), intent(in) :: status
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    if (present(stat)) stat = status
+    if (status == 0) return
+    if (present(errmsg)) errmsg = text_at(c_error_message())
+    if (present(stat)) return
+    write (error_unit, "(a)") "swath: " // text_at(c_error_message())
+    flush (error_unit)
+    error stop 1
+  end subroutine
+
+  subroutine take(values, converted)
+    class(*), intent(in), optional :: values(:)
+    type(integers), intent(out) :: converted
+    integer :: n
+    if (.not. present(values)) return
+    n = size(values)
+    select type (values)
+    type is (integer(int32))
+      allocate (converted%values(n))
+      converted%values(:) = values
+    type is (integer(int64))
+      allocate (converted%values(n))
+      converted%values(:) = values
+    class default
+      allocate (converted%values(0))  ! is refused, for it has no index of any dimension
+    end select
+  end subroutine
+
+  type(c_ptr) function integers_address(self)
+    class(integers), intent(in), target :: self
+    integers_address = c_null_ptr
+    if (.not. allocated(self%values)) return
+    if (size(self%values) > 0) integers_address = c_loc(self%values)
+  end function
+
+  integer(c_int) function integers_count(self)
+    class(integers), intent(in) :: self
+    integers_count = 0
+    if (allocated(self%values)) integers_count = size(self%values)
+  end function
+
+  !> In the other order: of C, the slowest first.
+  pure function reversed(values)
+    integer(c_int64_t), intent(in) :: values(:)
+    integer(c_int64_t) :: reversed(size(values))
+    reversed = values(size(values):1:-1)
+  end function
+
+  subroutine prepare(new, dims, codecs, chunks, format, overwrite, engine, method, streams)
+    type(creation), intent(out), target :: new
+    character(*), intent(in), optional :: dims(:), codecs, format, engine, method, streams
+    class(*), intent(in), optional :: chunks(:)
+    logical, intent(in), optional :: overwrite
+    type(integers) :: found
+    integer :: i, j
+    call c_options_init(new%options, c_sizeof(new%options))
+    if (present(format)) call keep(format, new%format, new%options%format)
+    if (present(codecs)) call keep(codecs, new%codecs, new%options%codecs)
+    if (present(engine)) call keep(engine, new%engine, new%options%engine)
+    if (present(method)) call keep(method, new%method, new%options%method)
+    if (present(streams)) call keep(streams, new%streams, new%options%streams)
+    if (present(overwrite)) new%options%overwrite = merge(1, 0, overwrite)
+    if (present(chunks)) then
+      call take(chunks, found)
+      new%chunks = reversed(found%values)
+      if (size(new%chunks) > 0) new%options%chunks = c_loc(new%chunks)
+    end if
+    if (present(dims)) then
+      allocate (new%names(len(dims) + 1, size(dims)), new%name_addresses(size(dims)))
+      do i = 1, size(dims)
+        new%names(:, i) = c_null_char
+        do j = 1, len_trim(dims(i))
+          new%names(j, i) = dims(i)(j:j)
+        end do
+        new%name_addresses(size(dims) + 1 - i) = c_loc(new%names(1, i))
+      end do
+      if (size(dims) > 0) new%options%dimensions = c_loc(new%name_addresses)
+    end if
+  contains
+    subroutine keep(text, kept, address)
+      character(*), intent(in) :: text
+      character(kind=c_char, len=:), allocatable, intent(inout), target :: kept
+      type(c_ptr), intent(out) :: address
+      kept = c_text(text)
+      address = c_loc(kept)
+    end subroutine
+  end subroutine
+
+  ! ---- Distributions ------------------------------------------------------------------------------------------------
+
+  !> One rule a dimension, swath_whole, swath_block or swath_cyclic; `blocks`: elements of a block, 0: block's equal
+  !! blocks, cyclic's 1; `grid`: ranks along each dimension.
+  subroutine distribution_create(self, rules, grid, blocks, stat, errmsg)
+    class(swath_distribution), intent(inout) :: self
+    integer, intent(in) :: rules(:), grid(:)
+    integer, intent(in), optional :: blocks(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_rule) :: c_rules(size(rules))
+    integer(c_int) :: places(size(rules))
+    integer :: d, n
+    n = size(rules)
+    call self%destroy()
+    if (size(grid) /= n) then
+      call finish(fail("distribution: rules and grid have different sizes; expected one of each a dimension"), &
+                  stat, errmsg)
+      return
+    end if
+    do d = 1, n
+      c_rules(n + 1 - d) = c_rule(rules(d), 0_c_int64_t)
+      if (present(blocks)) c_rules(n + 1 - d)%block = blocks(d)
+      places(n + 1 - d) = grid(d)
+    end do
+    self%dimensions = n
+    call finish(c_distribution_create(int(n, c_int), c_rules, places, self%handle), stat, errmsg)
+  end subroutine
+
+  !> The extents of the share that a rank, from 0, has of an array.
+  function distribution_local_shape(self, global, rank) result(local)
+    class(swath_distribution), intent(in) :: self
+    class(*), intent(in) :: global(:)
+    integer, intent(in) :: rank
+    integer(int64), allocatable :: local(:)
+    integer(c_int64_t) :: found(size(global))
+    type(integers) :: shape
+    call take(global, shape)
+    call finish(c_local_shape(self%handle, int(size(global), c_int), reversed(shape%values), int(rank, c_int), found))
+    local = reversed(found)
+  end function
+
+  subroutine distribution_destroy(self)
+    class(swath_distribution), intent(inout) :: self
+    if (c_associated(self%handle)) call c_distribution_free(self%handle)
+    self%handle = c_null_ptr
+  end subroutine
+
+  ! ---- Files --------------------------------------------------------------------------------------------------------
+
+  !> `mode`: "r" (default), or "r+" to write in place, define, append and set attributes.
+  subroutine file_open(self, path, comm, mode, engine, method, streams, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: path
+    integer, intent(in), optional :: comm
+    character(*), intent(in), optional :: mode, engine, method, streams
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(creation), target :: new
+    character(kind=c_char, len=:), allocatable :: how
+    call prepare(new, engine=engine, method=method, streams=streams)
+    how = c_text("r")
+    if (present(mode)) how = c_text(mode)
+    self%own_array = c_null_ptr
+    call finish(c_file_open(has(comm), value_of(comm), c_text(path), how, new%options, self%handle), stat, errmsg)
+  end subroutine
+
+  !> A new file; it gets its name when it is closed, or, where something in it grows, at the first sync.
+  subroutine file_create(self, path, comm, format, overwrite, engine, method, streams, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: path
+    integer, intent(in), optional :: comm
+    character(*), intent(in), optional :: format, engine, method, streams
+    logical, intent(in), optional :: overwrite
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(creation), target :: new
+    call prepare(new, format=format, overwrite=overwrite, engine=engine, method=method, streams=streams)
+    self%own_array = c_null_ptr
+    call finish(c_file_create(has(comm), value_of(comm), c_text(path), new%options, self%handle), stat, errmsg)
+  end subroutine
+
+  !> A file that does not say what it holds: `shape` in the order of Fortran, `dtype` as "f4".
+  subroutine file_open_raw(self, path, shape, dtype, comm, mode, offset, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: path, dtype
+    class(*), intent(in) :: shape(:)
+    integer, intent(in), optional :: comm
+    character(*), intent(in), optional :: mode
+    class(*), intent(in), optional :: offset
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(creation), target :: new
+    character(kind=c_char, len=:), allocatable :: how
+    type(integers) :: extents
+    integer(c_int) :: status
+    call prepare(new)
+    call take(shape, extents)
+    if (present(offset)) then
+      select type (offset)
+      type is (integer(int32))
+        new%options%offset = offset
+      type is (integer(int64))
+        new%options%offset = offset
+      end select
+    end if
+    how = c_text("r")
+    if (present(mode)) how = c_text(mode)
+    self%handle = c_null_ptr
+    status = c_open_raw(has(comm), value_of(comm), c_text(path), extents%count(), reversed(extents%values), &
+                        c_text(dtype), how, new%options, self%own_array)
+    if (status == 0) self%handle = c_file_of(self%own_array)
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  !> A new file with one array, of formats that hold no more: .npy, raw; of others, too.
+  subroutine file_create_one(self, path, variable, dtype, shape, comm, dims, codecs, chunks, format, overwrite, stat, &
+                             errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: path, variable, dtype
+    class(*), intent(in) :: shape(:)
+    integer, intent(in), optional :: comm
+    character(*), intent(in), optional :: dims(:), codecs, format
+    class(*), intent(in), optional :: chunks(:)
+    logical, intent(in), optional :: overwrite
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(creation), target :: new
+    type(integers) :: extents
+    integer(c_int) :: status
+    call prepare(new, dims, codecs, chunks, format, overwrite)
+    call take(shape, extents)
+    self%handle = c_null_ptr
+    status = c_create(has(comm), value_of(comm), c_text(path), c_text(variable), extents%count(), &
+                      reversed(extents%values), c_text(dtype), new%options, self%own_array)
+    if (status == 0) self%handle = c_file_of(self%own_array)
+    call finish(status, stat, errmsg)
+  end subroutine
+
+#ifdef SWATH_FORTRAN_MPI_F08
+  subroutine file_open_f08(self, path, comm, mode, engine, method, streams, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: path
+    type(MPI_Comm), intent(in) :: comm
+    character(*), intent(in), optional :: mode, engine, method, streams
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call self%open(path, comm%MPI_VAL, mode, engine, method, streams, stat, errmsg)
+  end subroutine
+
+  subroutine file_create_f08(self, path, comm, format, overwrite, engine, method, streams, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: path
+    type(MPI_Comm), intent(in) :: comm
+    character(*), intent(in), optional :: format, engine, method, streams
+    logical, intent(in), optional :: overwrite
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call self%create(path, comm%MPI_VAL, format, overwrite, engine, method, streams, stat, errmsg)
+  end subroutine
+
+  subroutine file_open_raw_f08(self, path, shape, dtype, comm, mode, offset, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: path, dtype
+    class(*), intent(in) :: shape(:)
+    type(MPI_Comm), intent(in) :: comm
+    character(*), intent(in), optional :: mode
+    class(*), intent(in), optional :: offset
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call self%open_raw(path, shape, dtype, comm%MPI_VAL, mode, offset, stat, errmsg)
+  end subroutine
+
+  subroutine file_create_one_f08(self, path, variable, dtype, shape, comm, dims, codecs, chunks, format, overwrite, &
+                                 stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: path, variable, dtype
+    class(*), intent(in) :: shape(:)
+    type(MPI_Comm), intent(in) :: comm
+    character(*), intent(in), optional :: dims(:), codecs, format
+    class(*), intent(in), optional :: chunks(:)
+    logical, intent(in), optional :: overwrite
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call self%create_one(path, variable, dtype, shape, comm%MPI_VAL, dims, codecs, chunks, format, overwrite, stat, &
+                         errmsg)
+  end subroutine
+#endif
+
+  integer(c_int) function has(comm)
+    integer, intent(in), optional :: comm
+    has = merge(1, 0, present(comm))
+  end function
+
+  integer(c_int) function value_of(comm)
+    integer, intent(in), optional :: comm
+    value_of = 0
+    if (present(comm)) value_of = comm
+  end function
+
+  !> A new array: `dtype` as "f4", "i8", "c16"; the last extent may be swath_unlimited: append() adds records then.
+  subroutine file_define(self, variable, dtype, shape, dims, codecs, chunks, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: variable, dtype
+    class(*), intent(in) :: shape(:)
+    character(*), intent(in), optional :: dims(:), codecs
+    class(*), intent(in), optional :: chunks(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(creation), target :: new
+    type(integers) :: extents
+    type(c_ptr) :: array
+    call prepare(new, dims, codecs, chunks)
+    call take(shape, extents)
+    call finish(c_define(self%handle, c_text(variable), extents%count(), reversed(extents%values), &
+                         new%options%dimensions, c_text(dtype), new%options, array), stat, errmsg)
+  end subroutine
+
+  integer(c_int) function find(self, variable, array)
+    class(swath_file), intent(in) :: self
+    character(*), intent(in) :: variable
+    type(c_ptr), intent(out) :: array
+    if (.not. c_associated(self%handle)) then
+      array = c_null_ptr
+      find = fail(trim(variable) // ": the file is not open; open or create it first")
+    else if (c_associated(self%own_array)) then
+      array = self%own_array
+      find = 0
+    else
+      find = c_variable(self%handle, c_text(variable), array)
+    end if
+  end function
+
+  !> The extents of an array, in the order of Fortran, and the type of its elements, "f4".
+  subroutine file_inquire(self, variable, shape, dtype, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: variable
+    integer(int64), allocatable, intent(out), optional :: shape(:)
+    character(:), allocatable, intent(out), optional :: dtype
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: array
+    integer(c_int) :: status, ndim
+    integer(c_int64_t) :: extents(dimensions_max)
+    character(kind=c_char), target :: type(dtype_max)
+    status = find(self, variable, array)
+    if (status == 0) status = c_inquire(array, ndim, extents, type)
+    if (status == 0) then
+      if (present(shape)) shape = reversed(extents(1:ndim))
+      if (present(dtype)) dtype = without_order(text_at(c_loc(type)))
+    end if
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  pure function without_order(type) result(short)
+    character(*), intent(in) :: type
+    character(:), allocatable :: short
+    short = type
+    if (scan(type(1:1), "<>=|") > 0) short = type(2:)
+  end function
+
+  integer function file_variable_count(self) result(found)
+    class(swath_file), intent(in) :: self
+    integer(c_int64_t) :: count
+    call finish(c_variable_count(self%handle, count))
+    found = int(count)
+  end function
+
+  !> The path of a variable: number 1 is the first.
+  function file_variable_name(self, number) result(name)
+    class(swath_file), intent(in) :: self
+    integer, intent(in) :: number
+    character(:), allocatable :: name
+    type(c_ptr) :: text
+    call finish(c_variable_name(self%handle, int(number - 1, c_int64_t), text))
+    name = text_at(text)
+  end function
+
+  !> How a read (or, where `write`, a write) would be carried out, and what it would cost.
+  function file_explain(self, variable, whose, write) result(text)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: variable
+    type(swath_distribution), intent(in), optional :: whose
+    logical, intent(in), optional :: write
+    character(:), allocatable :: text
+    type(c_ptr) :: array, explained, shares
+    integer(c_int) :: direction
+    shares = c_null_ptr
+    if (present(whose)) shares = whose%handle
+    direction = 0
+    if (present(write)) direction = merge(1, 0, write)
+    call finish(find(self, variable, array))
+    call finish(c_explain(array, direction, shares, c_null_ptr, explained))
+    text = text_at(explained)
+    call c_free(explained)
+  end function
+
+  !> When it returns, what was written is on the medium, and changes stay.
+  subroutine file_sync(self, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call finish(c_file_sync(self%handle), stat, errmsg)
+  end subroutine
+
+  !> Completes the file.
+  subroutine file_close(self, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int) :: status
+    if (c_associated(self%own_array)) then
+      status = c_close(self%own_array)
+    else
+      status = c_file_close(self%handle)
+    end if
+    self%handle = c_null_ptr
+    self%own_array = c_null_ptr
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  !> Closes it without completing it: a new file is removed, what was added since the last sync is taken back.
+  subroutine file_discard(self, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int) :: status
+    if (c_associated(self%own_array)) then
+      status = c_discard(self%own_array)
+    else
+      status = c_file_discard(self%handle)
+    end if
+    self%handle = c_null_ptr
+    self%own_array = c_null_ptr
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  !> Attributes of the file (`holder` ""), a group or a variable: text, or numbers of one dimension or none.
+  subroutine set_text(self, holder, name, value, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: holder, name, value
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call finish(c_set_text(self%handle, c_text(holder), c_text(name), c_text("text"), int(len(value), c_int64_t), &
+                           value // c_null_char), stat, errmsg)
+  end subroutine
+
+  subroutine get_text(self, holder, name, value, stat, errmsg)
+    class(swath_file), intent(inout) :: self
+    character(*), intent(in) :: holder, name
+    character(:), allocatable, intent(out) :: value
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(kind=c_char), target :: type(dtype_max)
+    integer(c_int64_t) :: count
+    type(c_ptr) :: values
+    integer(c_int) :: status
+    value = ""
+    status = c_get_attribute(self%handle, c_text(holder), c_text(name), type, count, values)
+    if (status == 0) then
+      if (text_at(c_loc(type)) == "text") then
+        value = text_at(values)
+      else
+        status = fail("attribute " // trim(name) // ": it is " // text_at(c_loc(type)) // ", no text")
+      end if
+      call c_free(values)
+    end if
+    call finish(status, stat, errmsg)
+  end subroutine
+
+  ! ---- One call: a file is opened, or made, and closed again --------------------------------------------------------
+
+  !> The file that an array is to be written into: an existing one, or a new one.
+  integer(c_int) function open_or_create(file, path, variable, dtype, extents, global, comm, new) result(status)
+    type(swath_file), intent(inout) :: file
+    character(*), intent(in) :: path, variable, dtype
+    integer(c_int64_t), intent(in) :: extents(:)
+    type(integers), intent(in) :: global
+    integer, intent(in), optional :: comm
+    type(creation), intent(in) :: new
+    integer, parameter :: no_such_file = 2  ! ENOENT
+    if (new%options%overwrite == 0) then
+      status = c_open(has(comm), value_of(comm), c_text(path), c_text(variable), c_text("r+"), new%options, &
+                      file%own_array)
+      if (status == 0) then
+        file%handle = c_file_of(file%own_array)
+        if (allocated(global%values)) status = compare_shape(file%own_array, variable, global)
+        return
+      end if
+      if (status == swath_error_argument .and. allocated(global%values)) then
+        status = define_in(file, path, variable, dtype, global, comm, new)
+        return
+      end if
+      if (status /= swath_error_store .or. c_error_errno() /= no_such_file) return
+    end if
+    if (.not. allocated(global%values) .and. present(comm)) then
+      status = fail(trim(path) // ": it is to be made; expected global=, the shape of the whole array")
+      return
+    end if
+    if (allocated(global%values)) then
+      status = c_create(has(comm), value_of(comm), c_text(path), c_text(variable), global%count(), &
+                        reversed(global%values), c_text(dtype), new%options, file%own_array)
+    else
+      status = c_create(0_c_int, 0_c_int, c_text(path), c_text(variable), int(size(extents), c_int), &
+                        reversed(extents), c_text(dtype), new%options, file%own_array)
+    end if
+    if (status == 0) file%handle = c_file_of(file%own_array)
+  end function
+
+  !> A variable that an existing file does not have yet.
+  integer(c_int) function define_in(file, path, variable, dtype, global, comm, new) result(status)
+    type(swath_file), intent(inout) :: file
+    character(*), intent(in) :: path, variable, dtype
+    type(integers), intent(in) :: global
+    integer, intent(in), optional :: comm
+    type(creation), intent(in) :: new
+    type(c_ptr) :: array
+    file%own_array = c_null_ptr
+    status = c_file_open(has(comm), value_of(comm), c_text(path), c_text("r+"), new%options, file%handle)
+    if (status /= 0) return
+    status = c_define(file%handle, c_text(variable), global%count(), reversed(global%values), new%options%dimensions, &
+                      c_text(dtype), new%options, array)
+  end function
+
+  integer(c_int) function compare_shape(array, variable, global) result(status)
+    type(c_ptr), intent(in) :: array
+    character(*), intent(in) :: variable
+    type(integers), intent(in) :: global
+    integer(c_int64_t) :: extents(dimensions_max)
+    character(kind=c_char) :: type(dtype_max)
+    integer(c_int) :: ndim
+    status = c_inquire(array, ndim, extents, type)
+    if (status /= 0) return
+    if (ndim == global%count()) then
+      if (all(reversed(extents(1:ndim)) == global%values)) return
+    end if
+    status = fail(trim(variable) // ": the file has it already, with another shape than global; " // &
+                           "expected the same, or overwrite=.true. for a new file")
+  end function
+
+  !> After a write: completes the file, or takes back what was added. The first error is the one that is said.
+  integer(c_int) function end_once(file, status) result(ended)
+    type(swath_file), intent(inout) :: file
+    integer(c_int), intent(in) :: status
+    character(:), allocatable :: message
+    integer :: discarded
+    ended = status
+    if (.not. c_associated(file%handle)) return
+    if (status == 0) then
+      if (c_associated(file%own_array)) then
+        ended = c_close(file%own_array)
+      else
+        ended = c_file_close(file%handle)
+      end if
+    else
+      message = text_at(c_error_message())
+      call file%discard(stat=discarded)
+      ended = c_fail_as(status, c_text(message))
+    end if
+    file%handle = c_null_ptr
+    file%own_array = c_null_ptr
+  end function
+
+  ! ---- Procedures of each type: typed.inc is their text --------------------------------------------------------------
+
+#define WRITE write_i1
+#define READ read_i1
+#define APPEND append_i1
+#define WRITE_SHARE write_share_i1
+#define READ_SHARE read_share_i1
+#define ONCE_WRITE once_write_i1
+#define ONCE_READ once_read_i1
+#define ONCE_WRITE_F08 once_write_f08_i1
+#define ONCE_READ_F08 once_read_f08_i1
+#define SET set_i1
+#define GET get_i1
+#define TYPE integer(int8)
+#define DTYPE "i1"
+#include "typed.inc"
+
+#define WRITE write_i2
+#define READ read_i2
+#define APPEND append_i2
+#define WRITE_SHARE write_share_i2
+#define READ_SHARE read_share_i2
+#define ONCE_WRITE once_write_i2
+#define ONCE_READ once_read_i2
+#define ONCE_WRITE_F08 once_write_f08_i2
+#define ONCE_READ_F08 once_read_f08_i2
+#define SET set_i2
+#define GET get_i2
+#define TYPE integer(int16)
+#define DTYPE "i2"
+#include "typed.inc"
+
+#define WRITE write_i4
+#define READ read_i4
+#define APPEND append_i4
+#define WRITE_SHARE write_share_i4
+#define READ_SHARE read_share_i4
+#define ONCE_WRITE once_write_i4
+#define ONCE_READ once_read_i4
+#define ONCE_WRITE_F08 once_write_f08_i4
+#define ONCE_READ_F08 once_read_f08_i4
+#define SET set_i4
+#define GET get_i4
+#define TYPE integer(int32)
+#define DTYPE "i4"
+#include "typed.inc"
+
+#define WRITE write_i8
+#define READ read_i8
+#define APPEND append_i8
+#define WRITE_SHARE write_share_i8
+#define READ_SHARE read_share_i8
+#define ONCE_WRITE once_write_i8
+#define ONCE_READ once_read_i8
+#define ONCE_WRITE_F08 once_write_f08_i8
+#define ONCE_READ_F08 once_read_f08_i8
+#define SET set_i8
+#define GET get_i8
+#define TYPE integer(int64)
+#define DTYPE "i8"
+#include "typed.inc"
+
+#define WRITE write_f4
+#define READ read_f4
+#define APPEND append_f4
+#define WRITE_SHARE write_share_f4
+#define READ_SHARE read_share_f4
+#define ONCE_WRITE once_write_f4
+#define ONCE_READ once_read_f4
+#define ONCE_WRITE_F08 once_write_f08_f4
+#define ONCE_READ_F08 once_read_f08_f4
+#define SET set_f4
+#define GET get_f4
+#define TYPE real(real32)
+#define DTYPE "f4"
+#include "typed.inc"
+
+#define WRITE write_f8
+#define READ read_f8
+#define APPEND append_f8
+#define WRITE_SHARE write_share_f8
+#define READ_SHARE read_share_f8
+#define ONCE_WRITE once_write_f8
+#define ONCE_READ once_read_f8
+#define ONCE_WRITE_F08 once_write_f08_f8
+#define ONCE_READ_F08 once_read_f08_f8
+#define SET set_f8
+#define GET get_f8
+#define TYPE real(real64)
+#define DTYPE "f8"
+#include "typed.inc"
+
+#define WRITE write_c8
+#define READ read_c8
+#define APPEND append_c8
+#define WRITE_SHARE write_share_c8
+#define READ_SHARE read_share_c8
+#define ONCE_WRITE once_write_c8
+#define ONCE_READ once_read_c8
+#define ONCE_WRITE_F08 once_write_f08_c8
+#define ONCE_READ_F08 once_read_f08_c8
+#define TYPE complex(real32)
+#define DTYPE "c8"
+#include "typed.inc"
+
+#define WRITE write_c16
+#define READ read_c16
+#define APPEND append_c16
+#define WRITE_SHARE write_share_c16
+#define READ_SHARE read_share_c16
+#define ONCE_WRITE once_write_c16
+#define ONCE_READ once_read_c16
+#define ONCE_WRITE_F08 once_write_f08_c16
+#define ONCE_READ_F08 once_read_f08_c16
+#define TYPE complex(real64)
+#define DTYPE "c16"
+#include "typed.inc"
+
+end module

@@ -1,0 +1,151 @@
+#include <utility>
+
+#include "array/array.h"
+#include "array/file.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "files/array_form.h"
+#include "files/data_file.h"
+#include "files/file_array.h"
+#include "files/first_rank.h"
+#include "files/one_change.h"
+#include "formats/description.h"
+#include "formats/format.h"
+#include "formats/serialise.h"
+#include "journal/changes.h"
+#include "store/atomic_file.h"
+
+namespace swath {
+
+using formats::Description;
+
+void DataFile::finish_started() {
+  for (const auto& [path, array] : arrays_) array->array().finish_started();
+}
+
+void DataFile::fill_unwritten() {
+  for (const auto& [path, array] : arrays_) array->array().fill_unwritten();
+}
+
+void DataFile::sync() {
+  const OneChange one_change(changing_);
+  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "sync", final_path_);
+  if (is_closed_) fail_argument("sync " + final_path_ + ": the file is closed; open it again");
+  finish_started();
+  complete_records();
+  if (records_) records_->synced();
+  const bool gets_name = atomic_file_ != nullptr && records_ && !records_->is_empty();
+  if (gets_name || atomic_file_ == nullptr) fill_unwritten();  // an array that is added stays from now on
+  if (gets_name) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(path_); });
+  sync_bytes();
+  if (gets_name) give_name();
+  for (const auto& [path, array] : arrays_) array->array().expect_sync();
+}
+
+void DataFile::sync_bytes() {
+  run_collectively(*comm_, question_of(words("sync")), [&] {
+    if (mode_ != OpenMode::kReadWrite) return;
+    refuse_writing("sync");
+    bool is_first_of_node = true;
+    for (int rank = 0; rank < comm_->rank(); ++rank) {
+      if (comm_->node_of(rank) == comm_->node_of(comm_->rank())) is_first_of_node = false;
+    }
+    if (is_first_of_node) file_->sync();
+  });
+  do_on_first_rank(*comm_, words("keep changes"), [&] {
+    if (changes_ == nullptr) return;
+    metadata_.reset();
+    changes_->commit();
+    changes_->close();
+    changes_.reset();
+  });
+  has_changed_ = false;
+}
+
+void DataFile::give_name() {
+  do_on_first_rank(*comm_, words("complete"), [&] {
+    metadata_.reset();
+    atomic_file_->complete();
+  });
+  atomic_file_.reset();
+  path_ = final_path_;
+  const auto others = on_first_rank(*comm_, words("describe again"), [&] {
+    ByteWriter writer;
+    writer.put(std::ssize(arrays_));
+    for (const auto& [path, array] : arrays_) {
+      formats::put(writer, metadata().describe(path));
+    }
+    return writer.take();
+  });
+  open_bytes(words("open again"));
+  ByteReader reader("what rank 0 found", others);
+  for (int64_t i = reader.count(1); i > 0; --i) {
+    Description described = formats::next_description(reader);
+    const std::string identity = identity_of(described, final_path_, number_);
+    arrays_.at(described.variable.value_or(""))->become(std::move(described), identity, file_);
+  }
+}
+
+void DataFile::close() {
+  const OneChange one_change(changing_);
+  if (is_closed_) return;
+  if (made_in_ != fork_generation()) {  // nothing of it is this process's
+    is_closed_ = true;
+    let_go();
+    return;
+  }
+  const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "close", final_path_);
+  try {
+    complete_records();
+    for (const auto& [path, array] : arrays_) array->array().shut();
+    is_closed_ = true;
+    agree_same(*comm_, words("close"));
+    complete();
+  } catch (...) {
+    is_closed_ = true;
+    take_back();
+    let_go();
+    throw;
+  }
+  let_go();
+}
+
+void DataFile::complete() {
+  if (atomic_file_ != nullptr || has_changed_) {
+    fill_unwritten();
+    if (atomic_file_ != nullptr) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(path_); });
+    sync_bytes();
+  } else if (file_->may_lose_writes()) {
+    run_collectively(*comm_, question_of(words("check")), [&] { file_->check_written(); });
+  }
+  if (atomic_file_ != nullptr) do_on_first_rank(*comm_, words("complete"), [&] { atomic_file_->complete(); });
+}
+
+void DataFile::take_back() noexcept {
+  if (comm_->rank() != 0 || made_in_ != fork_generation()) return;
+  const auto ignored = failure_of([&] {
+    metadata_.reset();
+    if (atomic_file_ != nullptr) {
+      if (changes_ != nullptr) changes_->abandon();
+      atomic_file_->remove();
+    } else if (changes_ != nullptr && name_ && name_->is_replaced()) {
+      changes_->abandon();
+    } else if (changes_ != nullptr) {
+      changes_->undo();
+    }
+  });
+  static_cast<void>(ignored);  // what went wrong before is what is thrown
+}
+
+void DataFile::let_go() noexcept {
+  const auto ignored = failure_of([&] {
+    metadata_.reset();
+    if (changes_ != nullptr && made_in_ == fork_generation()) changes_->close();
+  });
+  static_cast<void>(ignored);
+  for (const auto& [path, array] : arrays_) array->array().let_go_of_file();
+  arrays_.clear();
+  file_.reset();
+}
+
+}  // namespace swath

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <utility>
+
+#include "array/array.h"
+#include "base/error.h"
+#include "files/array_form.h"
+#include "files/data_file.h"
+#include "files/file_array.h"
+#include "files/first_rank.h"
+#include "formats/description.h"
+#include "formats/files.h"
+#include "formats/format.h"
+#include "formats/serialise.h"
+
+namespace swath {
+
+using formats::Description;
+using formats::FormatFile;
+
+Records& DataFile::records() {
+  if (!records_) records_.emplace(contents_);
+  return *records_;
+}
+
+int64_t DataFile::rows_to_append_to(FileArray& array, const formats::ElementType* in_memory) {
+  const Description& description = array.description();
+  run_collectively(*comm_, question_of(words("append to " + array.path())), [&] {
+    refuse_changing("append to");
+    array.check_type(in_memory, "append to");
+    if (array.grows() || (format_.is_folder() && !description.shape.empty())) return;
+    fail_argument("append to " + description.name() + ": its shape " + to_string(description.shape) +
+                  " is fixed; create it with a first dimension that grows, or write into it");
+  });
+  records().follow(contents_, array.path());
+  return records().rows(array.path());
+}
+
+void DataFile::extend(FileArray& array, int64_t rows, std::optional<int64_t> written_from, const std::string& words) {
+  const std::string& path = array.path();
+  rows = std::max(rows, records().length(records().dimension_of(path)));  // never shorter than its dimension
+  finish_started();
+  const auto described = on_first_rank(*comm_, words, [&] {
+    FormatFile& metadata = metadata_to_change();
+    given_room_[path] = rows;
+    Description longer = metadata.extend(path, rows, written_from);
+    if (longer.end > 0) formats::extend(path_, longer.end);  // gaps between what is written can be read
+    return formats::serialise(longer);
+  });
+  Description longer = formats::parse_description(described);
+  const std::string identity = identity_of(longer, final_path_, number_);
+  array.become(std::move(longer), identity, file_);
+  has_changed_ = true;
+}
+
+void DataFile::wrote(const std::string& variable, int64_t rows) {
+  if (const auto length = records().wrote(variable, rows)) set_length(records().dimension_of(variable), *length);
+  if (changes_ != nullptr && metadata_ != nullptr) metadata_->written(formats::Room::kRows, variable);
+}
+
+std::vector<std::string> DataFile::open_arrays_along_later(const std::string& dimension) const {
+  std::vector<std::string> found;
+  for (const auto& [path, array] : arrays_) {
+    const formats::Variable* variable = contents_.variable(path);
+    if (variable == nullptr) continue;
+    const auto& names = variable->dimensions;
+    const bool is_along = names.size() > 1 && std::any_of(names.begin() + 1, names.end(), [&](const auto& name) {
+                            return contents_.path_of(variable->group(), name) == dimension;
+                          });
+    if (is_along) found.push_back(path);
+  }
+  return found;
+}
+
+void DataFile::complete_records() {
+  if (!records_) return;
+  for (const auto& [dimension, length] : records_->unfinished()) {
+    for (const std::string& variable : records_->behind(dimension, length)) fill_rows(variable, length);
+    set_length(dimension, length);
+  }
+}
+
+void DataFile::fill_rows(const std::string& variable, int64_t rows) {
+  const auto known = arrays_.find(variable);
+  const bool is_moved_by_us = known != arrays_.end() && known->second->is_moved_by_us();
+  if (format_.fills_rows() && !is_moved_by_us) return records().set_rows(variable, rows);
+  const auto array = this->array(variable);
+  const int64_t first = records().rows(variable);
+  extend(*array, rows, std::nullopt, words("fill rows to " + std::to_string(rows) + " of " + variable));
+  array->fill_rows(first, rows);
+  records().set_rows(variable, rows);
+}
+
+}  // namespace swath

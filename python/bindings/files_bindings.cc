@@ -1,0 +1,83 @@
+// What an open file knows of itself, for swath/files: how far its variables are, and whether others have changed it.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "bindings.h"
+#include "files/open_name.h"
+#include "files/records.h"
+#include "files/staleness.h"
+#include "formats_convert.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using swath::OpenName;
+using swath::OwnRows;
+using swath::Records;
+using swath::formats::lengths_from;
+using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
+
+void follow(Records& records, const nb::handle& contents, const std::string& variable) {
+  if (!records.follows(variable)) records.follow(lengths_from(contents, variable), variable);
+}
+
+void begin(Records& records, const nb::handle& contents, const std::string& variable) {
+  records.begin(lengths_from(contents, variable), variable);
+}
+
+void bind_records(nb::module_& m) {
+  nb::class_<Records>(m, "Records", "How far the variables of a file are that grow (core/files/records.h).")
+      .def(
+          "__init__", [](Records* self, const nb::handle& contents) { new (self) Records(lengths_from(contents)); },
+          "contents"_a)
+      .def("follows", &Records::follows, "variable"_a)
+      .def("is_empty", &Records::is_empty)
+      .def("rows", &Records::rows, "variable"_a, "Rows that all ranks have written.")
+      .def("dimension_of", &Records::dimension_of, "variable"_a)
+      .def("length", &Records::length, "dimension"_a, "Rows that every reader sees.")
+      .def("follow", &follow, "contents"_a, "variable"_a, "Count the rows of a variable, too.")
+      .def("begin", &begin, "contents"_a, "variable"_a, "The same of a new variable.")
+      .def("synced", &Records::synced)
+      .def("has_rows", &Records::has_rows, "variable"_a, "rows"_a, "A variable that has so many rows was written to.")
+      .def("wrote", &Records::wrote, "variable"_a, "rows"_a,
+           "A variable has so many rows: the new length of its dimension where that grows, else None.")
+      .def("set_rows", &Records::set_rows, "variable"_a, "rows"_a)
+      .def("set_length", &Records::set_length, "dimension"_a, "rows"_a)
+      .def("unfinished", &Records::unfinished)
+      .def("behind", &Records::behind, "dimension"_a, "rows"_a);
+}
+
+// `contents`: a Contents, or None.
+void refuse_changed(const std::string& path, const swath::Shapes& known, const swath::Shapes& now,
+                    const nb::handle& contents, const Records* records,
+                    const std::map<std::string, int64_t>& given_room, bool are_variables_as_long_as_dimensions) {
+  std::optional<swath::formats::Contents> lengths;
+  if (!contents.is_none()) lengths = lengths_from(contents);
+  const OwnRows own = {lengths ? &*lengths : nullptr, records, given_room, are_variables_as_long_as_dimensions};
+  swath::refuse_changed(path, known, now, own);
+}
+
+}  // namespace
+
+void bind_files(nb::module_& m) {
+  bind_records(m);
+  nb::class_<OpenName>(m, "OpenName", "The name by which a file is open, and which file had it then.")
+      .def(nb::init<std::string>(), "path"_a, WithoutLock())
+      .def("is_replaced", &OpenName::is_replaced, WithoutLock(), "Whether another file has the name now, or none.")
+      .def("refuse_replaced", &OpenName::refuse_replaced, "doing"_a, WithoutLock(), "Raise StoreError where it is.");
+  m.def("refuse_changed", &refuse_changed, "path"_a, "known"_a, "now"_a, "contents"_a.none(), "records"_a.none(),
+        "given_room"_a, "are_variables_as_long_as_dimensions"_a,
+        "Raise StoreError where a file holds other variables than its handle knows of, or longer or shorter ones than "
+        "it has made them (core/files/staleness.h).");
+}

@@ -1,0 +1,210 @@
+"""Loops over open arrays: what is read at each step, and by whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swath import _core
+from swath.array.beside import Place, note_of_ranks
+from swath.array.counters import Told, Totals
+from swath.array.iteration.depth import depth_of_memory
+from swath.array.iteration.grid import Box, Grid, checked_axis, checked_block, steps_along
+from swath.array.iteration.loop import Loop, Steps, checked_depth
+from swath.array.iteration.writer import Writer
+from swath.array.request import Request
+from swath.base.memory_budget import memory_bytes
+from swath.errors import ArgumentError
+from swath.formats.description import StridedLayout
+from swath.space import Distribution, Shape
+
+Values = np.ndarray[Any, np.dtype[Any]]
+
+
+class Settings(NamedTuple):
+    """How a loop goes.
+
+    Attributes:
+        prefetch: see `Array.blocks`.
+        memory: see `Array.blocks`.
+        order: see `Array.blocks`.
+        decode: makes of stored values what the program gets.
+        decoded_bytes: that it takes besides, an element.
+    """
+
+    prefetch: Any
+    memory: Any
+    order: Any = "C"
+    decode: Callable[[Any], Any] = lambda values: values
+    decoded_bytes: int = 0
+
+
+class SharedLoop:
+    """A loop over an array, or a writer's block, that all its ranks go through together. Collective to make."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self._made_in = _core.fork_generation()
+        self.number: int = array._core.begin_loop()
+        array._stored.has_shared_loops = True
+        note_of_ranks(array)
+
+    def compare(self, numbers: Sequence[float], *, is_waited_for: bool) -> Any:
+        """Begin to compare numbers, at this step on all ranks."""
+        return self._array._core.start_comparing(self.number, "compare steps of", numbers, is_waited_for)
+
+    def carry_out_begun(self) -> None:
+        """Take part in what the others wait for, where no thread does."""
+        if not self._array._core.goes_beside_ranks and self._made_in == _core.fork_generation():
+            self._array._core.finish_started(is_alone=False)
+
+    def end(self) -> None:
+        """Meet the others at the end of it."""
+        self._array._core.start_comparing(self.number, "end the writer of", (), is_waited_for=True).wait()
+
+    def leave(self, text: str) -> None:
+        """Tell the others that this rank goes on no longer. In a forked child nothing: it is none of the ranks."""
+        if self._made_in == _core.fork_generation():
+            self._array._core.leave_loop(self.number, text)
+
+
+def blocks(array: Any, block: Any, settings: Settings) -> Loop[tuple[Box, Values]]:
+    """Return the loop of `Array.blocks`."""
+    asked = checked_depth("prefetch", settings.prefetch)
+    array.refuse_closed("blocks")
+    lengths = checked_block(block, array.shape)
+    grid = Grid(array.shape, lengths, axes_in(array, settings.order), rank=array._ranks.rank, ranks=array._ranks.size)
+    depth_max = _depth_max(array, math.prod(lengths), settings)
+    alone = Place(alone=True)
+
+    def read(box: Box, out: Values | None) -> tuple[Values, Any]:
+        part = array._read(Request("read", None, box), out, alone=True)[0]
+        return part, array._told_last()
+
+    steps = Steps(
+        items=grid,
+        start=lambda box, out: array._start_to_read(Request("read", None, box), alone, out),
+        read=read,
+        item=lambda box, values: (box, settings.decode(values)),
+        shape=lambda box: tuple(side.stop - side.start for side in box),
+        dtype=array.dtype,
+        done=_totals(array),
+        name=f"blocks of {array.path}",
+    )
+    return Loop(steps, depth_max, None if asked is None else min(asked, depth_max))
+
+
+def iterate(array: Any, distribution: Distribution | None, axis: int, settings: Settings) -> Loop[Values]:
+    """Return the loop of `Array.iterate`. Raises errors of its arguments on all ranks alike."""
+    ranks = array._ranks
+
+    def prepare() -> tuple[int | None, Sequence[Any], Shape, int]:
+        array.refuse_closed("iterate")
+        asked = checked_depth("prefetch", settings.prefetch)
+        along = checked_axis(axis, len(array.shape))
+        items = steps_along(along, array.shape[along])
+        rest = (*array.shape[:along], *array.shape[along + 1 :])
+        share = rest if distribution is None else _share(array, distribution, rest)
+        return asked, items, share, _depth_max(array, math.prod(share), settings)
+
+    words = (
+        f"iterate {array.path} by {distribution!r} axis={axis!r} prefetch={settings.prefetch!r} "
+        f"memory={settings.memory!r}"
+    )
+    together: SharedLoop | None = None
+    with ranks.in_turn(f"iterate {array.path}"):
+        asked, items, share, depth_max = ranks.run_collectively(words, prepare)
+        if ranks.size > 1:
+            depth_max = min(ranks.gather_objects(depth_max))
+            together = SharedLoop(array)
+    place = Place(loop=0 if together is None else together.number)
+
+    def read(selection: Any, out: Values | None) -> tuple[Values, Any]:
+        request = Request("read", distribution, selection)
+        if together is None:
+            return array._read(request, out)[0], array._told_last()
+        future = array._start_to_read(request, place._replace(is_waited_for=True), out)
+        return future.result(), future._told
+
+    steps: Steps[Values] = Steps(
+        items=items,
+        start=lambda selection, out: array._start_to_read(Request("read", distribution, selection), place, out),
+        read=read,
+        item=lambda _, values: settings.decode(values),
+        shape=lambda _: share,
+        dtype=array.dtype,
+        done=_totals(array),
+        name=f"iterate over {array.path}",
+        together=together,
+    )
+    loop = Loop(steps, depth_max, None if asked is None else min(asked, depth_max))
+    if together is not None:
+        array._stored.shared_loops.add(loop)
+        if asked is None and not array._core.goes_beside_ranks:
+            loop.never("off: MPI serves one thread: nothing goes on beside the program")
+    return loop
+
+
+def writer(array: Any, behind: Any, memory: Any) -> Writer:
+    """Return what `Array.writer` returns. Raises errors of its arguments on all ranks alike."""
+    ranks = array._ranks
+
+    def prepare() -> tuple[int, int | None]:
+        array.refuse_closed("writer")
+        return memory_bytes(memory), checked_depth("behind", behind)
+
+    with ranks.in_turn(f"writer of {array.path}"):
+        budget, asked = ranks.run_collectively(f"writer of {array.path} behind={behind!r} memory={memory!r}", prepare)
+        together = SharedLoop(array) if ranks.size > 1 else None
+    made = Writer(array, budget, asked, _totals(array), together)
+    if together is not None:
+        array._stored.shared_loops.add(made)
+        if not array._core.goes_beside_ranks:  # a rank that waited for room would wait for others that go on
+            made.never("off: MPI serves one thread: nothing goes on beside the program")
+    return made
+
+
+def axes_in(array: Any, order: str) -> tuple[int, ...]:
+    """Return the dimensions from slowest to fastest: "C", "F", or "fast", as the file stores them."""
+    ndim = len(array.shape)
+    ascending = tuple(range(ndim))
+    if order == "fast":
+        layout = array._description.layout
+        if isinstance(layout, StridedLayout):
+            return tuple(sorted(ascending, key=lambda d: -abs(layout.strides[d])))
+        return ascending  # of chunks: in C order of their grid, whatever the order inside of one
+    if order not in ("C", "F"):
+        raise ArgumentError(f'blocks: order: expected "C", "F" or "fast", not {order!r}')
+    return ascending if order == "C" else ascending[::-1]
+
+
+def _share(array: Any, distribution: Distribution, rest: Shape) -> Shape:
+    if not isinstance(distribution, Distribution):
+        raise ArgumentError(f"iterate {array.path}: expected a swath.Distribution, not {type(distribution).__name__}")
+    return distribution.local_shape(rest, array._ranks.rank)
+
+
+def _depth_max(array: Any, elements: int, settings: Settings) -> int:
+    budget = memory_bytes(settings.memory)
+    step_bytes = elements * (array.dtype.itemsize + settings.decoded_bytes)
+    depth = depth_of_memory(budget, step_bytes)
+    if depth < 0:
+        raise ArgumentError(
+            f"{array.path}: memory {budget:,} bytes: a step takes {step_bytes:,}, and the one before it is still there "
+            "when it is read: give at least twice as much, or take smaller steps"
+        )
+    return depth
+
+
+def _totals(array: Any) -> Callable[[Told], None]:
+    """Return what adds up what a loop's steps did, as the array's counters."""
+    totals = Totals()
+
+    def add(told: Told) -> None:
+        totals.add(told)
+        array._told = totals
+
+    return add

@@ -1,0 +1,236 @@
+"""Writing behind the program: what is written is copied, and goes to the file while the program goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from swath.array.beside import Place
+from swath.array.places import Places
+from swath.array.request import Request
+from swath.errors import ArgumentError
+from swath.space import Boxes, Distribution
+
+BEHIND_MAX = 8
+MEASURED_WRITES = 4
+WRITES_PAY = 2.0
+"""How many times longer than copying it a write must take, for the copy to be worth it."""
+
+
+class SharedWriter(Protocol):
+    """A writer's block that all ranks go through together."""
+
+    number: int
+
+    def end(self) -> None:
+        """Meet the others at the end of it."""
+
+    def leave(self, text: str) -> None:
+        """Tell the others that this rank goes on no longer."""
+
+
+class _Write(NamedTuple):
+    number: int
+    future: Any
+    nbytes: int
+
+
+class Writer:
+    """Made by `Array.writer`.
+
+    Values are copied, so that the program may change them at once; those that do not fit into the memory, and all of
+    them with `behind=0`, are written before `write` returns. An error of a write is raised once: by a later `write`, at
+    the latest at the end of the block. Writes that came after it have been tried too.
+
+    Attributes:
+        reason: how far it writes behind, and why, in words.
+    """
+
+    def __init__(
+        self,
+        array: Any,
+        memory: int,
+        behind: int | None,
+        done: Callable[[Any], None],
+        together: SharedWriter | None = None,
+    ) -> None:
+        self._array = array
+        self._together = together
+        self._place = Place(loop=0 if together is None else together.number)
+        self._refuses: str | None = None  # why nothing can be written any more
+        self._has_ended = False
+        self._memory = memory
+        self._behind = BEHIND_MAX if behind is None else behind
+        self._is_auto = behind is None
+        self._done = done
+        self._writes: deque[_Write] = deque()
+        self._errors: dict[int, BaseException] = {}
+        self._number = 0
+        self._held = 0
+        self._copying = self._writing = 0.0
+        self._copies = True
+        auto = f"on: up to {BEHIND_MAX} writes, as far as {memory:,} bytes go"
+        self.reason = auto if behind is None else f"behind={behind} was asked for"
+
+    def never(self, reason: str) -> None:
+        """Write nothing behind the program, for this reason, whatever was asked for."""
+        self._behind, self._is_auto, self.reason = 0, False, reason
+
+    def write(
+        self,
+        values: Any,
+        distribution: Distribution | Boxes | Places | None = None,
+        *,
+        selection: Any = ...,
+        method: str = "auto",
+        rank: int | None = None,
+        tuning: Mapping[str, int] | None = None,
+    ) -> None:
+        """Write as `Array.write` does, later. Collective as that is.
+
+        Raises what an earlier write raised, and ArgumentError where this one cannot be.
+        """
+        if self._refuses is not None:
+            raise ArgumentError(f"write {self._array.path}: {self._refuses}")
+        self._number += 1
+        self._has_ended = False
+        self._settle_before(self._number - max(self._behind, 1))
+        self._raise_up_to(self._number - max(self._behind, 1) if self._is_shared else self._number)
+        nbytes = _nbytes(values)
+        while self._writes and self._held + nbytes > self._memory:
+            self._settle(self._writes.popleft())
+        copies = self._behind > 0 and self._copies and self._held + nbytes <= self._memory
+        begun = time.monotonic()
+        kept = _copied(values) if copies else values
+        self._copying += time.monotonic() - begun if copies else 0.0
+        request = Request("write", distribution, selection, method, rank, tuning)
+        future = self._array._start_to_write(request, kept, self._place)
+        self._held += nbytes
+        self._writes.append(_Write(self._number, future, nbytes))
+        if not copies:
+            self._settle_before(self._number)
+            if not self._is_shared or self._behind == 0:
+                self._raise_up_to(self._number)
+
+    def flush(self) -> None:
+        """Wait until all that was written is in the file. Collective where the writes are. Raises what `write` does."""
+        self._settle_before(self._number)
+        self._raise_up_to(self._number)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._end()
+            elif isinstance(error, Exception) or self._is_shared:
+                self._settle_before(self._number)  # what was accepted is written; the error of the block is told
+            else:
+                while self._writes:
+                    self._writes.pop().future._cancel()
+        finally:
+            self._errors.clear()
+            self._leave("" if kind is None else f" by {kind.__name__}")
+        if self._refuses is None:
+            self._refuses = "the block of its writer has ended"
+
+    def _end(self) -> None:
+        """Wait for all writes, and for the ranks, which end the block together."""
+        self._settle_before(self._number)
+        if self._together is not None and not self._has_ended:
+            self._together.end()
+            self._has_ended = True
+        self._raise_up_to(self._number)
+
+    def _leave(self, why: str) -> None:
+        """Tell the other ranks that this one writes no more, unless all have ended."""
+        if self._together is None or self._has_ended:
+            return
+        self._has_ended = True
+        self._together.leave(
+            f"left the writer of {self._array.path} after {self._number} writes{why}, while others went on. Let all "
+            "ranks end its block after the same write"
+        )
+
+    def _refuse(self, why: str) -> None:
+        """Write what was accepted, and let who writes once more know why that cannot be."""
+        self._settle_before(self._number)
+        self._refuses = why
+        self._leave("")
+
+    def __repr__(self) -> str:
+        return f"<swath writer: {len(self._writes)} writes under way, {self.reason}>"
+
+    def __del__(self) -> None:
+        if "_copies" not in self.__dict__ or sys.is_finalizing():
+            return
+        self._leave("")
+        self._raise_up_to(self._number)
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether other ranks take part: then all of them must raise an error at the same write."""
+        return bool(self._array._ranks.size > 1)
+
+    def _settle_before(self, number: int) -> None:
+        """Wait for the writes up to that one; without other ranks look after all that are done."""
+        while self._writes and (
+            self._writes[0].number <= number or (not self._is_shared and self._writes[0].future.done())
+        ):
+            self._settle(self._writes.popleft())
+
+    def _settle(self, write: _Write) -> None:
+        try:
+            write.future.result()
+        except BaseException as error:
+            if not write.future.done():
+                self._writes.appendleft(write)  # the wait was interrupted
+                raise
+            self._errors[write.number] = error
+        else:
+            self._done(write.future._told)
+            self._writing += write.future._told.total_seconds
+        self._held -= write.nbytes
+        self._weigh(write.number)
+
+    def _weigh(self, number: int) -> None:
+        """Copy no longer where writes are hardly slower than copies: into the page cache, say."""
+        if not self._is_auto or not self._copies or number < MEASURED_WRITES:
+            return
+        if self._writing < WRITES_PAY * self._copying:
+            self._copies = False
+            self.reason = "off: writing takes hardly longer than copying what is written"
+
+    def _raise_up_to(self, number: int) -> None:
+        due = sorted(n for n in self._errors if n <= number)
+        if not due:
+            return
+        error = self._errors.pop(due[0])
+        for other in due[1:]:
+            with contextlib.suppress(KeyError):
+                del self._errors[other]
+        raise error
+
+
+def _nbytes(values: Any) -> int:
+    if isinstance(values, (list, tuple)):
+        return sum(_nbytes(value) for value in values)
+    return int(np.asanyarray(values).nbytes)
+
+
+def _copied(values: Any) -> Any:
+    if isinstance(values, (list, tuple)):
+        return [_copied(value) for value in values]
+    if isinstance(values, (bool, int, float, complex)):
+        return values  # which never change, and take the array's dtype
+    return np.array(values, copy=True, order="K", subok=True)

@@ -1,1 +1,0 @@
-"""Computing beside reading and writing: loops over arrays, batches that are kept or computed again, transforms."""

@@ -1,0 +1,73 @@
+"""What the first iteration keeps: decided while batches are computed, from those computed so far. Pure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swath.recompute.choice import DiskLimit, Place, RankBatches, Seconds, choose
+
+GROWTH = 1.25
+"""The threshold is found anew whenever so many times as many batches are known."""
+
+
+class Online:
+    """Decides batch by batch. Memory takes the first ones; what is dear among those computed so far goes to disk.
+
+    Args:
+        nbytes: of all batches of this rank.
+        memory_bytes: that may keep batches.
+        disk_bytes: that this rank may keep on disk.
+        is_fixed: whether it shall keep so many, and not only as many as are best.
+        seconds_a_byte: first guess of what reading takes.
+    """
+
+    def __init__(self, nbytes: int, memory_bytes: int, disk_bytes: int, is_fixed: bool, seconds_a_byte: float) -> None:
+        self._nbytes = nbytes
+        self._memory_room = memory_bytes
+        self._disk_bytes = disk_bytes
+        self._disk_room = disk_bytes
+        self._is_fixed = is_fixed
+        self._price = seconds_a_byte
+        self._sizes: list[int] = []
+        self._seconds: list[float] = []
+        self._threshold = 0.0
+        self._next = 0
+
+    def measured(self, seconds_a_byte: float) -> None:
+        """Writing takes so long, and so, as far as is known, does reading."""
+        self._price = seconds_a_byte
+
+    def place(self, nbytes: int, seconds: float, using: float) -> Place:
+        """Return where a batch goes that took so long; `using`: of the program so far."""
+        if nbytes <= self._memory_room:
+            self._memory_room -= nbytes
+            return Place.IN_MEMORY
+        self._sizes.append(nbytes)
+        self._seconds.append(seconds)
+        if len(self._sizes) >= self._next:
+            self._next = int(len(self._sizes) * GROWTH) + 1
+            self._threshold = self._found(using)
+        is_dear = seconds / max(nbytes, 1) >= self._threshold
+        if not is_dear or nbytes > self._disk_room:
+            return Place.COMPUTED
+        self._disk_room -= nbytes
+        return Place.ON_DISK
+
+    def not_written(self, nbytes: int) -> None:
+        """A batch was not written after all."""
+        self._disk_room += nbytes
+
+    def _found(self, using: float) -> float:
+        """Return the seconds a byte from which on a batch is kept on disk."""
+        if self._is_fixed and self._disk_bytes >= self._nbytes:
+            return 0.0  # there is room for all
+        nbytes = np.array(self._sizes, np.int64)
+        seconds: Seconds = np.array(self._seconds, np.float64)
+        share = float(nbytes.sum()) / max(self._nbytes, 1)
+        nothing = np.zeros(len(nbytes))
+        reading = np.float64(self._price) * nbytes
+        seen = RankBatches(nbytes, seconds, reading, nothing, using, 0, nothing.astype(np.int8))
+        limit = int(np.ceil(self._disk_bytes * min(1.0, share)))
+        chosen = choose([seen], DiskLimit(limit, self._is_fixed)).places[0] == Place.ON_DISK
+        dear = seconds / np.maximum(nbytes, 1)
+        return float(dear[chosen].min()) if chosen.any() else float(np.nextafter(dear.max(), np.inf))
