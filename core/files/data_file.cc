@@ -185,7 +185,7 @@ std::shared_ptr<DataFile> DataFile::create_with(std::shared_ptr<Comm> comm, cons
 
 DataFile::~DataFile() {
   if (!is_closed_) take_back();
-  let_go();
+  release();
 }
 
 std::string DataFile::words(const std::string& doing) const {

@@ -141,7 +141,7 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
   void refuse_writing(const std::string& doing) const;
   void has_written(const FileArray& array);
   void take_back() noexcept;
-  void let_go() noexcept;
+  void release() noexcept;
   std::string words(const std::string& doing) const;
   std::vector<std::string> open_arrays_along_later(const std::string& dimension) const;
 

@@ -91,7 +91,7 @@ void DataFile::close() {
   if (is_closed_) return;
   if (made_in_ != fork_generation()) {  // nothing of it is this process's
     is_closed_ = true;
-    let_go();
+    release();
     return;
   }
   const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "close", final_path_);
@@ -104,10 +104,10 @@ void DataFile::close() {
   } catch (...) {
     is_closed_ = true;
     take_back();
-    let_go();
+    release();
     throw;
   }
-  let_go();
+  release();
 }
 
 void DataFile::complete() {
@@ -137,7 +137,7 @@ void DataFile::take_back() noexcept {
   static_cast<void>(ignored);  // what went wrong before is what is thrown
 }
 
-void DataFile::let_go() noexcept {
+void DataFile::release() noexcept {
   const auto ignored = failure_of([&] {
     metadata_.reset();
     if (changes_ != nullptr && made_in_ == fork_generation()) changes_->close();

@@ -223,7 +223,7 @@ TEST_F(AtomicFileTest, AForkedChildRemovesNothing) {
   if (child == 0) {
     file.remove();
     {
-      const AtomicFile let_go(std::move(file));
+      const AtomicFile released(std::move(file));
     }
     ::_exit(0);
   }

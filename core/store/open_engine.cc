@@ -60,7 +60,7 @@ MakeEngine make_engines(const std::string& path, OpenMode mode, const EngineOpti
   file->set_lock_timeout(options.lock_timeout_seconds);
   file->set_other_writers(options.other_writers);
   if (modelled) {
-    if (mode == OpenMode::kCreateNew) forget_what_had_the_place_of(*file, *disk);
+    if (mode == OpenMode::kCreateNew) add_new_file(*file, *disk);
     return [=](std::string*) { return std::make_unique<ModelEngine>(file, disk, request_bytes_max); };
   }
   if (name == "auto") return [=](std::string*) { return std::make_unique<AutoEngine>(file, options); };

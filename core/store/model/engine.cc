@@ -21,7 +21,7 @@ FileKey key_of(const OpenFile& file) {
 }
 
 // When the file was made, in nanoseconds; 0 where the file system does not know.
-int64_t born(const OpenFile& file) {
+int64_t birth_time(const OpenFile& file) {
   struct statx found = {};
   if (::statx(file.descriptor(), "", AT_EMPTY_PATH, STATX_BTIME, &found) != 0) return 0;
   if ((found.stx_mask & STATX_BTIME) == 0) return 0;
@@ -41,7 +41,7 @@ std::vector<Transfer> transfers_of(const FileRequest& request) {
 
 }  // namespace
 
-void forget_what_had_the_place_of(const OpenFile& file, ModelledDisk& disk) { disk.create(key_of(file), born(file)); }
+void add_new_file(const OpenFile& file, ModelledDisk& disk) { disk.create(key_of(file), birth_time(file)); }
 
 ModelEngine::ModelEngine(const std::shared_ptr<OpenFile>& file, std::shared_ptr<ModelledDisk> disk,
                          int64_t request_bytes_max)
@@ -49,7 +49,7 @@ ModelEngine::ModelEngine(const std::shared_ptr<OpenFile>& file, std::shared_ptr<
       disk_(std::move(disk)),
       key_(key_of(*file)),
       posix_(file, request_bytes_max) {
-  disk_->adopt(key_, born(*file), file->size());
+  disk_->adopt(key_, birth_time(*file), file->size());
 }
 
 // The batch under way is finished. What was only remembered gets its bytes moved: nobody is left to wait for the disk.

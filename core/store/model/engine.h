@@ -55,8 +55,8 @@ class ModelEngine : public FileEngine {
   Background background_;  // last, so that its thread ends before what it uses
 };
 
-// Of a file that was just created: its inode may have been another's.
-void forget_what_had_the_place_of(const OpenFile& file, ModelledDisk& disk);
+// Makes a file known to the disk that was just created: its inode may have been another file's.
+void add_new_file(const OpenFile& file, ModelledDisk& disk);
 
 // The disk that "PRESET" or "PRESET@NAME" tells of. Throws kArgument with the presets that there are.
 std::shared_ptr<ModelledDisk> modelled_disk_of(const std::string& rule);
