@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import swath
-from swath import formats
+from swath.formats import registry
 from swath.simulated import run_ranks
 
 VALUES = np.arange(6.0)
@@ -88,7 +88,7 @@ def test_a_file_whose_name_looks_like_a_url_has_another_name_too(
 
 @pytest.fixture
 def no_suffix_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "_warned_of", set())
+    monkeypatch.setattr(registry, "_warned_of", set())
 
 
 @pytest.mark.usefixtures("no_suffix_warned_of")

@@ -3,37 +3,29 @@
     description = describe("sst.nc", "surface_temperature")   # pure facts; no file stays open
     description.layout              # StridedLayout, ChunkedLayout, CodedLayout or LibraryLayout
 
-Values are the stored ones: byte order kept, nothing scaled, nothing masked. A format is a module with `describe`,
-`contents` and `create` (the protocol `Format`), and `matches` where it is one file (`FileFormat`); to add one, write
-it and enter it in `FORMATS`, or in `_FILE_FORMATS`.
+Values are the stored ones: byte order kept, nothing scaled, nothing masked. registry.py says which formats there are.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import errno
-import importlib.util
 import os
-import pathlib
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError, warn_caller
+from swath.errors import ArgumentError, ExistsError, UnsupportedError
 from swath.formats import (
     hdf5,
     hdf5_filters,
-    netcdf4,
-    netcdf_classic,
     npy,
     pools,
     raw,
     zarr,
-    zarr_library,
     zarr_texts,
 )
 from swath.formats.changes import Changes, repair
@@ -61,13 +53,32 @@ from swath.formats.description import (
     checked_shape,
     differs_in_byte_order_only,
 )
-from swath.formats.files import checked_path, opened
+from swath.formats.files import checked_path
 from swath.formats.hdf5 import objects as hdf5_objects
 from swath.formats.hdf5.objects import Objects
 from swath.formats.hdf5_places import ChangedFile, ChunkPlaces
 from swath.formats.new_file import NewFile, refused
 from swath.formats.pools_new import made as made_in_pool
-from swath.formats.protocols import FileFormat, Format, FormatOfFiles, Library
+from swath.formats.registry import (
+    FORMATS,
+    MANY,
+    Path,
+    detected,
+    format_for,
+    has_chunks,
+    has_filters,
+    has_netcdf4_lengths,
+    has_shards,
+    holds_many,
+    is_folder,
+    kind_of,
+    known_format,
+    library_of,
+    moves_others,
+    of_files,
+    recognised,
+    warn_of_raw,
+)
 
 __all__ = [
     "ChunkedLayout",
@@ -99,8 +110,10 @@ __all__ = [
     "format_for",
     "format_of",
     "has_chunks",
+    "has_netcdf4_lengths",
     "has_shards",
     "holds_many",
+    "is_folder",
     "library_read",
     "library_write",
     "moves_others",
@@ -118,37 +131,6 @@ __all__ = [
     "write_texts",
     "written",
 ]
-
-Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-"""As Python's own `open` takes them. A name that is not UTF-8 is bytes, or a str as os.fsdecode makes it."""
-
-
-_LIBRARIES: dict[str, Library] = {"hdf5": hdf5, "netcdf4": hdf5, "zarr": zarr_library}
-_FILE_FORMATS: dict[str, FileFormat] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
-FORMATS: dict[str, Format] = {**_FILE_FORMATS, "netcdf4": netcdf4, "zarr": zarr}
-"""The formats that are recognised: files by their magic numbers, folders by what is in them."""
-
-_MANY: dict[str, FormatOfFiles] = {"netcdf-classic": netcdf_classic, "hdf5": hdf5, "netcdf4": netcdf4, "zarr": zarr}
-"""Those of files with many variables."""
-
-_FLAVOURS: dict[str, Collection[str]] = {"netcdf-classic": netcdf_classic.FLAVOURS, "zarr": zarr.FLAVOURS}
-_SUFFIXES = {
-    ".npy": "npy",
-    ".nc": "netcdf4",
-    ".nc3": "netcdf-classic",
-    ".nc4": "netcdf4",
-    ".h5": "hdf5",
-    ".hdf5": "hdf5",
-    ".zarr": "zarr",
-}
-_RAW = ("", ".raw", ".bin", ".dat")
-"""The suffixes that say it."""
-_warned_of: set[str] = set()
-_NOT_RAW = {".npz": "npy"}
-_KNOWN = (
-    "Swath knows .npy, netCDF classic (CDF-1, -2, -5), HDF5, netCDF-4 and Zarr (a folder); for a raw file give shape= "
-    "and dtype="
-)
 
 
 def describe(
@@ -172,7 +154,7 @@ def describe(
     """
     name = checked_path(path)
     _check_text(variable=variable, format=format)
-    known = _known_format(format)
+    known = known_format(format)
     repair(name)
     described_by_caller = [
         key
@@ -190,7 +172,7 @@ def describe(
             f"{name}: {', '.join(described_by_caller)} describe a raw file, for which both shape and dtype are needed; "
             "other formats say it themselves"
         )
-    kind = known or _detected(name)
+    kind = known or detected(name)
     pools.refuse(name, kind)
     described = FORMATS[kind].describe(name, variable)
     if len(described.shape) > DIMENSIONS_MAX:
@@ -199,62 +181,6 @@ def describe(
             f"{DIMENSIONS_MAX}"
         )
     return described
-
-
-def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
-    """Return the format that `create` makes: `format` where it is given, else by the suffix of `path`, else "raw".
-
-    ".nc" is netCDF-4, as xarray's `to_netcdf` makes it; where h5py is not installed, and in a Ceph pool, which holds no
-    netCDF-4, it is netCDF classic, as ".nc3" always is.
-    """
-    if format is not None:
-        _known_format(format)
-        return format
-    name = checked_path(path)
-    suffix = pathlib.Path(pools.plain(name)).suffix.lower()
-    if suffix in _NOT_RAW:
-        raise ArgumentError(f"{name}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
-    if suffix == ".nc" and (pools.is_in_pool(name) or importlib.util.find_spec("h5py") is None):
-        return "netcdf-classic"
-    return _SUFFIXES.get(suffix, "raw")
-
-
-def warn_of_raw(path: Path, format: str | None) -> None:  # noqa: A002
-    """Warn, once for each suffix, that `create` makes a raw file because it does not know the suffix of `path`."""
-    name = checked_path(path)
-    suffix = pathlib.Path(pools.plain(name)).suffix.lower()
-    if format is not None or suffix in _SUFFIXES or suffix in _RAW or suffix in _warned_of:
-        return
-    _warned_of.add(suffix)
-    warn_caller(
-        f"create {name}: Swath knows no format by the suffix {suffix}, and makes a raw file: the elements alone, "
-        f'without shape or dtype. Say so by format="raw", or choose one of {", ".join(FORMATS)}'
-    )
-
-
-def is_folder(format: str) -> bool:  # noqa: A002
-    """Return whether what `create` makes in that format is a folder of files."""
-    return format.partition(":")[0] == "zarr"
-
-
-def has_netcdf4_lengths(format: str) -> bool:  # noqa: A002
-    """Return whether arrays of such a file are as long as their dimensions, whatever is stored of them."""
-    return _has_filters(format)
-
-
-def has_chunks(format: str) -> bool:  # noqa: A002
-    """Return whether files of a format have chunks and codecs."""
-    return is_folder(format) or _has_filters(format)
-
-
-def has_shards(format: str) -> bool:  # noqa: A002
-    """Return whether files of a format have shards."""
-    return is_folder(format) and format != "zarr:v2"
-
-
-def _has_filters(format: str) -> bool:  # noqa: A002
-    """Return whether what `create` makes in that format has HDF5's filters."""
-    return format.partition(":")[0] in ("hdf5", "netcdf4")
 
 
 def create(
@@ -301,7 +227,7 @@ def create(
 
 def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa: A002
     """Make a new file for one array, as `create` does, of what `new_array` has checked."""
-    name, module = checked_path(path), _kind(format)
+    name, module = checked_path(path), kind_of(format)
     pools.refuse(name, module)
     if pools.is_in_pool(name):
         made = made_in_pool(name, lambda local: create_array(local, format, new))
@@ -332,7 +258,7 @@ def new_array(
     """Return what `create` and `File.create` are asked to make, checked. Raises ArgumentError."""
     checked_path(path)
     _check_text(variable=variable, format=format)
-    _known_format(format)
+    known_format(format)
     lengths, unlimited = _growing_shape(shape, format)
     if any(unlimited) and not holds_many(format):
         raise ArgumentError(f"a {format} file does not grow: give the first length, or create .nc, .h5 or .zarr")
@@ -357,7 +283,7 @@ def _growing_shape(shape: Any, format: str) -> tuple[tuple[int, ...], tuple[bool
     """Return the lengths, 0 for None, and for each whether it grows."""
     lengths = (shape,) if shape is None else shape
     if isinstance(lengths, Sequence) and any(n is None for n in lengths):
-        if any(n is None for n in lengths[1:]) and not _has_filters(format):
+        if any(n is None for n in lengths[1:]) and not has_filters(format):
             raise ArgumentError(
                 f"shape {tuple(lengths)}: only the first length may be None in {format} files: an array grows by "
                 "records; any may be in netCDF-4 and HDF5"
@@ -388,7 +314,7 @@ def contents(path: Path, *, to_change: bool = False) -> Contents:
     """
     name = checked_path(path)
     repair(name)
-    kind = _detected(name)
+    kind = detected(name)
     pools.refuse(name, kind)
     if to_change:
         check_changeable(name, kind)
@@ -401,18 +327,10 @@ def check_changeable(path: str, format: str) -> None:  # noqa: A002
         hdf5.refuse_written(path)
 
 
-def recognised(path: Path) -> str | None:
-    """Return the format that a file's first bytes, or what is in a folder, say: "hdf5" for netCDF-4; None for none."""
-    try:
-        return _detected(checked_path(path))
-    except (FormatError, StoreError):
-        return None
-
-
 def contents_of_many(path: Path, *, to_change: bool = False) -> Contents | None:
     """Return the same where the file's format holds many variables; None where it does not, or is not known."""
     kind = recognised(path)
-    return contents(path, to_change=to_change) if kind in _MANY else None
+    return contents(path, to_change=to_change) if kind in MANY else None
 
 
 def format_of(path: Path) -> str:
@@ -426,7 +344,7 @@ def start(path: Path, format: str) -> None:  # noqa: A002
     Raises ArgumentError for a format of one array, ExistsError where there is a file already.
     """
     pools.refuse_change(checked_path(path))
-    _of_files(format).start(checked_path(path), format.partition(":")[2] or None)
+    of_files(format).start(checked_path(path), format.partition(":")[2] or None)
 
 
 def describe_many(
@@ -440,17 +358,17 @@ def describe_many(
     Variables that were `seen` before, by name, are as long as they were then, or longer: of others the whole file may
     have to be looked at.
     """
-    return _of_files(format).describe_many(checked_path(path), variables, seen)
+    return of_files(format).describe_many(checked_path(path), variables, seen)
 
 
 def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
     """Make a new file with everything that it is to hold but the elements. Raises as `start` does."""
     name = checked_path(path)
-    pools.refuse(name, _kind(format))
+    pools.refuse(name, kind_of(format))
     if pools.is_in_pool(name):
         made_in_pool(name, lambda local: create_file(local, format, new))
         return
-    _of_files(format).create_file(name, new)
+    of_files(format).create_file(name, new)
 
 
 def take_objects(path: Path, objects: Objects) -> None:
@@ -466,13 +384,13 @@ def write_texts(path: Path, format: str, variable: str, pieces: Iterable[tuple[A
 
 def refusals(format: str, new: NewFile) -> list[str]:  # noqa: A002
     """Return, in words, what a format cannot hold of a new file; nothing is made."""
-    return _of_files(format).refusals(new)
+    return of_files(format).refusals(new)
 
 
 def refusals_of_array(format: str, new: NewArray) -> list[str]:  # noqa: A002
     """Return, in words, what a new file of one array cannot hold of it; nothing is made."""
-    kind = _kind(format)
-    if kind in _MANY:
+    kind = kind_of(format)
+    if kind in MANY:
         group = new.name.rpartition("/")[0].strip("/")
         groups = [Group("")] + [
             Group("/".join(group.split("/")[: n + 1])) for n in range(len(group.split("/"))) if group
@@ -482,23 +400,18 @@ def refusals_of_array(format: str, new: NewArray) -> list[str]:  # noqa: A002
     return refused([("", lambda: (npy if kind == "npy" else raw).check(new))])
 
 
-def holds_many(format: str) -> bool:  # noqa: A002
-    """Return whether files of a format hold many variables."""
-    return _kind(format) in _MANY
-
-
 def shapes(format: str, changes: Changes) -> Mapping[str, Sequence[int]]:  # noqa: A002
     """Return the shapes of all variables of a file that is about to be changed. Raises as `check_changeable`."""
-    if _has_filters(format):
+    if has_filters(format):
         check_changeable(changes.path, "hdf5")
-    return _of_files(format).shapes(changes)
+    return of_files(format).shapes(changes)
 
 
 def add(format: str, changes: Changes, new: NewArray) -> Description:  # noqa: A002
     """Add a variable to an existing file. Raises ExistsError, ArgumentError; the file is then as it was."""
     mark = changes.mark()
     with _named(changes.path):
-        made = _of_files(format).add(changes, new)
+        made = of_files(format).add(changes, new)
         try:
             return _as_asked(made, new)
         except BaseException:
@@ -521,7 +434,7 @@ def _named(path: str) -> Iterator[None]:
 def set_attributes(format: str, changes: Changes, holder: str, attributes: Attributes) -> None:  # noqa: A002
     """Add or replace attributes of the file (""), a group or a variable; None removes one."""
     with _named(changes.path):
-        _of_files(format).set_attributes(changes, holder, attributes)
+        of_files(format).set_attributes(changes, holder, attributes)
 
 
 def extend(
@@ -537,7 +450,7 @@ def extend(
     `array`: how the variable was described last.
     """
     name = array.variable or ""
-    return _of_files(format).extend(changes, name, rows, written_from=written_from, seen=array)
+    return of_files(format).extend(changes, name, rows, written_from=written_from, seen=array)
 
 
 def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
@@ -546,33 +459,15 @@ def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None
     That of a variable without names of dimensions is ":group/variable".
     """
     if not dimension.startswith(":"):
-        _of_files(format).set_length(changes, dimension, rows)
+        of_files(format).set_length(changes, dimension, rows)
     elif is_folder(format):
-        _of_files(format).set_length(changes, dimension[1:], rows)
+        of_files(format).set_length(changes, dimension[1:], rows)
 
 
 def finish(format: str, path: str) -> None:  # noqa: A002
     """Make what other readers of a new file look for, when all is in it: a store's consolidated metadata."""
     if is_folder(format):
         zarr.finish(path)
-
-
-def moves_others(format: str) -> bool:  # noqa: A002
-    """Return whether a change of what such a file holds may move the elements of its other variables."""
-    return _kind(format) == "netcdf-classic"
-
-
-def _of_files(format: str) -> FormatOfFiles:  # noqa: A002
-    kind = _known_format(format)
-    if kind not in _MANY:
-        raise ArgumentError(
-            f"a {kind} file holds one array without a name, and no attributes; expected one of {', '.join(_MANY)}"
-        )
-    return _MANY[kind]
-
-
-def _kind(format: str) -> str:  # noqa: A002
-    return format.partition(":")[0]
 
 
 def _remove(path: str) -> None:
@@ -606,7 +501,7 @@ def new_chunks(
     """Return the shapes of the chunks and shards that `create` would make; None for none. Raises ArgumentError."""
     chunk = _chunks_of(format, chunks, shape)
     shard = None if shards is None else checked_shape(shards)
-    if chunk is None and codecs and shape and _has_filters(format):
+    if chunk is None and codecs and shape and has_filters(format):
         chunk = default_chunks(shape, dtype.itemsize, hdf5_filters.CHUNK_BYTES)
     return zarr.chunks_and_shards(shape, dtype, chunk, shard) if is_folder(format) else (chunk, shard)
 
@@ -618,7 +513,7 @@ def check_codecs(format: str, codecs: Any, itemsize: int) -> tuple[Codec, ...]: 
     """
     if is_folder(format):
         return zarr.asked_codecs(codecs, itemsize)
-    if _has_filters(format):
+    if has_filters(format):
         return hdf5_filters.asked_codecs(codecs, itemsize)
     if codecs is not None:
         raise ArgumentError(f"codecs=: Swath creates none in {format} files; create .h5 or a .zarr store")
@@ -659,16 +554,16 @@ def describe_seen(
 
     With `as_seen` it is as long as it was then, whatever others have added since.
     """
-    if variable is not None and _has_filters(format):
+    if variable is not None and has_filters(format):
         return hdf5.describe_many(checked_path(path), [variable], {variable.strip("/"): seen}, as_seen=as_seen)[0]
-    found = describe(path, variable, format=_kind(format))
+    found = describe(path, variable, format=kind_of(format))
     is_longer = found.shape[:1] > seen.shape[:1] and found.shape[1:] == seen.shape[1:]
     return dataclasses.replace(found, shape=seen.shape) if as_seen and is_longer else found
 
 
 def written(format: str, changes: Changes, variable: str, *, are_chunks: bool = False) -> None:  # noqa: A002
     """Take note that rows of a variable, or chunks, are written that were given room: others may read them."""
-    if _has_filters(format):
+    if has_filters(format):
         hdf5.written(changes, variable, are_chunks=are_chunks)
 
 
@@ -692,49 +587,15 @@ def library_read(description: Description, index: tuple[slice | int, ...]) -> np
 
     `index` has one slice or integer for each dimension. The result has the stored dtype, in C order.
     """
-    return _library_of(description).library_read(description, index)
+    return library_of(description).library_read(description, index)
 
 
 def library_write(description: Description, index: tuple[slice | int, ...], values: npt.ArrayLike) -> None:
     """Replace the selected elements through the format's own library. One process at a time."""
-    _library_of(description).library_write(description, index, np.asarray(values))
-
-
-def _library_of(description: Description) -> Library:
-    if description.format not in _LIBRARIES:
-        raise ArgumentError(f"{description.name}: {description.format} files have no library path; use their layout")
-    return _LIBRARIES[description.format]
+    library_of(description).library_write(description, index, np.asarray(values))
 
 
 def _check_text(**arguments: Any) -> None:
     for key, value in arguments.items():
         if value is not None and not isinstance(value, str):
             raise ArgumentError(f"{key} must be a string, not {value!r}")
-
-
-def _known_format(name: str | None) -> str | None:
-    """Return the format without its version; ArgumentError for one that is not known."""
-    if name is None:
-        return None
-    kind, colon, flavour = name.partition(":")
-    flavours = _FLAVOURS.get(kind, ())
-    if (kind != "raw" and kind not in FORMATS) or (colon and flavour not in flavours):
-        versions = [f"{kind}:{f}" for kind, flavours in _FLAVOURS.items() for f in flavours]
-        raise ArgumentError(f"format {name!r} is unknown; expected one of {', '.join(['raw', *FORMATS, *versions])}")
-    return kind
-
-
-def _detected(path: str) -> str:
-    if os.path.isdir(path):
-        if zarr.is_store(path):
-            return "zarr"
-        what = "it is a directory, and no Zarr store: it has no zarr.json, .zarray or .zgroup"
-        raise StoreError(f"{path}: {what}", errno.EISDIR)
-    with opened(path) as (file, size):
-        for name, module in _FILE_FORMATS.items():
-            file.seek(0)
-            if module.matches(file, size):
-                return name
-        file.seek(0)
-        start = file.read(8)
-    raise FormatError(f"{path}: no known format begins with {start!r} (the file has {size} bytes). {_KNOWN}")
