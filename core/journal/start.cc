@@ -1,11 +1,8 @@
 #include "journal/start.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
-#include "store/file_calls.h"
 
 namespace swath {
 namespace {
@@ -13,15 +10,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kVersion = 1;
-constexpr int64_t kNanoseconds = 1'000'000'000;
-
-// None where the system does not tell when files were made.
-std::optional<FileIdentity> identity_with_birth(int folder, const char* path, int flags) {
-  struct statx found = {};
-  if (::statx(folder, path, flags, STATX_INO | STATX_BTIME, &found) != 0) return std::nullopt;
-  if ((found.stx_mask & STATX_INO) == 0 || (found.stx_mask & STATX_BTIME) == 0) return std::nullopt;
-  return FileIdentity{found.stx_ino, found.stx_btime.tv_sec * kNanoseconds + found.stx_btime.tv_nsec};
-}
 
 // Null where there is none.
 const Json* member(const Json& object, const char* name) {
@@ -52,20 +40,6 @@ std::optional<FileIdentity> identity_of(const Json* inode, const Json* born) {
 std::string born_text(const FileIdentity& identity) { return identity.born ? std::to_string(*identity.born) : "null"; }
 
 }  // namespace
-
-FileIdentity FileIdentity::of(const std::string& path) {
-  const std::optional<FileIdentity> found = identity_with_birth(AT_FDCWD, path.c_str(), 0);
-  return found ? *found : FileIdentity{file_calls::status_of(path).st_ino, std::nullopt};
-}
-
-FileIdentity FileIdentity::of(int descriptor) {
-  const std::optional<FileIdentity> found = identity_with_birth(descriptor, "", AT_EMPTY_PATH);
-  return found ? *found : FileIdentity{file_calls::status_of(descriptor).st_ino, std::nullopt};
-}
-
-bool FileIdentity::may_be(const FileIdentity& other) const {
-  return inode == other.inode && (!born || !other.born || *born == *other.born);
-}
 
 std::optional<Start> Start::parse(std::string_view text) {
   const Json said = Json::parse(text, nullptr, /*allow_exceptions=*/false);

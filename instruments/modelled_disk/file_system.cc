@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "model/presets.h"
+#include "store/file_identity.h"
 
 namespace swath::instruments {
 namespace {
@@ -162,7 +163,7 @@ int opened(int descriptor, fuse_file_info* info) {
     struct stat status = {};
     if (::fstat(descriptor, &status) != 0) return -errno;
     if (status.st_size == 0) here().disk.resize(key_of(status), 0);
-    here().disk.adopt(key_of(status), status.st_size);
+    here().disk.adopt(key_of(status), FileIdentity::of(descriptor).born.value_or(0), status.st_size);
     return 0;
   });
   if (result != 0) {

@@ -1,6 +1,5 @@
 #include "store/model/engine.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "store/file_identity.h"
 #include "store/request.h"
 
 namespace swath {
@@ -20,13 +20,8 @@ FileKey key_of(const OpenFile& file) {
   return {status.st_dev, status.st_ino};
 }
 
-// When the file was made, in nanoseconds; 0 where the file system does not know.
-int64_t birth_time(const OpenFile& file) {
-  struct statx found = {};
-  if (::statx(file.descriptor(), "", AT_EMPTY_PATH, STATX_BTIME, &found) != 0) return 0;
-  if ((found.stx_mask & STATX_BTIME) == 0) return 0;
-  return found.stx_btime.tv_sec * 1'000'000'000 + found.stx_btime.tv_nsec;
-}
+// 0 where the file system does not know.
+int64_t birth_time(const OpenFile& file) { return FileIdentity::of(file.descriptor()).born.value_or(0); }
 
 std::vector<Transfer> transfers_of(const FileRequest& request) {
   std::vector<Transfer> transfers;
