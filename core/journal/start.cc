@@ -1,8 +1,6 @@
 #include "journal/start.h"
 
-
 #include <nlohmann/json.hpp>
-
 
 namespace swath {
 namespace {

@@ -11,7 +11,8 @@ namespace swath {
 
 // All functions but librados_version() throw Error{kUnsupported} where Swath was built without librados.
 
-// Makes engines of one file. An engine writes into *reason why it does not ask objects by structure; empty where it does.
+// Makes engines of one file. An engine writes into *reason why it does not ask objects by structure; empty where it
+// does.
 MakeEngine open_rados_engines(const std::string& path, OpenMode mode, const EngineOptions& options);
 
 // A name in a pool: `final_path` and `options.working_path` as new_name.cc makes them.
