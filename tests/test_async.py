@@ -18,7 +18,7 @@ import pytest
 import swath
 from own_io import bytes_read
 from swath import _core
-from swath.array.beside import Place
+from swath.array.async_operations import Participants
 from swath.array.request import Request
 from swath.simulated import run_ranks
 
@@ -294,7 +294,7 @@ def test_ranks_read_and_write_in_the_order_of_their_calls(path: Path, ranks: int
         with opened(path, mode="r+", comm=comm) as a:
             first = a.read_async(rows)
             a.write_async(own * 2, rows)
-            alone = a._start_to_read(Request("read", None, np.s_[0]), Place(alone=True))
+            alone = a._start_to_read(Request("read", None, np.s_[0]), Participants(alone=True))
             second = a.read_async(rows)
             np.testing.assert_array_equal(a.read(rows), own * 2)
             np.testing.assert_array_equal(second.result(), own * 2)
@@ -349,7 +349,7 @@ def test_futures_of_ranks_that_are_let_go_of_keep_their_memory(path: Path) -> No
 
 def test_the_core_says_what_goes_beside(path: Path) -> None:
     with opened(path) as a:
-        assert a._core.may_go_beside("read")
+        assert a._core.may_run_in_background("read")
         assert _core.fork_generation() >= 0
 
 

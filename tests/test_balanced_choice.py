@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swath.errors import ArgumentError
-from swath.recompute.choice import END_GAIN_MIN, DiskLimit, Place, RankBatches, choose, choose_simply, curve, priced
+from swath.recompute.choice import END_GAIN_MIN, DiskLimit, Source, RankBatches, choose, choose_simply, curve, priced
 from swath.recompute.dealing import Batches, deal
 from swath.recompute.online import Online
 from swath.recompute.prices import Prices, Report, Transfers, union_seconds
@@ -67,7 +67,7 @@ def test_limits_are_kept_and_what_is_predicted_is_what_the_places_take(
     assert (again.seconds, again.disk_bytes) == (chosen.seconds, chosen.disk_bytes)
     for one, places in zip(ranks, chosen.places, strict=True):
         assert len(places) == len(one.nbytes)
-        assert one.nbytes[places == Place.IN_MEMORY].sum() <= one.memory_bytes
+        assert one.nbytes[places == Source.IN_MEMORY].sum() <= one.memory_bytes
 
 
 @settings(deadline=None, max_examples=60)
@@ -77,7 +77,7 @@ def test_the_choice_is_within_a_batch_a_rank_of_the_best_of_all_subsets(ranks: l
     counts = [len(one.nbytes) for one in ranks]
     best = min(
         priced(ranks, np.split(np.array(places, np.int8), np.cumsum(counts)[:-1])).seconds
-        for places in itertools.product([Place.COMPUTED, Place.ON_DISK], repeat=sum(counts))
+        for places in itertools.product([Source.COMPUTED, Source.ON_DISK], repeat=sum(counts))
     )
     of_a_batch = sum(max(float(one.computing.max(initial=0)), float(one.reading.max(initial=0))) for one in ranks)
     assert best - 1e-9 <= choose(ranks, DiskLimit(total(ranks))).seconds <= best + of_a_batch + 1e-9
@@ -117,7 +117,7 @@ def test_where_computing_and_reading_are_alike_half_of_the_bytes_are_on_disk() -
 
 def test_the_dearest_go_to_disk_and_the_dearest_a_byte_to_memory() -> None:
     chosen = choose([batches([10, 10, 10, 10], [1.0, 8.0, 2.0, 4.0], 0.1, memory=10)], DiskLimit(20, is_fixed=True))
-    assert chosen.places[0].tolist() == [Place.COMPUTED, Place.IN_MEMORY, Place.ON_DISK, Place.ON_DISK]
+    assert chosen.places[0].tolist() == [Source.COMPUTED, Source.IN_MEMORY, Source.ON_DISK, Source.ON_DISK]
 
 
 @pytest.mark.parametrize(("price", "disk_bytes"), [(1000.0, 0), (1e-6, 400)])
@@ -136,8 +136,8 @@ def test_a_simple_choice_costs_no_more_than_it_may(ranks: list[RankBatches]) -> 
 def test_the_rank_with_the_most_to_compute_gets_the_disk() -> None:
     loaded, idle = batches([10] * 10, [10.0] * 10), batches([10] * 10, [0.1] * 10)
     chosen = choose([loaded, idle], DiskLimit(200))
-    assert (chosen.places[0] == Place.ON_DISK).sum() == 5
-    assert (chosen.places[1] == Place.ON_DISK).sum() == 0
+    assert (chosen.places[0] == Source.ON_DISK).sum() == 5
+    assert (chosen.places[1] == Source.ON_DISK).sum() == 0
 
 
 @given(st.lists(st.integers(0, 1000), max_size=60), st.integers(1, 6))
@@ -219,7 +219,7 @@ def test_what_the_page_cache_holds_takes_the_programs_time_and_not_the_disks() -
 
 def test_what_is_copied_slower_than_computed_is_computed() -> None:
     chosen = choose([batches([10, 10], [1.0, 9.0], 0.0, copying=0.5)], DiskLimit(20))
-    assert chosen.places[0].tolist() == [Place.COMPUTED, Place.ON_DISK]
+    assert chosen.places[0].tolist() == [Source.COMPUTED, Source.ON_DISK]
     assert chosen.seconds == 1.0 + 5.0
 
 
@@ -248,9 +248,9 @@ def test_what_nobody_has_computed_is_taken_to_cost_as_the_others_a_byte() -> Non
 def test_what_is_on_disk_stays_there_where_nothing_is_saved() -> None:
     """Computing takes no time, so that the first are as good as any."""
     one = batches([10] * 10, [0.0] * 10)
-    places = np.where(np.arange(10) >= 6, Place.ON_DISK, Place.COMPUTED).astype(np.int8)
+    places = np.where(np.arange(10) >= 6, Source.ON_DISK, Source.COMPUTED).astype(np.int8)
     one = dataclasses.replace(one, places=places, stays=True)
-    assert choose([one], DiskLimit(50, is_fixed=True)).places[0][6:].tolist() == [Place.ON_DISK] * 4
+    assert choose([one], DiskLimit(50, is_fixed=True)).places[0][6:].tolist() == [Source.ON_DISK] * 4
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
@@ -258,7 +258,7 @@ def test_the_first_iteration_keeps_about_the_share_that_is_fixed(share: float) -
     seconds = np.random.default_rng(1).uniform(0.5, 1.5, 400)
     online = Online(4000, 0, int(4000 * share), True, 1.0)
     places = np.array([online.place(10, float(one), 0.0) for one in seconds])
-    on_disk = places == Place.ON_DISK
+    on_disk = places == Source.ON_DISK
     assert abs(on_disk.mean() - share) < 0.1
     if share in (0.25, 0.5):
         assert seconds[on_disk].mean() > seconds[~on_disk].mean() + 0.2

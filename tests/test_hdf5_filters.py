@@ -357,7 +357,7 @@ import os, sys
 import numpy as np
 import swath
 from swath.formats import hdf5_places
-hdf5_places.ChunkPlaces.keep = lambda self: os._exit(9)
+hdf5_places.ChunkAllocator.keep = lambda self: os._exit(9)
 with swath.open(sys.argv[1], mode="r+") as a:
     a[10:] = np.random.default_rng(1).random(a.shape).astype(a.dtype)[10:]
 """
@@ -398,7 +398,7 @@ def test_places_are_taken_back_alone_or_left_to_whoever_has_the_file(tmp_path: P
 
     with Changes(str(path)) as changes:
         file = OpenedOnce()
-        places = formats.chunk_places(formats.describe(path), file)
+        places = formats.chunk_allocator(formats.describe(path), file)
         assert places is not None
         for ends in (places.undo, places.keep):
             offsets = places.place([((0, 0), 20_000, 1, False), ((1, 1), 20_000, 1, False)])

@@ -211,7 +211,7 @@ class FileUnderTest:
         """Return how much of it the page cache of this machine holds; None where the kernel does not tell."""
         return page_cache.cached_bytes(self._fd, self.bytes)
 
-    def settle(self) -> None:
+    def warm_up(self) -> None:
         """Collective. Puts it on the medium; what the page cache holds of it stays there."""
         if self._ranks.rank == 0:
             os.fsync(self._fd)

@@ -113,7 +113,7 @@ class _Table1:
 
         In this order neither a machine that drifts nor one that is slow every second time favours either: where a host
         takes freed memory back and gives it again, a page cache that was dropped is filled at two speeds in turn.
-        Repetition 0, which is not counted, is one read of each kind: it settles memory, file and device.
+        Repetition 0, which is not counted, is one read of each kind: it warms memory, file and device.
         """
         measurements = [
             self._measure_read(cache, 0, None, "direct"),

@@ -105,7 +105,7 @@ struct Access {
   std::vector<Placing> placings;
   std::vector<Bytes> memory;
   bool is_whole = false;
-  bool is_beside = false;
+  bool is_async = false;
 
   std::vector<swath_slice> slices() const {
     std::vector<swath_slice> found;
@@ -160,7 +160,7 @@ Access random_access(Random& random, const std::vector<int64_t>& shape, int rank
                      bool is_whole) {
   Access access;
   access.is_whole = is_whole;
-  access.is_beside = random.chance(20);
+  access.is_async = random.chance(20);
   access.shares = random_shares(random, shape, ranks, is_whole);
   swath_distribution* whose = access.distribution();
   std::vector<int64_t> selected;
@@ -196,7 +196,7 @@ void move(swath_array* array, Access& access, int rank, bool is_write) {
   const int64_t* strides = placing.is_packed ? nullptr : placing.strides.data();
   void* data = access.memory[number].data() + placing.first;
   int kind = SWATH_OK;
-  if (access.is_beside) {
+  if (access.is_async) {
     swath_request* request = nullptr;
     kind = is_write ? swath_write_async(array, whose, chosen, data, strides, &request)
                     : swath_read_async(array, whose, chosen, data, strides, &request);

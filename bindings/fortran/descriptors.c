@@ -17,7 +17,7 @@ typedef struct {
   int64_t begin[SWATH_DIMENSIONS_MAX];
   int64_t end[SWATH_DIMENSIONS_MAX];
   int64_t strides[SWATH_DIMENSIONS_MAX];
-} Place;
+} Section;
 
 enum { kMessageMax = 400 };
 
@@ -45,7 +45,7 @@ static int check_type(const swath_array* array, const char* name, const char* dt
 
 /* Where data with `start` lie in an array of so many dimensions; -1 and a message where they cannot. */
 static int place_of(const CFI_cdesc_t* data, int dimensions, int count, const int64_t* start, const char* name,
-                    Place* place, char* message) {
+                    Section* place, char* message) {
   if (data->rank > dimensions) {
     snprintf(message, kMessageMax, "%s: it has %d dimensions, the data in memory %d; expected no more", name,
              dimensions, (int)data->rank);
@@ -80,7 +80,7 @@ static const char* name_of(const swath_array* array) {
 }
 
 static int look(const swath_array* array, const CFI_cdesc_t* data, const char* dtype, int dimensions, int count,
-                const int64_t* start, Place* place, char* message) {
+                const int64_t* start, Section* place, char* message) {
   const char* name = name_of(array);
   if (check_type(array, name, dtype, message) != 0) return -1;
   return place_of(data, dimensions, count, start, name, place, message);
@@ -88,7 +88,7 @@ static int look(const swath_array* array, const CFI_cdesc_t* data, const char* d
 
 int swath_fortran_read(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
                        const int64_t* start) {
-  Place place;
+  Section place;
   char message[kMessageMax];
   if (look(array, data, dtype, dimensions_of(array), count, start, &place, message) != 0) {
     return swath_refuse(array, message);
@@ -100,7 +100,7 @@ int swath_fortran_read(swath_array* array, const CFI_cdesc_t* data, const char* 
 
 int swath_fortran_write(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
                         const int64_t* start) {
-  Place place;
+  Section place;
   char message[kMessageMax];
   if (look(array, data, dtype, dimensions_of(array), count, start, &place, message) != 0) {
     return swath_refuse(array, message);
@@ -112,7 +112,7 @@ int swath_fortran_write(swath_array* array, const CFI_cdesc_t* data, const char*
 
 int swath_fortran_append(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
                          const int64_t* start) {
-  Place place;
+  Section place;
   char message[kMessageMax];
   const int dimensions = dimensions_of(array);
   if (look(array, data, dtype, dimensions > 0 ? dimensions - 1 : 0, count, start, &place, message) != 0) {
@@ -139,7 +139,7 @@ static int64_t selected(int64_t first, int64_t last, int64_t step) {
 
 static int share_of(const swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
                     const int64_t* first, const int64_t* last, const int64_t* step, Share* share, char* message) {
-  Place place;
+  Section place;
   const int dimensions = dimensions_of(array);
   const int64_t* const given = first != NULL ? first : last != NULL ? last : step;
   if (look(array, data, dtype, dimensions, count, given, &place, message) != 0) return -1;

@@ -1,5 +1,5 @@
 // MPI's calls that move data, every one of them: {read, write} x {at an offset, at the pointer, at the shared pointer}
-// x {alone, together, in order} x {now, beside the program, in two halves} x {int, MPI_Count}.
+// x {alone, together, in order} x {now, in the background, in two halves} x {int, MPI_Count}.
 
 #include <mpi.h>
 
@@ -60,7 +60,7 @@ int start(const std::shared_ptr<ServedFile>& file, const Kind& kind, const DataC
     DataTransfer transfer;
     const auto failure = failure_in([&] { transfer = transfer_of(*file, kind, call, offset); });
     if (failure && !is_collective(kind)) throw Error(*failure);
-    *request = start_beside(file, is_collective(kind), [=, file = file.get()] {
+    *request = start_in_background(file, is_collective(kind), [=, file = file.get()] {
       return is_collective(kind) ? file->move_collectively(transfer, failure) : file->move(transfer);
     });
   });

@@ -1,4 +1,4 @@
-// MPI_Init and MPI_Init_thread: MPI is asked to serve every thread, so that operations can go on beside the program.
+// MPI_Init and MPI_Init_thread: MPI is asked to serve every thread, so that operations can go on in the background.
 //
 // Environment:
 //   SWATH_MPI_IO_THREADS=off   MPI is asked for what the program asks for: nonblocking operations are done at their

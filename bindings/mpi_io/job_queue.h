@@ -1,4 +1,4 @@
-// Work that goes on beside the program: jobs are done one after another, by one thread that is made for the first.
+// Work that goes on in the background: jobs are done one after another, by one thread that is made for the first.
 #pragma once
 
 #include <condition_variable>

@@ -164,7 +164,8 @@ StartAsking start_asking(const ServedFile& file) {
 
 }  // namespace
 
-MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collective, std::function<int64_t()> move) {
+MPI_Request start_in_background(const std::shared_ptr<ServedFile>& file, bool collective,
+                                std::function<int64_t()> move) {
   release_finished();
   auto started = std::make_shared<Started>(file, std::move(move));
   auto* const state = new State(started);

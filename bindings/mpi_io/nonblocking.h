@@ -1,4 +1,4 @@
-// Operations that go on beside the program, as requests of MPI (generalized requests).
+// Operations that go on in the background, as requests of MPI (generalized requests).
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +16,8 @@ namespace swath::mpi_io {
 // Starts it, behind what was started before of the same kind. `move` returns how many bytes it moved, or throws: then
 // whoever waits for the request gets the error (calls_waits.cc). Where MPI does not serve several threads it is done
 // when this returns.
-MPI_Request start_beside(const std::shared_ptr<ServedFile>& file, bool collective, std::function<int64_t()> move);
+MPI_Request start_in_background(const std::shared_ptr<ServedFile>& file, bool collective,
+                                std::function<int64_t()> move);
 
 // Whether any of these requests is not freed yet.
 bool any_is_started();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "array/array_place.h"
+#include "array/array_turn.h"
 #include "array/chunk_reading.h"
 #include "array/collectively.h"
 #include "base/hash.h"
@@ -51,7 +51,7 @@ bool needs_filling(const Array::Options& options) {
 struct Array::Call {
   const Operation& operation;
   const LocalMemory& memory;
-  const Companions& companions;
+  const ExecuteOptions& execute_options;
   Progress& progress;
   Comm& comm;
   bool is_of_all_ranks;  // in the order of the program: it teaches, and is remembered
@@ -60,7 +60,7 @@ struct Array::Call {
   bool will_sync;
 
   Call with(const Operation& other) const {
-    return {other, memory, companions, progress, comm, is_of_all_ranks, profile, will_sync};
+    return {other, memory, execute_options, progress, comm, is_of_all_ranks, profile, will_sync};
   }
 };
 
@@ -97,7 +97,7 @@ Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Optio
   if (options.form->layout() != nullptr) capabilities_ = file_->engine().lease()->capabilities();
 }
 
-Array::~Array() { beside_.end(); }
+Array::~Array() { background_.end(); }
 
 std::shared_ptr<const Array::Stored> Array::stored() const {
   const std::lock_guard guard(mutex_.get());
@@ -118,8 +118,8 @@ void Array::store_as(Stored stored) {
   plans_.clear();
 }
 
-void Array::become(Stored stored, std::shared_ptr<File> file) {
-  beside_.finish_deferred();
+void Array::relocate(Stored stored, std::shared_ptr<File> file) {
+  background_.finish_deferred();
   const GateScope alone(gate_, Gate::Use::kAlone);  // nobody uses one that is closed
   if (stored.form->layout() != nullptr) capabilities_ = file->engine().lease()->capabilities();
   store_as(std::move(stored));
@@ -150,13 +150,13 @@ bool Array::is_of_ranks(const Operation& operation) const {
                 " ranks, but the array was opened by " + std::to_string(comm_->size()));
 }
 
-Execution Array::execute(const Operation& operation, const LocalMemory& memory, const Companions& companions) {
+Execution Array::execute(const Operation& operation, const LocalMemory& memory, const ExecuteOptions& execute_options) {
   const bool is_of_all_ranks = is_of_ranks(operation);
-  beside_.finish_deferred();
+  background_.finish_deferred();
   Progress unwatched;
-  Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
+  Progress& progress = execute_options.progress == nullptr ? unwatched : *execute_options.progress;
   Comm& comm = is_of_all_ranks ? *comm_ : *alone_;
-  const Call call{operation, memory, companions, progress, comm, is_of_all_ranks, nullptr, will_sync_};
+  const Call call{operation, memory, execute_options, progress, comm, is_of_all_ranks, nullptr, will_sync_};
   const bool is_read = operation.direction() == Direction::kRead;
   const Passage passage(*this, is_read ? Gate::Use::kShared : Gate::Use::kAlone, comm,
                         to_string(operation.direction()));
@@ -174,47 +174,47 @@ Execution Array::execute_current(const Call& call) {
   return execute_now(call.with(current));
 }
 
-bool Array::may_go_beside(Direction direction) const {
+bool Array::may_run_in_background(Direction direction) const {
   if (form()->layout() == nullptr && !goes_by_chunks(direction)) return false;
-  return direction == Direction::kRead || (places_ == nullptr && goes_beside_ranks());
+  return direction == Direction::kRead || (places_ == nullptr && ranks_allow_background());
 }
 
 // Collective where ranks meet for the first time.
-Comm& Array::comm_beside() {
-  if (comm_beside_ == nullptr) comm_beside_ = comm_->duplicate();
-  return *comm_beside_;
+Comm& Array::background_comm() {
+  if (background_comm_ == nullptr) background_comm_ = comm_->duplicate();
+  return *background_comm_;
 }
 
-Future Array::start(const Operation& operation, const LocalMemory& memory, const Companions& companions) {
-  if (!may_go_beside(operation.direction()) || companions.relocate) {
-    return {beside_, Beside::done_at_once([&] { return execute(operation, memory, companions); })};
+Future Array::start(const Operation& operation, const LocalMemory& memory, const ExecuteOptions& execute_options) {
+  if (!may_run_in_background(operation.direction()) || execute_options.relocate) {
+    return {background_, BackgroundQueue::done_at_once([&] { return execute(operation, memory, execute_options); })};
   }
   const bool ranks_meet = is_of_ranks(operation) && comm_->size() > 1;
   const CollectiveTurnScope turn(ranks_meet ? &comm_->turn() : nullptr, to_string(operation.direction()), name_);
-  Comm& comm = ranks_meet ? comm_beside() : *alone_;
+  Comm& comm = ranks_meet ? background_comm() : *alone_;
   const auto use = operation.direction() == Direction::kRead ? Gate::Use::kShared : Gate::Use::kAlone;
   std::unique_lock one_order(starting_.get());  // at the gate and in the queue
   const auto place =
-      std::make_shared<Place>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
+      std::make_shared<Turn>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
   const auto execute_later = [=, this, &comm, profile = learning_->profile(), sync = will_sync_.load()] {
     place->enter();
     Progress unwatched;
-    Progress& progress = companions.progress == nullptr ? unwatched : *companions.progress;
-    return execute_current({operation, memory, companions, progress, comm, false, profile, sync});
+    Progress& progress = execute_options.progress == nullptr ? unwatched : *execute_options.progress;
+    return execute_current({operation, memory, execute_options, progress, comm, false, profile, sync});
   };
-  if (!ranks_meet) return {beside_, beside_.start(execute_later, {.may_stop = true})};
-  const auto job = [=, this] { return loops_.step(companions.loop, execute_later); };
-  if (companions.is_waited_for) one_order.unlock();
-  return start_among_ranks(job, companions.is_waited_for);
+  if (!ranks_meet) return {background_, background_.start(execute_later, {.may_stop = true})};
+  const auto job = [=, this] { return loops_.step(execute_options.loop, execute_later); };
+  if (execute_options.is_waited_for) one_order.unlock();
+  return start_among_ranks(job, execute_options.is_waited_for);
 }
 
 Future Array::start_refused(const Operation* operation, const Error& error, int loop) {
   if (comm_->size() == 1 || (operation != nullptr && !is_of_ranks(*operation))) {
-    return {beside_, Beside::done_at_once([&]() -> Execution { throw error; })};
+    return {background_, BackgroundQueue::done_at_once([&]() -> Execution { throw error; })};
   }
   const CollectiveTurnScope turn(&comm_->turn(), "refuse", name_);
   const auto asked = operation == nullptr ? std::nullopt : std::optional(*operation);
-  const auto job = [=, this, &comm = comm_beside()] {
+  const auto job = [=, this, &comm = background_comm()] {
     return loops_.step(loop, [&]() -> Execution {
       agree_on(comm, asked ? step_of(*asked) : Question{}, error, RankInputs{});
       throw error;  // never: agree_on() throws what any rank brings
@@ -224,7 +224,7 @@ Future Array::start_refused(const Operation* operation, const Error& error, int 
 }
 
 Execution Future::wait() {
-  beside_->wait(started_);
+  background_->wait(started_);
   return started_->execution();
 }
 
@@ -234,7 +234,7 @@ Execution Array::execute_now(const Call& call) {
 }
 
 void Array::refuse(const Operation* operation, const Error& error) {
-  beside_.finish_deferred();  // as those do that execute
+  background_.finish_deferred();  // as those do that execute
   const bool is_alone = operation != nullptr && operation->decomposition().ranks() != comm_->size();
   const Question question = operation == nullptr ? Question{} : step_of(*operation);
   agree_on(is_alone ? *alone_ : *comm_, question, error, RankInputs{});
@@ -254,7 +254,7 @@ Operation Array::with_shares_of_all(const Call& call, uint64_t shares) {
 }
 
 Operation Array::with_all_shares(const Operation& operation, const std::string& also) {
-  const Passage passage(*this, Gate::Use::kBeside, *comm_, "explain");
+  const Passage passage(*this, Gate::Use::kConcurrent, *comm_, "explain");
   RankInputs own;
   own.shares = ShareCache::key_of(operation, comm_->rank());
   const std::string step = "\n" + also;
@@ -406,8 +406,8 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
   }
   Operation current = operation;
   // Chunks have no place yet, or the file has a variable shorter than its dimension, though it may have all chunks.
-  if (call.companions.relocate) {
-    store_as(call.companions.relocate());
+  if (call.execute_options.relocate) {
+    store_as(call.execute_options.relocate());
     current = operation.of(form());
   }
   // Bytes that several ranks have say nothing of how much is written.
@@ -420,7 +420,7 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
 }
 
 std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::optional<double> cached) {
-  const Passage passage(*this, Gate::Use::kBeside, *alone_, "explain");
+  const Passage passage(*this, Gate::Use::kConcurrent, *alone_, "explain");
   const Operation current = operation.of(form());
   AgreedInputs agreed_inputs;
   agreed_inputs.shows_cache = capabilities_.shows_cache;
@@ -436,7 +436,7 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   }
   Progress unwatched;
   const LocalMemory nothing;
-  const Companions none;
+  const ExecuteOptions none;
   const bool is_alone = comm_->size() == 1 || operation.decomposition().ranks() == 1;
   const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false, nullptr, will_sync_};
   const uint64_t shares = current.decomposition().is_gathered() ? ShareCache::key_of_all(current) : 0;
@@ -505,12 +505,12 @@ Counters Array::write_chunks_of(const ChunkWriting& writing, const CodedArray& c
 Execution Array::execute_library(const Call& call) {
   const Operation operation = with_shares_of_all(call, agree(call, std::nullopt, own_share_inputs(call)).shares);
   if (operation.direction() == Direction::kRead) {
-    run_collectively(call.comm, step_of(operation, ": library"), call.companions.library);
+    run_collectively(call.comm, step_of(operation, ": library"), call.execute_options.library);
   } else {
     operation.decomposition().check_written_once();
     for (int rank = 0; rank < call.comm.size(); ++rank) {
       run_collectively(call.comm, step_of(operation, ": rank " + std::to_string(rank)), [&] {
-        if (rank == call.comm.rank()) call.companions.library();
+        if (rank == call.comm.rank()) call.execute_options.library();
       });
     }
   }

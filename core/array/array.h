@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "array/agreed_inputs.h"
-#include "array/beside.h"
+#include "array/background_queue.h"
 #include "array/chunk_writing.h"
 #include "array/execution.h"
 #include "array/file.h"
@@ -39,7 +39,7 @@
 
 namespace swath {
 
-// An operation that may go on beside the program.
+// An operation that may go on in the background.
 class Future {
  public:
   // Collective where the operation is. Throws what execute() would have thrown. Told to stop meanwhile, it throws that,
@@ -48,18 +48,19 @@ class Future {
   // Local. Whether wait() returns at once.
   bool is_done() const { return started_->is_done(); }
   // Local. What comes of it is not wanted, and its memory goes away: of one rank alone it stops. Returns when it is
-  // done, but for one that is deferred and shared with other ranks (`keep` of its companions). Never throws.
-  void cancel() noexcept { beside_->cancel(started_); }
+  // done, but for one that is deferred and shared with other ranks (`keep` of its execute_options). Never throws.
+  void cancel() noexcept { background_->cancel(started_); }
   // Of one that is done: when it was carried out, in seconds of the monotonic clock.
   double began() const { return started_->began(); }
   double ended() const { return started_->ended(); }
 
  private:
   friend class Array;
-  Future(Beside& beside, std::shared_ptr<Beside::Started> started) : beside_(&beside), started_(std::move(started)) {}
+  Future(BackgroundQueue& background, std::shared_ptr<BackgroundQueue::Started> started)
+      : background_(&background), started_(std::move(started)) {}
 
-  Beside* beside_;  // of the array, which outlives this
-  std::shared_ptr<Beside::Started> started_;
+  BackgroundQueue* background_;  // of the array, which outlives this
+  std::shared_ptr<BackgroundQueue::Started> started_;
 };
 
 // What ranks compare: of each number they get the largest.
@@ -75,7 +76,7 @@ class Array {
     std::vector<std::byte> fill;               // one element: what those read as that were never stored
     std::shared_ptr<const CodedArray> chunks;  // where they are coded; else null
     std::shared_ptr<Learning> learning;        // of all arrays of the file; null: the stated defaults, for this one
-    std::shared_ptr<ChunkPlaces> places;       // of coded chunks in one file; null: they are not written by Swath
+    std::shared_ptr<ChunkAllocator> places;    // of coded chunks in one file; null: they are not written by Swath
     std::string name;                          // of the file and the variable, for messages
     // It is being made: all of it is in the page cache, elements that are never written are filled, and it will be
     // synced. Not for one that grows by records: its elements do not lie together.
@@ -90,7 +91,7 @@ class Array {
   };
 
   // What goes along with an operation.
-  struct Companions {
+  struct ExecuteOptions {
     Progress* progress = nullptr;  // for whoever watches from another thread
     // Moves this rank's elements by the format's own library, where neither a plan nor Swath's chunks can. Ranks read
     // at once, and write one after another.
@@ -98,7 +99,7 @@ class Array {
     // Collective. Called by a write before it where chunks have no place in the file yet, or the file has less of the
     // array than its shape says. How the array is stored from then on.
     std::function<Stored()> relocate;
-    // Is held as long as the operation, where that goes on beside the program.
+    // Is held as long as the operation, where that goes on in the background.
     std::shared_ptr<void> keep;
     int loop = SharedLoops::kNone;  // that it is a step of
     bool is_waited_for = false;     // by whoever starts it, at once; of reads only
@@ -114,7 +115,7 @@ class Array {
   Learning& learning() { return *learning_; }
   // Where the coded chunks are stored now; null where none are coded.
   std::shared_ptr<const CodedArray> chunks() const { return stored()->chunks; }
-  ChunkPlaces* places() const { return places_.get(); }
+  ChunkAllocator* places() const { return places_.get(); }
 
   // Collective, but for an operation of one rank alone (Decomposition::alone, share_of). Moves this rank's share
   // between the file and `memory`. When it throws, every rank throws the same; what is not part of the operation is
@@ -122,26 +123,26 @@ class Array {
   //
   // Ranks agree by one reduction. What is short, in the page cache and lets no ranks meet is read before it, by the
   // inputs that all ranks agreed on the last time: a read that is agreed on by all to have been made so is done.
-  Execution execute(const Operation& operation, const LocalMemory& memory, const Companions& companions);
+  Execution execute(const Operation& operation, const LocalMemory& memory, const ExecuteOptions& execute_options);
   Execution execute(const Operation& operation, const LocalMemory& memory);
 
-  // The same beside the program, for any number of operations: they are carried out one after another, in the order in
+  // The same in the background, for any number of operations: they are carried out one after another, in the order in
   // which they were started, by one thread; where ranks meet, on a communicator of its own. They take effect in the
   // order of all calls: a write waits for the operations called before it, those called after it wait for it, and so do
   // writes of other arrays of the file. Where MPI allows no second thread, reads are carried out when one of them is
   // waited for, or when the array is used otherwise. The memory must stay until then. Nothing is learned from them.
   //
-  // What may not go beside (may_go_beside) is done at once: what needs the format's library, or code of the program,
-  // and writes where MPI allows no second thread: those of several arrays have one order, and one that nobody carries
-  // out yet would be in the way of all others.
-  Future start(const Operation& operation, const LocalMemory& memory, const Companions& companions);
-  bool may_go_beside(Direction direction) const;
-  // Collective, beside ranks that start an operation that may go beside: this rank cannot, and says why. All are told
+  // What may not run in the background (may_run_in_background) is done at once: what needs the format's library, or
+  // code of the program, and writes where MPI allows no second thread: those of several arrays have one order, and one
+  // that nobody carries out yet would be in the way of all others.
+  Future start(const Operation& operation, const LocalMemory& memory, const ExecuteOptions& execute_options);
+  bool may_run_in_background(Direction direction) const;
+  // Collective, while other ranks start an operation in the background: this rank cannot, and says why. All are told
   // by the future.
   Future start_refused(const Operation* operation, const Error& error, int loop = SharedLoops::kNone);
 
   // Whether what ranks share goes on while this one does something else.
-  bool goes_beside_ranks() const { return comm_->size() == 1 || comm_->may_be_called_beside(); }
+  bool ranks_allow_background() const { return comm_->size() == 1 || comm_->may_be_called_in_background(); }
   // Collective. A loop that all ranks go through together: what is started with its number is a step of it.
   int begin_loop();
   // Local. This rank goes on no longer with a loop: what was started of it is carried out, and ranks that start a step
@@ -151,13 +152,13 @@ class Array {
   // Collective, in the order of what is started: an agreement on numbers, which are there when the future is done.
   Future start_comparing(int loop, const std::string& doing, std::shared_ptr<RankNumbers> numbers, bool is_waited_for);
   // Collective where such operations are. Returns when all that was started is done.
-  void finish_started() { beside_.finish(); }
+  void finish_started() { background_.finish(); }
   // Whether anything is under way now.
-  bool is_under_way() { return beside_.is_under_way(); }
+  bool is_under_way() { return background_.is_under_way(); }
   // Returns when nothing is under way any more; nothing is started from now on. The destructor does so, too.
-  void end_started() { beside_.end(); }
+  void end_background() { background_.end(); }
 
-  // Collective, beside ranks that execute: this rank cannot, and says why. `operation`: null where it is none. Always
+  // Collective, while other ranks execute: this rank cannot, and says why. `operation`: null where it is none. Always
   // throws, on all ranks alike.
   [[noreturn]] void refuse(const Operation* operation, const Error& error);
 
@@ -179,14 +180,14 @@ class Array {
   // closed.
   void close();
   // The steps of it. Nobody uses the array any more; false: it was closed before.
-  bool shut();
+  bool stop();
   // Collective. What was never written of a new array gets its fill value.
   void fill_unwritten();
-  void let_go_of_file();
+  void release_file();
 
   // Local, on every rank. The array is stored so from now on, in that file: it has grown, or others of its file have
-  // moved it. Waits for what uses it. Also where it is shut, and may have to be filled still.
-  void become(Stored stored, std::shared_ptr<File> file);
+  // moved it. Waits for what uses it. Also where it is stopped, and may have to be filled still.
+  void relocate(Stored stored, std::shared_ptr<File> file);
   // Local. Whoever has the file open has synced it, and will again: see sync().
   void expect_sync() { will_sync_ = true; }
   bool is_closed() const { return gate_.is_closed(); }
@@ -200,16 +201,16 @@ class Array {
   struct Call;
   struct SpeculativeRead;
   struct Beginning;
-  class Place;
+  class Turn;
   class Passage;
 
   std::shared_ptr<const Stored> stored() const;
   std::shared_ptr<File> file() const;
   void finish();
-  Future start_among_ranks(const Beside::Job& job, bool is_waited_for);
+  Future start_among_ranks(const BackgroundQueue::Job& job, bool is_waited_for);
   void store_as(Stored stored);
   bool is_of_ranks(const Operation& operation) const;
-  Comm& comm_beside();
+  Comm& background_comm();
   Execution execute_current(const Call& call);
   Execution execute_now(const Call& call);
   Execution execute_planned(const Call& call);
@@ -243,7 +244,7 @@ class Array {
   const std::unique_ptr<Comm> alone_;
   const std::string name_;
   const std::vector<std::byte> fill_;
-  const std::shared_ptr<ChunkPlaces> places_;
+  const std::shared_ptr<ChunkAllocator> places_;
   const std::shared_ptr<AtomicFile> new_file_;
   const bool is_new_;
   const int most_on_a_node_;
@@ -254,9 +255,9 @@ class Array {
   const std::shared_ptr<Learning> learning_;
   PlanCache plans_;
   ShareCache share_cache_;
-  std::unique_ptr<Comm> comm_beside_;  // once something was started beside ranks
+  std::unique_ptr<Comm> background_comm_;  // once ranks started something in the background
   SharedLoops loops_;
-  Beside beside_;
+  BackgroundQueue background_;
   PerProcess<std::mutex> starting_;
 
   std::atomic<bool> will_sync_;

@@ -63,9 +63,9 @@ TEST_F(ArrayOfRanks, OfOneReadBesideTheProgram) {
   const Operation operation = reading(array, 1);
   Share mine(operation, 0);
   Progress progress;
-  Array::Companions companions;
-  companions.progress = &progress;
-  Future future = array.start(operation, mine.local(), companions);
+  Array::ExecuteOptions execute_options;
+  execute_options.progress = &progress;
+  Future future = array.start(operation, mine.local(), execute_options);
   while (progress.bytes_done < std::ssize(bytes_)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   future.wait();
   EXPECT_EQ(mine.bytes, bytes_);
@@ -83,7 +83,7 @@ TEST_F(ArrayOfRanks, TakeOperationsBackThatHaveNotBegun) {
   }
   array.execute(writing(array, 1), mine.local());  // nobody is in its way
   array.finish_started();
-  EXPECT_TRUE(array.shut());
+  EXPECT_TRUE(array.stop());
 }
 
 TEST_F(ArrayOfRanks, AreAllRefusedWhatOneOfThemCannotBeside) {
@@ -104,20 +104,20 @@ TEST_F(ArrayOfRanks, CarryOutThemselvesWhatTheyWaitForWhereNothingIsUnderWay) {
     Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
     const Operation read = reading(array, 3, Method::kTwoPhase);
     Share mine(read, comm.rank());
-    Array::Companions companions;
-    companions.loop = array.begin_loop();
-    companions.is_waited_for = true;
+    Array::ExecuteOptions execute_options;
+    execute_options.loop = array.begin_loop();
+    execute_options.is_waited_for = true;
     for (int i = 0; i < 5; ++i) {
-      EXPECT_TRUE(array.start(read, mine.local(), companions).is_done());
+      EXPECT_TRUE(array.start(read, mine.local(), execute_options).is_done());
       EXPECT_EQ(mine.bytes, every(bytes_, comm.rank(), 3));
     }
     const auto numbers = std::make_shared<RankNumbers>();
     numbers->largest[2] = comm.rank();
-    array.start_comparing(companions.loop, "compare", numbers, true);
+    array.start_comparing(execute_options.loop, "compare", numbers, true);
     EXPECT_EQ(numbers->largest[2], 2);
-    if (comm.rank() == 1) return array.leave_loop(companions.loop, "has left");
+    if (comm.rank() == 1) return array.leave_loop(execute_options.loop, "has left");
     try {
-      array.start(read, mine.local(), companions).wait();
+      array.start(read, mine.local(), execute_options).wait();
       FAIL();
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kLeft);

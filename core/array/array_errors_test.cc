@@ -92,8 +92,8 @@ TEST_F(ArrayOfRanks, HearOfBoxesThatOverlap) {
 TEST_F(ArrayOfRanks, FindAClosedArrayClosed) {
   const auto errors = on_all_ranks({.ranks = 2}, [&](Comm& comm) {
     Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
-    EXPECT_TRUE(array.shut());
-    EXPECT_FALSE(array.shut());
+    EXPECT_TRUE(array.stop());
+    EXPECT_FALSE(array.stop());
     const Operation operation = reading(array, 2);
     Share mine(operation, comm.rank());
     array.execute(operation, mine.local(), {});

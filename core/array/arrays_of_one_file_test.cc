@@ -81,7 +81,7 @@ int64_t lost(const std::shared_ptr<Comm>& comm, const std::string& path, Method 
   return count;
 }
 
-void write_beside(Array& first, const Column& one, Array& second, const Column& other) {
+void write_in_background(Array& first, const Column& one, Array& second, const Column& other) {
   Future before = first.start(one.operation, one.memory, {});
   Future after = second.start(other.operation, other.memory, {});
   if (first.comm().rank() % 2 == 0) after.wait();  // in any order
@@ -89,7 +89,7 @@ void write_beside(Array& first, const Column& one, Array& second, const Column& 
   after.wait();
 }
 
-void write_one_beside(Array& first, const Column& one, Array& second, const Column& other) {
+void write_one_in_background(Array& first, const Column& one, Array& second, const Column& other) {
   Future before = first.start(one.operation, one.memory, {});
   second.execute(other.operation, other.memory);
   before.wait();
@@ -109,13 +109,13 @@ class ArraysOfOneFile : public ::testing::TestWithParam<Method> {
 };
 
 TEST_P(ArraysOfOneFile, KeepEachOthersBytes) {
-  for (const WriteBoth& write_both : {write_beside, write_one_beside, write_by_threads}) {
+  for (const WriteBoth& write_both : {write_in_background, write_one_in_background, write_by_threads}) {
     EXPECT_EQ(lost(make_solo_comm(), file_.path(), GetParam(), write_both), 0);
   }
 }
 
 TEST_P(ArraysOfOneFile, OfRanksKeepEachOthersBytes) {
-  for (const WriteBoth& write_both : {write_beside, write_one_beside}) {
+  for (const WriteBoth& write_both : {write_in_background, write_one_in_background}) {
     const auto ended = run_forked(2, [&](NodeShared& comm) {
       const std::shared_ptr<Comm> shared(&comm, [](Comm*) {});
       EXPECT_EQ(lost(shared, file_.path(), GetParam(), write_both), 0);
@@ -137,8 +137,8 @@ TEST(ArraysOfOneFileOfSimulatedRanks, AreWaitedForInAnyOrder) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     expect_no_errors(on_all_ranks({3, 2, true, seed}, [&](Comm& comm) {
       const std::shared_ptr<Comm> shared(&comm, [](Comm*) {});
-      EXPECT_EQ(lost(shared, file.path(), Method::kTwoPhase, write_beside), 0);
-      EXPECT_EQ(lost(shared, file.path(), Method::kList, write_one_beside), 0);
+      EXPECT_EQ(lost(shared, file.path(), Method::kTwoPhase, write_in_background), 0);
+      EXPECT_EQ(lost(shared, file.path(), Method::kList, write_one_in_background), 0);
     }));
   }
 }

@@ -51,7 +51,7 @@ class NarrowComm final : public Comm {
   }
   std::string shared_refusal() const override { return comm_.shared_refusal(); }
   std::unique_ptr<Comm> duplicate() override { return comm_.duplicate(); }
-  bool may_be_called_beside() const override { return comm_.may_be_called_beside(); }
+  bool may_be_called_in_background() const override { return comm_.may_be_called_in_background(); }
 
   int refusals = 0;
 

@@ -85,7 +85,7 @@ struct Window {
 
 class TableWriting {
  public:
-  TableWriting(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine, ChunkPlaces& places)
+  TableWriting(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine, ChunkAllocator& places)
       : writing_(writing),
         comm_(writing.comm),
         engine_(engine.lease()),
@@ -340,7 +340,7 @@ class TableWriting {
   const ChunkWriting& writing_;
   Comm& comm_;
   const SharedEngine::Lease engine_;
-  ChunkPlaces& places_;
+  ChunkAllocator& places_;
   const std::shared_ptr<CodedArray> array_;  // as it is now
   const TouchedUnits units_;
   const TouchedChunks touched_;
@@ -374,7 +374,7 @@ Counters write_chunk_files(const ChunkWriting& writing, const CodedArray& array)
 }
 
 WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine,
-                               ChunkPlaces& places) {
+                               ChunkAllocator& places) {
   std::optional<TableWriting> table;
   run_collectively(writing.comm, step_of(writing.operation, ": units"),
                    [&] { table.emplace(writing, array, engine, places); });

@@ -26,9 +26,9 @@ namespace swath {
 
 // Who keeps the table of a file's chunks: the format's library, on rank 0. Its calls may come from any thread, one at a
 // time; each may throw an Error.
-class ChunkPlaces {
+class ChunkAllocator {
  public:
-  virtual ~ChunkPlaces() = default;
+  virtual ~ChunkAllocator() = default;
   // Gives chunks room, in place of that which they had, and returns where in the file. It writes nothing there, and the
   // library has the file open no longer when it returns.
   virtual std::vector<int64_t> place(std::span<const NewChunk> chunks) = 0;
@@ -57,6 +57,6 @@ struct WrittenTable {
 // Collective. Of chunks in one file, whose bytes `engine` moves; `places`: used on rank 0. When it throws, the file is
 // as it was.
 WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine,
-                               ChunkPlaces& places);
+                               ChunkAllocator& places);
 
 }  // namespace swath

@@ -48,7 +48,7 @@ CodecChain some_chain(Random& random, int64_t element_bytes) {
 // Keeps the places of chunks as HDF5 does: one that is as long as before stays where it was, one that is shorter begins
 // there, and others lie behind the end. Between them are bytes of others. Which codecs were left out of a chunk that
 // stays as long it takes no note of, unless it is told that this is another one.
-class Library final : public ChunkPlaces {
+class Library final : public ChunkAllocator {
  public:
   explicit Library(std::string path) : path_(std::move(path)) {}
 
@@ -146,7 +146,7 @@ class Library final : public ChunkPlaces {
 
 // A file without chunks yet, and the elements that it should have, in C order.
 struct TableCase {
-  explicit TableCase(Random& random, FilePlaces places) : model(std::move(places)) {
+  explicit TableCase(Random& random, FilePositions places) : model(std::move(places)) {
     file.write(random_bytes(random, 21));
     library = std::make_shared<Library>(file.path());
     array.path = file.path();
@@ -194,15 +194,15 @@ struct TableCase {
     return read(as_stored);
   }
 
-  FilePlaces model;
+  FilePositions model;
   EngineTestFile file;
   std::shared_ptr<Library> library;
   CodedArray array;
   Bytes values;
 };
 
-FilePlaces in_c_order(const Shape& shape, int64_t element_bytes) {
-  FilePlaces places;
+FilePositions in_c_order(const Shape& shape, int64_t element_bytes) {
+  FilePositions places;
   places.shape = shape;
   places.element_bytes = element_bytes;
   places.strides = c_strides(shape, element_bytes);
@@ -210,7 +210,7 @@ FilePlaces in_c_order(const Shape& shape, int64_t element_bytes) {
 }
 
 // Some elements of each of `ranks` ranks or fewer.
-RequestCase some_write(Random& random, const FilePlaces& model, int ranks) {
+RequestCase some_write(Random& random, const FilePositions& model, int ranks) {
   RequestCase given;
   do {
     given = RequestCase();

@@ -25,7 +25,7 @@ std::shared_ptr<const ChunkPlan> Array::explain_chunks(const Operation& operatio
     for (int rank = 0; rank < comm_->size(); ++rank) request.node_of_rank.push_back(comm_->node_of(rank));
     request.sharing_refusal = comm_->shared_refusal();
   }
-  if (const GateScope inside(gate_, Gate::Use::kBeside); inside) {
+  if (const GateScope inside(gate_, Gate::Use::kConcurrent); inside) {
     const ChunkOptions options = chunk_options(operation);
     request.buffer_bytes_max = options.buffer_bytes_max;
     request.thread_buffer_bytes = buffer_bytes_of_thread(chunks, operation.direction());

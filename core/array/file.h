@@ -66,7 +66,7 @@ class File {
     explicit WriteTurn(File& file);
 
    private:
-    std::optional<GatePlace> place_;
+    std::optional<GateReservation> place_;
   };
 
   // Bytes as they are, of this rank alone. Of what lies beyond the end none are read: how many were.

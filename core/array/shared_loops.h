@@ -1,10 +1,10 @@
 // Loops that all ranks go through together, a step at a time, and what becomes of one that a rank leaves alone.
 //
-// Steps are jobs of a queue that all ranks have alike (array/beside.h). A rank that leaves a loop starts, in the place
-// of the loop's next step, a job that tells the others so: a word. Whatever they are at in the queue then, a step of
-// this loop or something else, they hear it where they agree on that. From there on the loop is over for all ranks:
-// they carry out no step of it that they still have in the queue, and say no word of their own. A word costs nobody
-// anything where all ranks leave: no rank waits for it.
+// Steps are jobs of a queue that all ranks have alike (array/background_queue.h). A rank that leaves a loop starts, in
+// the place of the loop's next step, a job that tells the others so: a word. Whatever they are at in the queue then, a
+// step of this loop or something else, they hear it where they agree on that. From there on the loop is over for all
+// ranks: they carry out no step of it that they still have in the queue, and say no word of their own. A word costs
+// nobody anything where all ranks leave: no rank waits for it.
 //
 //   rank 0:  step 5   step 6        other read      |  over for both: rank 0 gets the error for step 6, leaves the loop
 //   rank 1:  step 5   word: left    other read      |  and says nothing; the other read meets the other read

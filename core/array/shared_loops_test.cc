@@ -12,7 +12,7 @@
 namespace swath {
 namespace {
 
-// The queue of one rank: steps that it carries out one after another, as Beside does.
+// The queue of one rank: steps that it carries out one after another, as BackgroundQueue does.
 class Queue {
  public:
   explicit Queue(Comm& comm) : comm_(comm) {}

@@ -1,5 +1,5 @@
 // What is done with an array as a whole: it is filled, synced, completed and closed.
-#include "array/array_place.h"
+#include "array/array_turn.h"
 #include "array/collectively.h"
 
 namespace swath {
@@ -24,7 +24,7 @@ void Array::fill_own_part() {
 
 void Array::close() {
   const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "close", name_);
-  if (!shut()) return;
+  if (!stop()) return;
   try {
     agree_on(*comm_, question("close"), std::nullopt, RankInputs{});
     if (new_file_ != nullptr) {
@@ -34,18 +34,18 @@ void Array::close() {
     }
   } catch (...) {
     if (new_file_ != nullptr && comm_->rank() == 0) new_file_->remove();
-    let_go_of_file();
+    release_file();
     throw;
   }
-  let_go_of_file();
+  release_file();
 }
 
-bool Array::shut() {
-  beside_.finish();
+bool Array::stop() {
+  background_.finish();
   return gate_.close();
 }
 
-void Array::let_go_of_file() {
+void Array::release_file() {
   plans_.clear();
   std::shared_ptr<File> file;
   const std::lock_guard guard(mutex_.get());
@@ -53,8 +53,8 @@ void Array::let_go_of_file() {
 }
 
 void Array::sync() {
-  beside_.finish();
-  const Passage passage(*this, Gate::Use::kBeside, *comm_, "sync");
+  background_.finish();
+  const Passage passage(*this, Gate::Use::kConcurrent, *comm_, "sync");
   sync_file();
 }
 

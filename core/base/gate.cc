@@ -8,18 +8,18 @@
 namespace swath {
 
 bool Gate::Inside::admits(Use use) const {
-  return use == Use::kBeside || (!alone && (use == Use::kShared || sharing == 0));
+  return use == Use::kConcurrent || (!alone && (use == Use::kShared || sharing == 0));
 }
 
 void Gate::Inside::admit(Use use) {
-  beside += use == Use::kBeside;
+  concurrent += use == Use::kConcurrent;
   sharing += use == Use::kShared;
   alone = alone || use == Use::kAlone;
 }
 
 // Nobody overtakes those that wait, but who disturbs nobody.
 bool Gate::Inside::enters_at_once(Use use) {
-  if (!admits(use) || (use != Use::kBeside && !waiting.empty())) return false;
+  if (!admits(use) || (use != Use::kConcurrent && !waiting.empty())) return false;
   admit(use);
   return true;
 }
@@ -59,14 +59,14 @@ bool Gate::enter(Use use) {
   return true;
 }
 
-std::optional<Gate::Place> Gate::reserve(Use use) {
+std::optional<Gate::Reservation> Gate::reserve(Use use) {
   Inside& inside = inside_.get();
   const std::lock_guard guard(inside.mutex);
   if (closed_) return std::nullopt;
-  return Place{use, inside.enters_at_once(use) ? 0 : inside.queue()};
+  return Reservation{use, inside.enters_at_once(use) ? 0 : inside.queue()};
 }
 
-void Gate::enter(Place& place) {
+void Gate::enter(Reservation& reservation) {
   if (place.ticket == 0) return;
   Inside& inside = inside_.get();
   std::unique_lock guard(inside.mutex);
@@ -74,7 +74,7 @@ void Gate::enter(Place& place) {
   inside.leave_queue(std::exchange(place.ticket, 0));
 }
 
-void Gate::leave(const Place& place) {
+void Gate::leave(const Reservation& reservation) {
   if (place.ticket == 0) {
     leave(place.use);
     return;
@@ -91,7 +91,7 @@ void Gate::leave(Use use) {
   if (use == Use::kAlone) {
     inside.alone = false;
   } else {
-    int64_t& count = use == Use::kShared ? inside.sharing : inside.beside;
+    int64_t& count = use == Use::kShared ? inside.sharing : inside.concurrent;
     count = std::max<int64_t>(count - 1, 0);
   }
   if (!inside.waiting.empty() || closed_) inside.changed.notify_all();
@@ -102,7 +102,7 @@ bool Gate::close() {
   std::unique_lock guard(inside.mutex);
   const bool was_closed = closed_.exchange(true);
   try {
-    while (!inside.waiting.empty() || inside.beside > 0 || !inside.admits(Use::kAlone)) {
+    while (!inside.waiting.empty() || inside.concurrent > 0 || !inside.admits(Use::kAlone)) {
       wait_interruptibly(inside.changed, guard);
     }
   } catch (...) {

@@ -17,7 +17,7 @@ namespace swath {
 // parent's threads do not exist there.
 class Gate {
  public:
-  enum class Use { kBeside, kShared, kAlone };
+  enum class Use { kConcurrent, kShared, kAlone };
 
   // Waits for those that came before and cannot be in together with this one. False: it is closed. Waiting, here and in
   // close(), may be interrupted (base/interrupt.h), and is then as if it had not begun.
@@ -28,16 +28,16 @@ class Gate {
 
   // A place in the order of those that come, taken now by whoever enters later, in another thread perhaps: who comes
   // after it waits for it as for one that waits. `ticket` 0: it is inside already.
-  struct Place {
+  struct Reservation {
     Use use;
     uint64_t ticket;
   };
   // Never waits. Nothing: it is closed.
-  std::optional<Place> reserve(Use use);
+  std::optional<Reservation> reserve(Use use);
   // Waits as enter() does; interrupted, it still has the place. Once, and then leave().
-  void enter(Place& place);
+  void enter(Reservation& reservation);
   // Gives up a place that was not entered, or leaves.
-  void leave(const Place& place);
+  void leave(const Reservation& reservation);
   // From now on nobody enters. Returns when all have left, those that waited to enter too. False: it was closed before.
   bool close();
   bool is_closed() const { return closed_; }
@@ -48,7 +48,7 @@ class Gate {
     std::condition_variable changed;
     std::deque<uint64_t> waiting;  // tickets, the longest first
     uint64_t tickets = 0;
-    int64_t beside = 0;
+    int64_t concurrent = 0;
     int64_t sharing = 0;
     bool alone = false;
 
@@ -84,14 +84,14 @@ class GateScope {
 };
 
 // A place at a gate, taken now, as long as it lives, unless that is closed: then it is false.
-class GatePlace {
+class GateReservation {
  public:
-  GatePlace(Gate& gate, Gate::Use use) : gate_(gate), place_(gate.reserve(use)) {}
-  ~GatePlace() {
+  GateReservation(Gate& gate, Gate::Use use) : gate_(gate), place_(gate.reserve(use)) {}
+  ~GateReservation() {
     if (place_) gate_.leave(*place_);
   }
-  GatePlace(const GatePlace&) = delete;
-  GatePlace& operator=(const GatePlace&) = delete;
+  GateReservation(const GateReservation&) = delete;
+  GateReservation& operator=(const GateReservation&) = delete;
 
   explicit operator bool() const { return place_.has_value(); }
   // Waits for its turn; where it is inside already, does nothing.
@@ -99,7 +99,7 @@ class GatePlace {
 
  private:
   Gate& gate_;
-  std::optional<Gate::Place> place_;
+  std::optional<Gate::Reservation> place_;
 };
 
 }  // namespace swath

@@ -38,7 +38,7 @@ TEST(Gate, SharersGoTogetherAndWhoWantsItAloneWaits) {
   ASSERT_TRUE(gate.enter(Use::kAlone));
   EXPECT_TRUE(has_to_wait(gate, Use::kShared));
   EXPECT_TRUE(has_to_wait(gate, Use::kAlone));
-  EXPECT_FALSE(has_to_wait(gate, Use::kBeside));
+  EXPECT_FALSE(has_to_wait(gate, Use::kConcurrent));
   gate.leave(Use::kAlone);
   EXPECT_FALSE(has_to_wait(gate, Use::kAlone));
 }
@@ -59,24 +59,24 @@ TEST(Gate, WhoComesAfterAWaitingOneWaitsToo) {
 TEST(Gate, APlaceIsGivenUpWithWhatHoldsIt) {
   Gate gate;
   {
-    GatePlace first(gate, Use::kAlone);
-    GatePlace second(gate, Use::kAlone);
+    GateReservation first(gate, Use::kAlone);
+    GateReservation second(gate, Use::kAlone);
     ASSERT_TRUE(first && second);
     EXPECT_TRUE(has_to_wait(gate, Use::kShared));
     first.enter();
   }
   EXPECT_FALSE(has_to_wait(gate, Use::kAlone));
-  std::optional<GatePlace> inside(std::in_place, gate, Use::kShared);
+  std::optional<GateReservation> inside(std::in_place, gate, Use::kShared);
   inside->enter();
   auto later = std::async(std::launch::async, [&gate] {
-    GatePlace place(gate, Use::kAlone);
+    GateReservation place(gate, Use::kAlone);
     place.enter();
   });
   while (!has_to_wait(gate, Use::kShared)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   inside.reset();
   later.get();
   EXPECT_TRUE(gate.close());
-  EXPECT_FALSE(GatePlace(gate, Use::kShared));
+  EXPECT_FALSE(GateReservation(gate, Use::kShared));
 }
 
 TEST(Gate, APlaceIsKeptForWhoEntersLater) {
@@ -105,7 +105,7 @@ TEST(Gate, APlaceIsKeptForWhoEntersLater) {
 }
 
 TEST(Gate, ClosingWaitsForThoseInsideAndLetsNobodyInAnyMore) {
-  for (const Use use : {Use::kBeside, Use::kShared, Use::kAlone}) {
+  for (const Use use : {Use::kConcurrent, Use::kShared, Use::kAlone}) {
     Gate gate;
     ASSERT_TRUE(gate.enter(use));
     auto closed = std::async(std::launch::async, [&gate] { return gate.close(); });

@@ -51,7 +51,7 @@ EncodedChunks encode_chunks(const CodedArray& array, std::span<const int64_t> ch
     }
   };
   const WorkerLimits limits = encoders(array, options);
-  const auto beside = chunks.size() > 1 ? stored.stream_beside(limits) : nullptr;
+  const auto second_stream = chunks.size() > 1 ? stored.second_stream(limits) : nullptr;
   encoded.counters = run_tasks(std::ssize(chunks), limits, encode_one, options.bytes_done);
   for (const EncodedChunk& chunk : encoded.chunks) encoded.counters.buffer_bytes += std::ssize(chunk.bytes);
   return encoded;

@@ -167,7 +167,7 @@ class ChunkReader::Reading {
   void begin() {
     if (ahead_) return;
     ahead_.emplace(tasks(), array_.chunk_bytes());
-    if (tasks() > 1) beside_ = stored_.stream_beside(limits_);
+    if (tasks() > 1) second_stream_ = stored_.second_stream(limits_);
     if (array_.shards() == nullptr) return;
     for (int64_t task = 0; task < tasks(); ++task) {
       std::unique_ptr<SharedShard>& shard = shards_[touched_at(task).unit];
@@ -357,7 +357,7 @@ class ChunkReader::Reading {
   bool has_tasks_ = false;
   std::vector<Task> tasks_;
   std::optional<ReadAhead> ahead_;
-  std::unique_ptr<Stream> beside_;
+  std::unique_ptr<Stream> second_stream_;
   std::map<int64_t, std::unique_ptr<SharedShard>> shards_;  // by unit
   std::vector<SharedShard*> shard_of_;                      // of each task
   std::atomic<bool> picks_from_device_ = false;  // plain chunks, of which most bytes have to be read for some of them

@@ -59,7 +59,7 @@ Stream& StoredChunks::stream_of(Worker& worker) const {
   return *worker.stream;
 }
 
-std::unique_ptr<Stream> StoredChunks::stream_beside(const WorkerLimits& limits) const {
+std::unique_ptr<Stream> StoredChunks::second_stream(const WorkerLimits& limits) const {
   return make_stream_ && limits.most > 1 ? make_stream_() : nullptr;
 }
 

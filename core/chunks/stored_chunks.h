@@ -41,7 +41,7 @@ class StoredChunks {
   Stream& stream_of(Worker& worker) const;
   // To be kept while several workers may come: the first one is then not served as a stream that is alone, without a
   // token.
-  std::unique_ptr<Stream> stream_beside(const WorkerLimits& limits) const;
+  std::unique_ptr<Stream> second_stream(const WorkerLimits& limits) const;
 
   // Where a chunk is stored; nothing where it is not. `shard`: of the chunk's unit, null without shards.
   std::optional<StoredChunk> find(int64_t chunk, const std::shared_ptr<const ShardFile>& shard) const;

@@ -133,7 +133,7 @@ Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::s
   const int64_t gathered = 2 * std::min(NewFile::kGatheredBytes, multiply_or_max(coded, array.chunks_of_unit()));
   WorkerLimits limits = options.workers(decoded + 3 * coded + gathered);
   limits.most = limits.first;  // writes end in the page cache: they compute, and do not wait
-  const auto beside = units.size() > 1 ? write.stored().stream_beside(limits) : nullptr;
+  const auto second_stream = units.size() > 1 ? write.stored().second_stream(limits) : nullptr;
   return run_tasks(
       static_cast<int64_t>(units.size()), limits,
       [&](int64_t task, Worker& worker) { return write.write_one(task, worker); }, options.bytes_done);

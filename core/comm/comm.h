@@ -79,11 +79,11 @@ class Comm {
   virtual std::string shared_refusal() const = 0;
 
   // Collective. A communicator of the same ranks on the same nodes, whose calls do not meet those of this one: for an
-  // operation beside the program. Throws kUnsupported on all ranks where it cannot be had.
+  // operation in the background. Throws kUnsupported on all ranks where it cannot be had.
   virtual std::unique_ptr<Comm> duplicate() = 0;
   // Whether another thread of this rank may be in a call of a duplicate while this thread is in one of this. Else a
   // rank uses them from one thread, one call after another.
-  virtual bool may_be_called_beside() const = 0;
+  virtual bool may_be_called_in_background() const = 0;
 
  private:
   CollectiveTurn turn_;

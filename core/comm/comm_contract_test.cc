@@ -356,7 +356,7 @@ void make_many_calls(Comm& comm, int calls, uint32_t seed) {
 TEST_P(CommContract, ADuplicateIsCalledByAnotherThreadMeanwhileWhereThatMayBe) {
   run([](Comm& comm) {
     const std::unique_ptr<Comm> duplicate = comm.duplicate();
-    if (comm.may_be_called_beside()) {
+    if (comm.may_be_called_in_background()) {
       std::thread beside([&] { make_many_calls(*duplicate, 60, 1'000'000); });
       make_many_calls(comm, 40, 0);
       beside.join();

@@ -51,7 +51,7 @@ class MpiComm final : public Comm {
   std::string shared_refusal() const override { return refusal_; }
   std::unique_ptr<Comm> duplicate() override;
   // On one node MPI is not called; between nodes it must serve several threads.
-  bool may_be_called_beside() const override { return serves_without_mpi() || mpi_serves_threads(); }
+  bool may_be_called_in_background() const override { return serves_without_mpi() || mpi_serves_threads(); }
 
   // Whether all ranks share memory: no thread of Swath's own calls MPI then. Not so on one node whose shared memory
   // cannot be had.

@@ -63,7 +63,7 @@ class NodeShared final : public Comm {
   std::vector<std::span<std::byte>> shared_windows(int64_t bytes) override;
   std::string shared_refusal() const override { return refusal_; }
   std::unique_ptr<Comm> duplicate() override;
-  bool may_be_called_beside() const override { return true; }
+  bool may_be_called_in_background() const override { return true; }
 
   // Not collective: those that wait for this rank, or ever will, hear that it comes no more. As at the end of this
   // object.

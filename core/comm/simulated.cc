@@ -67,7 +67,7 @@ class SimulatedComm final : public Comm {
     meet({.kind = Call::Kind::kDuplicate});
     return std::make_unique<SimulatedComm>(simulation_, rank_, simulation_.ranks_[rank_].duplicate_made);
   }
-  bool may_be_called_beside() const override { return false; }
+  bool may_be_called_in_background() const override { return false; }
 
  private:
   void meet(Call call, const std::function<void(Simulation::Rank&)>& hand_over = [](Simulation::Rank&) {}) {

@@ -54,7 +54,7 @@ class SoloComm final : public Comm {
   std::string shared_refusal() const override { return refusal_; }
 
   std::unique_ptr<Comm> duplicate() override { return make_solo_comm(); }
-  bool may_be_called_beside() const override { return true; }
+  bool may_be_called_in_background() const override { return true; }
 
  private:
   HeapWindow window_;

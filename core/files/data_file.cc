@@ -174,7 +174,7 @@ std::shared_ptr<DataFile> DataFile::create_with(std::shared_ptr<Comm> comm, cons
     file->atomic_file_ = std::make_shared<AtomicFile>(AtomicFile::made_elsewhere(final_path, given));
   }
   file->open_bytes("create " + path);
-  if (file->comm_->rank() == 0) file->atomic_file_->settle();
+  if (file->comm_->rank() == 0) file->atomic_file_->drop_replaced();
   if (array != nullptr) {
     const auto made = file->array(array->variable);
     if (made->grows()) file->records();
@@ -294,15 +294,15 @@ std::vector<std::byte> DataFile::set_length_of(const std::string& dimension, int
                                                const std::vector<std::string>& longer) {
   FormatFile& metadata = metadata_to_change();
   metadata.set_length(dimension, rows);
-  changes_->settle();
+  changes_->checkpoint();
   std::vector<Description> others;
   for (const std::string& path : longer) others.push_back(metadata.describe(path));
   return serialise_placed(std::nullopt, others, false);
 }
 
 // What was written of elements stays after a kill, too, unless what the file holds was changed meanwhile.
-void DataFile::settle_written() {
-  if (changes_ != nullptr && !has_changed_) changes_->settle();
+void DataFile::checkpoint_written() {
+  if (changes_ != nullptr && !has_changed_) changes_->checkpoint();
 }
 
 // ---- Changes of what the file holds -------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ DataFile::Placed DataFile::take(const std::vector<std::byte>& placed) {
   if (found.is_other_file) open_bytes(words("open again"));
   for (Description& other : found.others) {
     FileArray& array = *arrays_.at(other.variable.value_or(""));
-    array.become(std::move(other), identity_of(array.description(), final_path_, number_), file_);
+    array.relocate(std::move(other), identity_of(array.description(), final_path_, number_), file_);
   }
   return found;
 }

@@ -115,7 +115,7 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
                                              const std::optional<formats::Description>& changed);
   std::vector<std::byte> set_length_of(const std::string& dimension, int64_t rows,
                                        const std::vector<std::string>& longer);
-  void settle_written();
+  void checkpoint_written();
 
   // Collective.
   void open_bytes(const std::string& words);

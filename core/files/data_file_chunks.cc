@@ -24,7 +24,7 @@ std::vector<int64_t> DataFile::Chunks::place(std::span<const NewChunk> chunks) {
 void DataFile::Chunks::keep() {
   mark_.reset();
   const auto file = file_.lock();
-  file->settle_written();
+  file->checkpoint_written();
   if (file->metadata_ != nullptr) file->metadata_->written(formats::Room::kChunks, path_);
 }
 
@@ -39,18 +39,18 @@ void DataFile::Chunks::undo() {
 formats::Description DataFile::allocated(const FileArray& array) {
   return formats::parse_description(on_first_rank(*comm_, words("allocate " + array.path()), [&] {
     formats::Description found = metadata_to_change().allocate(array.path());
-    settle_written();
+    checkpoint_written();
     return formats::serialise(found);
   }));
 }
 
 bool may_have_chunk_table(const formats::Description& description) {
-  const auto* coded = std::get_if<formats::CodedPlaces>(&description.places);
+  const auto* coded = std::get_if<formats::CodedLayout>(&description.places);
   return coded != nullptr && std::holds_alternative<ChunkTable>(coded->places);
 }
 
 bool has_absent_chunks(const formats::Description& description) {
-  const auto* chunked = std::get_if<formats::ChunkPlacesInFile>(&description.places);
+  const auto* chunked = std::get_if<formats::ChunkedLayout>(&description.places);
   if (chunked == nullptr) return false;
   return description.stored_shape ||
          std::any_of(chunked->offsets.begin(), chunked->offsets.end(), [](int64_t offset) { return offset < 0; });

@@ -14,7 +14,7 @@
 namespace swath {
 
 // Used on rank 0, by a write of the array.
-class DataFile::Chunks final : public ChunkPlaces {
+class DataFile::Chunks final : public ChunkAllocator {
  public:
   Chunks(DataFile& file, const formats::Description& array);
 

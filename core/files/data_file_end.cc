@@ -82,7 +82,7 @@ void DataFile::give_name() {
   for (int64_t i = reader.count(1); i > 0; --i) {
     Description described = formats::next_description(reader);
     const std::string identity = identity_of(described, final_path_, number_);
-    arrays_.at(described.variable.value_or(""))->become(std::move(described), identity, file_);
+    arrays_.at(described.variable.value_or(""))->relocate(std::move(described), identity, file_);
   }
 }
 
@@ -97,7 +97,7 @@ void DataFile::close() {
   const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "close", final_path_);
   try {
     complete_records();
-    for (const auto& [path, array] : arrays_) array->array().shut();
+    for (const auto& [path, array] : arrays_) array->array().stop();
     is_closed_ = true;
     agree_same(*comm_, words("close"));
     complete();
@@ -143,7 +143,7 @@ void DataFile::release() noexcept {
     if (changes_ != nullptr && made_in_ == fork_generation()) changes_->close();
   });
   static_cast<void>(ignored);
-  for (const auto& [path, array] : arrays_) array->array().let_go_of_file();
+  for (const auto& [path, array] : arrays_) array->array().release_file();
   arrays_.clear();
   file_.reset();
 }

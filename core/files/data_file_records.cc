@@ -48,7 +48,7 @@ void DataFile::extend(FileArray& array, int64_t rows, std::optional<int64_t> wri
   });
   Description longer = formats::parse_description(described);
   const std::string identity = identity_of(longer, final_path_, number_);
-  array.become(std::move(longer), identity, file_);
+  array.relocate(std::move(longer), identity, file_);
   has_changed_ = true;
 }
 

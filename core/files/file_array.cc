@@ -36,7 +36,7 @@ Selection select_records(const Shape& shape, int64_t first, int64_t last, bool i
 
 // "chunks of (1, 45, 90), shuffle, zlib".
 std::string words_of_chunks(const formats::Description& description) {
-  const auto* coded = std::get_if<formats::CodedPlaces>(&description.places);
+  const auto* coded = std::get_if<formats::CodedLayout>(&description.places);
   if (coded == nullptr) return "chunks";
   std::string words = "chunks of " + to_string(coded->chunk_shape);
   for (const Codec& codec : coded->codecs) words += ", " + to_string(codec.kind);
@@ -141,7 +141,7 @@ void FileArray::refuse_what_the_library_moves(Direction direction) const {
   if (is_moved_by_us()) return;
   throw Error(ErrorKind::kUnsupported,
               to_string(direction) + " " + name_ + ": " +
-                  std::get<formats::LibraryPlaces>(description_->places).reason +
+                  std::get<formats::LibraryLayout>(description_->places).reason +
                   ": only HDF5's own library moves its elements, which Python's swath.open() calls; copy it into a "
                   "variable of another storage (h5repack, swath copy)");
 }
@@ -173,9 +173,9 @@ FileArray::Prepared FileArray::prepare(Direction direction, const Decomposition&
 
 void FileArray::refuse(const Error& error) { array_->refuse(nullptr, error); }
 
-bool FileArray::is_moved_by_us() const { return !std::holds_alternative<formats::LibraryPlaces>(description_->places); }
+bool FileArray::is_moved_by_us() const { return !std::holds_alternative<formats::LibraryLayout>(description_->places); }
 
-void FileArray::relocate(DataFile& file) { *description_ = file.allocated(*this); }
+void FileArray::allocate(DataFile& file) { *description_ = file.allocated(*this); }
 
 void FileArray::read(const Decomposition& whose, std::span<std::byte> values) { read_as(nullptr, whose, values); }
 
@@ -218,18 +218,18 @@ void FileArray::write_from(const Decomposition& whose, const MakeMemory& make) {
 
 void FileArray::write_unchecked(const Decomposition& whose, const MakeMemory& make) {
   auto [operation, memory] = prepare(Direction::kWrite, whose, make);
-  Array::Companions companions;
+  Array::ExecuteOptions execute_options;
   if (has_absent_chunks(*description_)) {
-    companions.relocate = [this] {
+    execute_options.relocate = [this] {
       const auto held = this->file("write");
-      relocate(*held);
+      allocate(*held);
       const std::string identity = identity_of(*description_, held->final_path_, held->number_);
       return Array::Stored{array_form(*description_, identity), coded_chunks(*description_)};
     };
   }
   std::vector<std::byte> stored;
   if (!is_in_byte_order()) memory = swapped_copy(whose, memory, stored);
-  array_->execute(operation, memory, companions);
+  array_->execute(operation, memory, execute_options);
 }
 
 LocalMemory FileArray::swapped_copy(const Decomposition& whose, const LocalMemory& memory,
@@ -242,7 +242,8 @@ LocalMemory FileArray::swapped_copy(const Decomposition& whose, const LocalMemor
   return stored;
 }
 
-// ---- Beside the program ---------------------------------------------------------------------------------------------
+// ---- BackgroundQueue the program
+// ---------------------------------------------------------------------------------------------
 
 StartedMove::StartedMove(std::optional<Future> future, std::function<void()> finish)
     : future_(future ? std::make_unique<Future>(std::move(*future)) : nullptr), finish_(std::move(finish)) {}
@@ -254,13 +255,13 @@ void StartedMove::wait() {
   if (const auto finish = std::exchange(finish_, nullptr)) finish();
 }
 
-bool FileArray::may_go_beside(Direction direction) const {
+bool FileArray::may_run_in_background(Direction direction) const {
   const bool gets_places = may_have_chunk_table(*description_) || has_absent_chunks(*description_);
-  return array_->may_go_beside(direction) && (direction == Direction::kRead || !gets_places);
+  return array_->may_run_in_background(direction) && (direction == Direction::kRead || !gets_places);
 }
 
 StartedMove FileArray::start(Direction direction, const Decomposition& whose, const PartsInMemory& parts) {
-  if (!may_go_beside(direction)) {
+  if (!may_run_in_background(direction)) {
     direction == Direction::kRead ? read_placed(whose, parts) : write_placed(whose, parts);
     return StartedMove(std::nullopt);
   }
@@ -270,22 +271,22 @@ StartedMove FileArray::start(Direction direction, const Decomposition& whose, co
       failure_of([&] { prepared = prepare(direction, whose, placed(parts), Failing::kThrow); });
   if (failure && is_alone(whose)) throw *failure;
   if (failure) return start_refused(direction, *failure);
-  Array::Companions companions;
+  Array::ExecuteOptions execute_options;
   std::function<void()> finish;
   if (direction == Direction::kWrite && !is_in_byte_order()) {
     const auto stored = std::make_shared<std::vector<std::byte>>();
     prepared->memory = swapped_copy(whose, prepared->memory, *stored);
-    companions.keep = stored;
+    execute_options.keep = stored;
   } else if (!is_in_byte_order()) {
     finish = [type = type(), memory = prepared->memory] { swap_in_place(type, memory); };
   }
-  StartedMove started(array_->start(prepared->operation, prepared->memory, companions), std::move(finish));
+  StartedMove started(array_->start(prepared->operation, prepared->memory, execute_options), std::move(finish));
   if (direction == Direction::kWrite) held->has_written(*this);
   return started;
 }
 
 StartedMove FileArray::start_refused(Direction direction, const Error& error) {
-  if (!may_go_beside(direction)) refuse(error);
+  if (!may_run_in_background(direction)) refuse(error);
   return StartedMove(array_->start_refused(nullptr, error));
 }
 
@@ -399,11 +400,11 @@ std::string FileArray::explain(Direction direction, const Decomposition& whose) 
   return swath::explain(*array_->explain_chunks(operation, std::nullopt), name_, words_of_chunks(*description_));
 }
 
-void FileArray::become(formats::Description description, const std::string& identity, std::shared_ptr<File> file) {
+void FileArray::relocate(formats::Description description, const std::string& identity, std::shared_ptr<File> file) {
   const auto form = array_form(description, identity);
   const auto chunks = coded_chunks(description);
   *description_ = std::move(description);
-  array_->become({form, chunks}, std::move(file));
+  array_->relocate({form, chunks}, std::move(file));
 }
 
 }  // namespace swath

@@ -43,7 +43,7 @@ struct PartInMemory {
 // Of a distribution one part, of boxes as many as there are.
 using PartsInMemory = std::vector<PartInMemory>;
 
-// A read or write of an array that may go on beside the program. The memory, and the array, must stay until it is done.
+// A read or write of an array that may go on in the background. The memory, and the array, must stay until it is done.
 class StartedMove {
  public:
   explicit StartedMove(std::optional<Future> future, std::function<void()> finish = {});
@@ -95,11 +95,11 @@ class FileArray {
   void append_placed(const Distribution& distribution, const PartInMemory& part, int64_t records = 1);
   // Collective. The next record, of which each rank has boxes of its own; what nobody has is the fill value.
   void append_boxes(const Boxes& boxes, const PartsInMemory& parts);
-  // The same beside the program, where that can be; else it is done now (array/array.h).
+  // The same in the background, where that can be; else it is done now (array/array.h).
   StartedMove start(Direction direction, const Decomposition& whose, const PartsInMemory& parts);
-  // Collective, beside ranks that read, write, append or start: this rank cannot, and says why. Throws, on all alike.
+  // Collective, while other ranks read, write, append or start: this rank cannot, and says why. Throws, on all alike.
   [[noreturn]] void refuse(const Error& error);
-  // The same beside ranks that start: they hear of it when they wait.
+  // The same while other ranks start: they hear of it when they wait.
   StartedMove start_refused(Direction direction, const Error& error);
 
   // The same of numbers. Throws Error{kArgument}, on all ranks alike, where the elements are of another type.
@@ -130,7 +130,7 @@ class FileArray {
   // Why only the format's library can move its elements; throws Error{kUnsupported}.
   void refuse_what_the_library_moves(Direction direction) const;
   // Collective, in a write: gives all of its elements a place.
-  void relocate(DataFile& file);
+  void allocate(DataFile& file);
   template <typename Values>
   static formats::ElementType type_in_memory(const Values& /*values*/) {
     return formats::type_of<std::remove_cv_t<std::ranges::range_value_t<Values>>>();
@@ -163,12 +163,12 @@ class FileArray {
                    int64_t records, bool writes_all = true);
   // In the other byte order; `bytes` gets them.
   LocalMemory swapped_copy(const Decomposition& whose, const LocalMemory& memory, std::vector<std::byte>& bytes) const;
-  bool may_go_beside(Direction direction) const;
+  bool may_run_in_background(Direction direction) const;
   bool is_alone(const Decomposition& whose) const;
   bool is_in_byte_order() const;
 
   // It is stored so from now on, in that file.
-  void become(formats::Description description, const std::string& identity, std::shared_ptr<File> file);
+  void relocate(formats::Description description, const std::string& identity, std::shared_ptr<File> file);
   void fill_rows(int64_t first, int64_t last);
   int rank_in(const Decomposition& whose) const;
   std::shared_ptr<DataFile> file(const char* doing) const;

@@ -89,7 +89,7 @@ TEST_P(ContractOfNewFiles, DimensionsMayHaveNoLength) {
     }
     create(asked);
     EXPECT_EQ(described("t").shape, shape);
-    EXPECT_EQ(places_of(described("t")).value_or(std::vector<ElementPlace>{}).size(), 0);
+    EXPECT_EQ(places_of(described("t")).value_or(std::vector<ElementPosition>{}).size(), 0);
     std::filesystem::remove_all(path_);
   }
 }
@@ -184,11 +184,11 @@ TEST_P(ContractOfNewFiles, AChunkAtAnEdgeIsStoredWhole) {
   create(array("t", {5, 7}));
   const Description found = described("t");
   EXPECT_EQ(reopened()->contents().variable("t")->chunks, (Shape{2, 3}));
-  if (const auto* coded = std::get_if<CodedPlaces>(&found.places)) {
+  if (const auto* coded = std::get_if<CodedLayout>(&found.places)) {
     EXPECT_EQ(coded->chunk_shape, (Shape{2, 3}));
     EXPECT_EQ(coded->codecs.size(), GetParam().stored == Stored::kChunks ? 0 : 2);
   } else {
-    const auto& places = std::get<ChunkPlacesInFile>(found.places);
+    const auto& places = std::get<ChunkedLayout>(found.places);
     EXPECT_EQ(places.chunk_shape, (Shape{2, 3}));
     EXPECT_EQ(places.offsets.size(), 9);
   }

@@ -106,24 +106,24 @@ inline std::vector<Flavour> flavours() {
 }
 
 // Where one element is: in a file of the store, or in the file itself, "".
-struct ElementPlace {
+struct ElementPosition {
   std::string file;
   int64_t offset = 0;
-  auto operator<=>(const ElementPlace& other) const = default;
+  auto operator<=>(const ElementPosition& other) const = default;
 };
 
 // Of every element in C order; none where elements have no bytes of their own, or are nowhere.
-inline std::optional<std::vector<ElementPlace>> places_of(const Description& found) {
-  const auto* strided = std::get_if<StridedPlaces>(&found.places);
-  const auto* chunked = std::get_if<ChunkPlacesInFile>(&found.places);
-  const auto* coded = std::get_if<CodedPlaces>(&found.places);
+inline std::optional<std::vector<ElementPosition>> places_of(const Description& found) {
+  const auto* strided = std::get_if<StridedLayout>(&found.places);
+  const auto* chunked = std::get_if<ChunkedLayout>(&found.places);
+  const auto* coded = std::get_if<CodedLayout>(&found.places);
   const auto* files = coded == nullptr ? nullptr : std::get_if<ChunkFiles>(&coded->places);
   const bool is_plain = strided != nullptr || chunked != nullptr || (files != nullptr && coded->codecs.empty());
   if (!is_plain) return std::nullopt;
-  std::vector<ElementPlace> places;
+  std::vector<ElementPosition> places;
   for (int64_t i = 0; i < element_count(found.shape); ++i) {
     const Shape at = coordinates_of(found.shape, Shape(found.shape.size(), 1), i);
-    ElementPlace place;
+    ElementPosition place;
     if (strided != nullptr) {
       place.offset = strided->offset;
       for (size_t d = 0; d < at.size(); ++d) place.offset += at[d] * strided->strides[d];
@@ -173,7 +173,7 @@ inline void write_elements(const Description& found, const std::string& bytes) {
   ASSERT_TRUE(places) << found.name();
   const auto each = static_cast<size_t>(found.type.bytes);
   for (size_t i = 0; i < places->size(); ++i) {
-    const ElementPlace& place = (*places)[i];
+    const ElementPosition& place = (*places)[i];
     const std::string file = place.file.empty() ? found.path : found.path + "/" + place.file;
     std::filesystem::create_directories(std::filesystem::path(file).parent_path());
     const Descriptor open_file(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
@@ -188,7 +188,7 @@ inline std::string read_elements(const Description& found) {
   const Tree tree = tree_of(found.path);
   const auto each = static_cast<size_t>(found.type.bytes);
   std::string elements;
-  for (const ElementPlace& place : *places) {
+  for (const ElementPosition& place : *places) {
     const auto file = tree.find(place.file);
     const auto begin = static_cast<size_t>(place.offset);
     std::string one = file == tree.end() || begin > file->second.size() ? "" : file->second.substr(begin, each);

@@ -63,7 +63,7 @@ TEST_P(ContractOfJournals, WhatWasSettledStaysAfterAKill) {
     auto* const file = format_of(path_).open(path_, &changes).release();
     file->extend("t", 1, 0);
     file->set_length("time", 1);
-    changes.settle();
+    changes.checkpoint();
     file->extend("t", 2, 1);
     file->set_length("time", 2);
     file->set_attributes("t", {{"units", "K"}});

@@ -16,26 +16,26 @@
 namespace swath::formats {
 
 // Element (i, j, …) lies at byte `offset + i * strides[0] + j * strides[1] + …` of the file.
-struct StridedPlaces {
+struct StridedLayout {
   int64_t offset = 0;
   std::vector<int64_t> strides;  // bytes
 };
 
 // C-ordered chunks, each one contiguous range; a chunk at the edge is stored whole. One offset a chunk of the grid, in
 // C order; -1 where it is not in the file: its elements read as the fill value.
-struct ChunkPlacesInFile {
+struct ChunkedLayout {
   Shape chunk_shape;
   std::vector<int64_t> offsets;
 };
 
 // All chunks one behind the other from byte `offset` on, in C order of their grid.
-struct TiledPlaces {
+struct TiledLayout {
   int64_t offset = 0;
   Shape chunk_shape;
 };
 
 // Chunks whose bytes are coded, or whose places only reading tells: core/chunks.
-struct CodedPlaces {
+struct CodedLayout {
   std::string path;  // of the file with the table, or of the folder with the files
   Shape chunk_shape;
   std::vector<int> order;  // its dimensions from slowest to fastest, inside a decoded chunk
@@ -44,13 +44,13 @@ struct CodedPlaces {
 };
 
 // Bytes that only the format's own library reaches; `reason` says why, "chunks are compressed (szip)".
-struct LibraryPlaces {
+struct LibraryLayout {
   std::string reason;
   std::optional<Shape> chunk_shape;          // what the library reads at once
   std::optional<std::vector<Codec>> codecs;  // none where Swath does not know all of them
 };
 
-using Places = std::variant<StridedPlaces, ChunkPlacesInFile, TiledPlaces, CodedPlaces, LibraryPlaces>;
+using StorageLayout = std::variant<StridedLayout, ChunkedLayout, TiledLayout, CodedLayout, LibraryLayout>;
 
 struct Description {
   std::string path;                     // the file, or the folder of a Zarr store
@@ -58,7 +58,7 @@ struct Description {
   std::optional<std::string> variable;  // none where the format holds one array without a name
   Shape shape;
   ElementType type = {};
-  Places places;
+  StorageLayout places;
   std::vector<std::byte> fill;  // one element: what those read as that were never stored
   Attributes attributes;
   int64_t end = 0;                      // how many bytes long the file must be to hold the bytes; 0: nothing is stored

@@ -249,22 +249,22 @@ Shards read_shards(ByteReader& reader) {
   return shards;
 }
 
-void write(ByteWriter& writer, const StridedPlaces& places) {
+void write(ByteWriter& writer, const StridedLayout& places) {
   writer.put(places.offset);
   write(writer, places.strides);
 }
 
-void write(ByteWriter& writer, const ChunkPlacesInFile& places) {
+void write(ByteWriter& writer, const ChunkedLayout& places) {
   write(writer, places.chunk_shape);
   write(writer, places.offsets);
 }
 
-void write(ByteWriter& writer, const TiledPlaces& places) {
+void write(ByteWriter& writer, const TiledLayout& places) {
   writer.put(places.offset);
   write(writer, places.chunk_shape);
 }
 
-void write(ByteWriter& writer, const CodedPlaces& places) {
+void write(ByteWriter& writer, const CodedLayout& places) {
   write(writer, places.path);
   write(writer, places.chunk_shape);
   write(writer, std::vector<int64_t>(places.order.begin(), places.order.end()));
@@ -273,14 +273,14 @@ void write(ByteWriter& writer, const CodedPlaces& places) {
   std::visit([&](const auto& one) { write(writer, one); }, places.places);
 }
 
-void write(ByteWriter& writer, const LibraryPlaces& places) {
+void write(ByteWriter& writer, const LibraryLayout& places) {
   write(writer, places.reason);
   write_optional(writer, places.chunk_shape);
   write_optional(writer, places.codecs);
 }
 
-CodedPlaces read_coded(ByteReader& reader) {
-  CodedPlaces places;
+CodedLayout read_coded(ByteReader& reader) {
+  CodedLayout places;
   places.path = reader.text();
   places.chunk_shape = reader.numbers();
   for (const int64_t axis : reader.numbers()) places.order.push_back(static_cast<int>(axis));
@@ -298,27 +298,27 @@ CodedPlaces read_coded(ByteReader& reader) {
   return places;
 }
 
-void write(ByteWriter& writer, const Places& places) {
+void write(ByteWriter& writer, const StorageLayout& places) {
   writer.put(static_cast<int64_t>(places.index()));
   std::visit([&](const auto& one) { write(writer, one); }, places);
 }
 
-Places read_places(ByteReader& reader) {
-  switch (reader.number_in(0, std::variant_size_v<Places>, "kind of places")) {
+StorageLayout read_places(ByteReader& reader) {
+  switch (reader.number_in(0, std::variant_size_v<StorageLayout>, "kind of places")) {
     case 0: {
-      StridedPlaces places;
+      StridedLayout places;
       places.offset = reader.number();
       places.strides = reader.numbers();
       return places;
     }
     case 1: {
-      ChunkPlacesInFile places;
+      ChunkedLayout places;
       places.chunk_shape = reader.numbers();
       places.offsets = reader.numbers();
       return places;
     }
     case 2: {
-      TiledPlaces places;
+      TiledLayout places;
       places.offset = reader.number();
       places.chunk_shape = reader.numbers();
       return places;
@@ -326,7 +326,7 @@ Places read_places(ByteReader& reader) {
     case 3:
       return read_coded(reader);
     default: {
-      LibraryPlaces places;
+      LibraryLayout places;
       places.reason = reader.text();
       places.chunk_shape = read_optional(reader, read_shape);
       places.codecs = read_optional(reader, read_codecs);

@@ -23,7 +23,7 @@ Attributes some_attributes() {
           {"nothing", NullValue{}}};
 }
 
-Description some_description(Places places) {
+Description some_description(StorageLayout places) {
   Description description;
   description.path = "run.nc";
   description.format = "hdf5";
@@ -42,7 +42,7 @@ Description some_description(Places places) {
   return description;
 }
 
-std::vector<Places> all_places() {
+std::vector<StorageLayout> all_places() {
   const Codec blosc{.kind = CodecKind::kShuffle,
                     .level = 7,
                     .checksum = true,
@@ -50,14 +50,14 @@ std::vector<Places> all_places() {
                     .compressor = "lz4",
                     .shuffle = 2,
                     .block_bytes = 4096};
-  CodedPlaces coded;
+  CodedLayout coded;
   coded.path = "run.zarr/t";
   coded.chunk_shape = {1, 2, 3};
   coded.order = {2, 0, 1};
   coded.codecs = {blosc, blosc};
-  std::vector<Places> all{StridedPlaces{128, {40, 8, 4}}, ChunkPlacesInFile{{2, 2, 2}, {0, -1, 512}},
-                          TiledPlaces{64, {4}}, LibraryPlaces{"szip", Shape{4}, std::nullopt},
-                          LibraryPlaces{"text", std::nullopt, std::vector<Codec>{blosc}}};
+  std::vector<StorageLayout> all{StridedLayout{128, {40, 8, 4}}, ChunkedLayout{{2, 2, 2}, {0, -1, 512}},
+                                 TiledLayout{64, {4}}, LibraryLayout{"szip", Shape{4}, std::nullopt},
+                                 LibraryLayout{"text", std::nullopt, std::vector<Codec>{blosc}}};
   for (const auto& places :
        {std::variant<ChunkTable, ChunkFiles, Shards>(ChunkTable{{5, -1}, {7, 0}, {~0U, 0}}),
         std::variant<ChunkTable, ChunkFiles, Shards>(ChunkFiles{"c/", "/", "c"}),
@@ -69,7 +69,7 @@ std::vector<Places> all_places() {
 }
 
 TEST(SerialiseTest, ADescriptionComesBackWithEveryMember) {
-  for (const Places& places : all_places()) {
+  for (const StorageLayout& places : all_places()) {
     const Description description = some_description(places);
     const Description back = parse_description(serialise(description));
     EXPECT_EQ(back.places.index(), places.index());

@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/fork.h"
+#include "journal/checkpoint_state.h"
 #include "journal/lock_journal.h"
 #include "journal/log.h"
-#include "journal/settled_state.h"
 #include "journal/take_back.h"
 #include "store/file_calls.h"
 #include "store/rados/name.h"
@@ -102,10 +102,10 @@ struct Changes::State {
   const std::unique_ptr<ChangeLog> log;
   bool is_started = false;  // the log has records
   bool is_closed = false;
-  Kept kept;                  // since the last mark, or since changes were settled
-  Kept kept_for_good;         // since the last commit, on the medium
-  int64_t settled_begin = 0;  // where in the log the last record of that kind lies
-  int64_t settled_end = 0;
+  Kept kept;                     // since the last mark, or since the last checkpoint
+  Kept kept_for_good;            // since the last commit, on the medium
+  int64_t checkpoint_begin = 0;  // where in the log the last record of that kind lies
+  int64_t checkpoint_end = 0;
   int64_t commits = 0;
   std::string lost;  // why; empty where nothing is lost
   int64_t long_bytes;
@@ -169,7 +169,7 @@ void Changes::State::commit() {
   refuse_lost();
   if (is_started) {
     if (options.is_durable) sync_target(path);
-    settled_begin = settled_end = 0;
+    checkpoint_begin = checkpoint_end = 0;
     forget(0);
     ++commits;
   }
@@ -178,8 +178,8 @@ void Changes::State::commit() {
 
 void Changes::State::undo(const Mark* mark) {
   if (!is_started) return;
-  int64_t begin = settled_begin;
-  int64_t end = settled_end;
+  int64_t begin = checkpoint_begin;
+  int64_t end = checkpoint_end;
   if (mark != nullptr && mark->commits == commits && mark->place >= end) begin = end = mark->place;
   take_back(path, *log, {begin, false});
   forget(end);
@@ -321,20 +321,20 @@ void Changes::replaces_all(std::span<const std::string> relative) {
   state_->keep(std::move(now));
 }
 
-void Changes::settle() {
+void Changes::checkpoint() {
   const auto guard = own(state_->mutex, state_->made_in, state_->path);
   State& state = *state_;
   state.size = size_of(state.path);  // which nothing that is kept from now on takes back
   if (!state.is_started) return;
   if (!state.options.is_durable) return state.commit();  // nothing goes back further: what was kept is let go of
-  const Record settled{RecordKind::kSettled, state.size, boot_identity()};
-  if (state.log->end() > state.long_bytes && state.log->shorten(state.committed_size, settled)) {
+  const Record checkpoint{RecordKind::kCheckpoint, state.size, boot_identity()};
+  if (state.log->end() > state.long_bytes && state.log->shorten(state.committed_size, checkpoint)) {
     state.long_bytes = std::max(state.options.long_bytes, 2 * state.log->end());
   } else {
-    state.append({settled}, false);
+    state.append({checkpoint}, false);
   }
-  state.settled_end = state.log->end();
-  state.settled_begin = state.settled_end - bytes_in_journal(settled);
+  state.checkpoint_end = state.log->end();
+  state.checkpoint_begin = state.checkpoint_end - bytes_in_journal(checkpoint);
   state.kept.clear();
 }
 

@@ -30,7 +30,7 @@ struct KeptRange {
 struct ChangesOptions {
   bool is_durable = true;      // changes can be taken back after a kill, too; false: of a file that has no name yet
   double lock_seconds = 0.25;  // to wait for another process that has the journal: it may only look what is in it
-  // A journal that is longer, and longer than twice what was left of it then, is written anew when changes are settled.
+  // A journal that is longer, and longer than twice what was left of it then, is written anew at a checkpoint.
   int64_t long_bytes = int64_t{16} << 20;
 };
 
@@ -65,14 +65,14 @@ class Changes {
   // Files of the store are replaced next; those that are not there yet are added. At the price of one.
   void replaces_all(std::span<const std::string> relative);
   // What was changed stays after a kill, too; waits for no medium, which commit() does.
-  void settle();
+  void checkpoint();
   // What was changed stays: it is on the medium, and cannot be taken back any more.
   void commit();
-  // Makes the file what it was at the mark; what was settled or committed since stays.
+  // Makes the file what it was at the mark; what was there at a later checkpoint or commit stays.
   void undo(const Mark& mark);
-  // The same: when it was settled or committed last.
+  // The same: at the last checkpoint or commit.
   void undo();
-  // Takes back what was neither settled nor committed, and lets go of the file. Once.
+  // Takes back what was changed since the last checkpoint or commit, and lets go of the file. Once.
   void close();
   // Lets go of the file, which is removed with all that it holds: nothing is taken back.
   void abandon();

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ---- Marks, settled and committed changes -------------------------------------------------------------------------
+// ---- Marks, checkpoints and commits -------------------------------------------------------------------------
 
 class EveryLog : public JournalTest, public testing::WithParamInterface<bool> {
  protected:
@@ -65,7 +65,7 @@ TEST_P(EveryLog, WhatWasSettledAfterAMarkIsNotTakenBackToTheMark) {
   change(*changes, 1);
   const Mark mark = changes->mark();
   change(*changes, 2);
-  changes->settle();
+  changes->checkpoint();
   const std::string kept = content_of(path);
   change(*changes, 3);
   changes->undo(mark);
@@ -116,9 +116,9 @@ TEST_P(EveryLog, AForkedChildHasNoPartInTheChangesOfItsParent) {
   const std::string log = GetParam() ? content_of(journal) : "";
   const pid_t child = ::fork();
   if (child == 0) {
-    const std::vector<std::function<void()>> refused = {[&] { changes->begin(); },       [&] { changes->mark(); },
-                                                        [&] { changes->keep(0, 0, 1); }, [&] { changes->adds("x"); },
-                                                        [&] { changes->commit(); },      [&] { changes->settle(); }};
+    const std::vector<std::function<void()>> refused = {
+        [&] { changes->begin(); },   [&] { changes->mark(); },   [&] { changes->keep(0, 0, 1); },
+        [&] { changes->adds("x"); }, [&] { changes->commit(); }, [&] { changes->checkpoint(); }};
     for (const auto& call : refused) {
       if (error_thrown_by(call).os_error() != EBADF) ::_exit(1);
     }
@@ -147,7 +147,7 @@ TEST_F(ChangesTest, AKillLeavesWhatWasSettledLast) {
   killed_after([&] {
     auto* changes = open().release();
     change(*changes, 1);
-    changes->settle();
+    changes->checkpoint();
     write_file(folder + "/kept", content_of(path));
     change(*changes, 2);
   });
@@ -163,15 +163,15 @@ TEST_F(ChangesTest, TheJournalOfManySettledChangesStaysShort) {
   std::vector<int64_t> lengths;
   for (int number = 0; number < 60; ++number) {
     change(*changes, number % 10);
-    changes->settle();
+    changes->checkpoint();
     lengths.push_back(static_cast<int64_t>(fs::file_size(journal)));
     EXPECT_LT(lengths.back(), 3 * 3000);
   }
   EXPECT_FALSE(std::is_sorted(lengths.begin(), lengths.end())) << "it was never written anew";
-  const std::string settled = content_of(path);
+  const std::string checkpoint = content_of(path);
   change(*changes, 5);
   changes->undo();
-  EXPECT_EQ(content_of(path), settled);
+  EXPECT_EQ(content_of(path), checkpoint);
   EXPECT_EQ(error_thrown_by([&] { open({.lock_seconds = 0}); }).os_error(), EAGAIN) << "the new one is not locked";
 }
 
@@ -283,18 +283,18 @@ TEST_F(StoreChanges, AStoreIsAsAtTheLastCommitAfterAKill) {
 }
 
 TEST_F(StoreChanges, AStoreWhoseJournalWasWrittenAnewGoesBackToWhatWasSettled) {
-  std::map<std::string, std::string> settled;
+  std::map<std::string, std::string> checkpoint;
   {
     Changes changes(store, {.long_bytes = 0});
     for (int number = 0; number < 4; ++number) {
       add_array(changes, number);
-      changes.settle();
+      changes.checkpoint();
     }
-    settled = tree();
+    checkpoint = tree();
     add_array(changes, 4);
   }
-  EXPECT_EQ(tree(), settled);
-  EXPECT_EQ(settled.at("a/zarr.json"), "second 3");
+  EXPECT_EQ(tree(), checkpoint);
+  EXPECT_EQ(checkpoint.at("a/zarr.json"), "second 3");
 }
 
 TEST_F(StoreChanges, WhatIsThereIsNotAddedAndPathsStayInsideTheStore) {

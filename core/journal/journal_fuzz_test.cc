@@ -44,9 +44,9 @@ class BytesLog final : public ChangeLog {
       return bytes_.substr(static_cast<size_t>(offset), static_cast<size_t>(bytes));
     });
   }
-  std::vector<RecordPlace> places(int64_t since) const override { return places_in_journal(*this, since); }
+  std::vector<RecordPosition> places(int64_t since) const override { return places_in_journal(*this, since); }
   void cut(int64_t /*end*/) override { FAIL() << "it is only read"; }
-  bool shorten(int64_t /*committed_size*/, const Record& /*settled*/) override { return false; }
+  bool shorten(int64_t /*committed_size*/, const Record& /*checkpoint*/) override { return false; }
   void close() noexcept override {}
 
  private:
@@ -123,7 +123,7 @@ class JournalFuzz : public StoreJournalTest {
   std::string journal_of_file() {
     return journal_after(path, [&](Changes& changes) {
       change(changes, 1);
-      changes.settle();
+      changes.checkpoint();
       changes.mark();
       change(changes, 2);
       changes.mark();
@@ -229,7 +229,7 @@ TEST_F(JournalFuzz, AMutatedJournalTakesAFileBackToAPrefixOrIsRefused) {
 TEST_F(JournalFuzz, AMutatedJournalOfAStoreChangesNothingOutsideOfIt) {
   const std::string valid = journal_after(store, [&](Changes& changes) {
     add_array(changes, 1);
-    changes.settle();
+    changes.checkpoint();
     changes.mark();
     add_array(changes, 2);
   });

@@ -103,8 +103,8 @@ std::optional<Record> record_in_journal(int64_t journal_bytes, int64_t at, const
   return is_whole ? std::optional(std::move(record)) : std::nullopt;
 }
 
-std::vector<RecordPlace> places_in_journal(const LogRecords& log, int64_t since) {
-  std::vector<RecordPlace> found;
+std::vector<RecordPosition> places_in_journal(const LogRecords& log, int64_t since) {
+  std::vector<RecordPosition> found;
   for (int64_t at = since; const std::optional<Record> record = log.read(at);) {
     found.push_back({record->kind, record->place, at, static_cast<int64_t>(record->data.size())});
     at += bytes_in_journal(*record);
@@ -123,8 +123,8 @@ std::optional<Record> MemoryLog::read(int64_t at) const {
   return records_[static_cast<size_t>(at)];
 }
 
-std::vector<RecordPlace> MemoryLog::places(int64_t since) const {
-  std::vector<RecordPlace> found;
+std::vector<RecordPosition> MemoryLog::places(int64_t since) const {
+  std::vector<RecordPosition> found;
   for (int64_t at = since; at < end(); ++at) {
     const Record& record = records_[static_cast<size_t>(at)];
     found.push_back({record.kind, record.place, at, static_cast<int64_t>(record.data.size())});
@@ -181,7 +181,7 @@ std::optional<Record> JournalLog::read(int64_t at) const {
   });
 }
 
-std::vector<RecordPlace> JournalLog::places(int64_t since) const { return places_in_journal(*this, since); }
+std::vector<RecordPosition> JournalLog::places(int64_t since) const { return places_in_journal(*this, since); }
 
 void JournalLog::cut(int64_t end) {
   store_errors(of_, "shorten the journal of its changes, " + file_->path(), [&] {
@@ -191,11 +191,11 @@ void JournalLog::cut(int64_t end) {
   });
 }
 
-bool JournalLog::shorten(int64_t committed_size, const Record& settled) {
+bool JournalLog::shorten(int64_t committed_size, const Record& checkpoint) {
   Descriptor renamed;
   try {
     renamed = file_calls::open_file(new_path_, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_APPEND, 0600);
-    write_shortened(renamed.get(), committed_size, settled);
+    write_shortened(renamed.get(), committed_size, checkpoint);
     file_calls::rename_file(new_path_, file_->path());
   } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): it stays as it is, unless it was renamed
   } catch (const Error&) {    // NOLINT(bugprone-empty-catch): the same
@@ -213,18 +213,18 @@ bool JournalLog::shorten(int64_t committed_size, const Record& settled) {
 
 // The first record, and the oldest one of each place: later ones are overwritten by it when the file is made what it
 // was at its last commit, and what lies behind `committed_size` is cut off.
-void JournalLog::write_shortened(int descriptor, int64_t committed_size, const Record& settled) const {
+void JournalLog::write_shortened(int descriptor, int64_t committed_size, const Record& checkpoint) const {
   if (!file_calls::try_lock(descriptor, file_calls::Lock::kExclusive)) throw Refusal(EAGAIN);
   file_calls::set_mode(descriptor, file_calls::status_of(file_->descriptor()).st_mode & 07777);
   std::set<Subject> seen;
-  for (const RecordPlace& place : places(0)) {
+  for (const RecordPosition& place : places(0)) {
     const std::optional<Record> record = read(place.at);
     if (!record) throw Refusal(EIO);
     if (record->kind == RecordKind::kStart) write_record(descriptor, in_journal(*record, descriptor));
     if (!has_subject(record->kind) || !seen.insert(subject_of(*record)).second) continue;
     if (record->kind != RecordKind::kBytes || record->place < committed_size) write_record(descriptor, *record);
   }
-  write_record(descriptor, settled);
+  write_record(descriptor, checkpoint);
   file_calls::sync_data(descriptor);
 }
 

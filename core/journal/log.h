@@ -17,12 +17,12 @@
 namespace swath {
 
 enum class RecordKind : uint8_t {
-  kStart = 0,     // which file the records are of (Start)
-  kBytes = 1,     // bytes of the file at `place`
-  kAdded = 2,     // the name of a file or folder that was added to a store
-  kReplaced = 3,  // the name, `place` bytes long, of a file of a store, and then what that held
-  kMark = 4,      // the file was `place` bytes long
-  kSettled = 5,   // the same; what comes before it stays, unless the machine has stopped since. The boot's identity
+  kStart = 0,       // which file the records are of (Start)
+  kBytes = 1,       // bytes of the file at `place`
+  kAdded = 2,       // the name of a file or folder that was added to a store
+  kReplaced = 3,    // the name, `place` bytes long, of a file of a store, and then what that held
+  kMark = 4,        // the file was `place` bytes long
+  kCheckpoint = 5,  // the same; what comes before it stays, unless the machine has stopped since. The boot's identity
 };
 
 struct Record {
@@ -35,7 +35,7 @@ struct Record {
 int64_t bytes_in_journal(const Record& record);
 
 // Where a whole record lies in a log.
-struct RecordPlace {
+struct RecordPosition {
   RecordKind kind = RecordKind::kStart;
   int64_t place = 0;
   int64_t at = 0;
@@ -51,7 +51,7 @@ class LogRecords {
   // None where no whole record lies there.
   virtual std::optional<Record> read(int64_t at) const = 0;
   // Of the whole records from there on, the first one first; none of those behind a torn one.
-  virtual std::vector<RecordPlace> places(int64_t since) const = 0;
+  virtual std::vector<RecordPosition> places(int64_t since) const = 0;
 };
 
 // Records that are added, and forgotten.
@@ -65,8 +65,8 @@ class ChangeLog : public LogRecords {
   virtual int64_t end() const = 0;
   // Forgets the records from there on.
   virtual void cut(int64_t end) = 0;
-  // Keeps only what the file goes back to its last commit by, and `settled`. False where that could not be done.
-  virtual bool shorten(int64_t committed_size, const Record& settled) = 0;
+  // Keeps only what the file goes back to its last commit by, and `checkpoint`. False where that could not be done.
+  virtual bool shorten(int64_t committed_size, const Record& checkpoint) = 0;
   // Lets go of it.
   virtual void close() noexcept = 0;
 };
@@ -76,7 +76,7 @@ using ReadJournal = std::function<std::string(int64_t bytes, int64_t at)>;
 // The record at a place of a journal that is so long; none where no whole record lies there.
 std::optional<Record> record_in_journal(int64_t journal_bytes, int64_t at, const ReadJournal& read);
 // The places of the whole records of a log that is a journal (ChangeLog::places).
-std::vector<RecordPlace> places_in_journal(const LogRecords& log, int64_t since);
+std::vector<RecordPosition> places_in_journal(const LogRecords& log, int64_t since);
 
 // Of a file that a kill destroys anyway: it has no name yet.
 class MemoryLog : public ChangeLog {
@@ -85,7 +85,7 @@ class MemoryLog : public ChangeLog {
   std::optional<FileIdentity> identity() const override { return std::nullopt; }
   int64_t end() const override { return static_cast<int64_t>(records_.size()); }
   std::optional<Record> read(int64_t at) const override;
-  std::vector<RecordPlace> places(int64_t since) const override;
+  std::vector<RecordPosition> places(int64_t since) const override;
   void cut(int64_t end) override;
   bool shorten(int64_t, const Record&) override { return false; }
   void close() noexcept override {}
@@ -105,11 +105,11 @@ class JournalLog : public ChangeLog {
   std::optional<FileIdentity> identity() const override;
   int64_t end() const override;
   std::optional<Record> read(int64_t at) const override;
-  std::vector<RecordPlace> places(int64_t since) const override;
+  std::vector<RecordPosition> places(int64_t since) const override;
   void cut(int64_t end) override;
   // By a new journal, which is on the medium before it gets the name. A kill at any time leaves the one or the other,
   // and whoever locks the name next removes what is left aside.
-  bool shorten(int64_t committed_size, const Record& settled) override;
+  bool shorten(int64_t committed_size, const Record& checkpoint) override;
   // Unlocks it, and removes it where it holds nothing; in a forked child it stays as it is.
   void close() noexcept override;
 
@@ -117,7 +117,7 @@ class JournalLog : public ChangeLog {
   void let_read(uint32_t mode_of_file);
 
  private:
-  void write_shortened(int descriptor, int64_t committed_size, const Record& settled) const;
+  void write_shortened(int descriptor, int64_t committed_size, const Record& checkpoint) const;
   void sync();
 
   const std::string of_;

@@ -49,7 +49,7 @@ int64_t size_of_start(const std::string& path, const Record& first, bool is_copy
 }
 
 // As it was found to be whole just now.
-Record whole_record(const std::string& path, const ChangeLog& log, const RecordPlace& place) {
+Record whole_record(const std::string& path, const ChangeLog& log, const RecordPosition& place) {
   std::optional<Record> record = log.read(place.at);
   if (!record) {
     throw Error(ErrorKind::kStore, path + ": " + journal_path(path) + " was changed while it was read; open it again",
@@ -58,15 +58,14 @@ Record whole_record(const std::string& path, const ChangeLog& log, const RecordP
   return *std::move(record);
 }
 
-void take_back_in_file(const std::string& path, const ChangeLog& log, const Unsettled& unsettled) {
+void take_back_in_file(const std::string& path, const ChangeLog& log, const SinceCheckpoint& changed) {
   const Descriptor file = file_calls::open_file(path, O_RDWR);
-  file_calls::set_size(file.get(), unsettled.size);  // first: it gives room back
-  for (const RecordPlace& place : unsettled.newest_first) {
+  file_calls::set_size(file.get(), changed.size);  // first: it gives room back
+  for (const RecordPosition& place : changed.newest_first) {
     if (place.kind != RecordKind::kBytes) continue;
     const Record record = whole_record(path, log, place);
     // What lay behind the end that the file has again stays cut off.
-    const int64_t bytes =
-        std::clamp<int64_t>(unsettled.size - record.place, 0, static_cast<int64_t>(record.data.size()));
+    const int64_t bytes = std::clamp<int64_t>(changed.size - record.place, 0, static_cast<int64_t>(record.data.size()));
     file_calls::write_at(file.get(), std::string_view(record.data).substr(0, static_cast<size_t>(bytes)), record.place);
   }
 }
@@ -107,8 +106,8 @@ void restore_file(const std::string& path, std::string_view content) {
   file_calls::rename_file(working, path);
 }
 
-void take_back_in_store(const std::string& path, const ChangeLog& log, const Unsettled& unsettled) {
-  for (const RecordPlace& place : unsettled.newest_first) {
+void take_back_in_store(const std::string& path, const ChangeLog& log, const SinceCheckpoint& changed) {
+  for (const RecordPosition& place : changed.newest_first) {
     if (place.kind != RecordKind::kAdded && place.kind != RecordKind::kReplaced) continue;
     const Record record = whole_record(path, log, place);
     if (record.kind == RecordKind::kAdded) {
@@ -142,15 +141,16 @@ std::string read_boot_identity() {
 
 }  // namespace
 
-Unsettled unsettled_of(const std::string& path, const LogRecords& log, const Record& first,
-                       const TakeBackOptions& options) {
-  const bool says_size = first.kind == RecordKind::kMark || first.kind == RecordKind::kSettled;
-  Unsettled found{says_size ? first.place : size_of_start(path, first, options.is_copy), log.places(options.since)};
+SinceCheckpoint since_checkpoint(const std::string& path, const LogRecords& log, const Record& first,
+                                 const TakeBackOptions& options) {
+  const bool says_size = first.kind == RecordKind::kMark || first.kind == RecordKind::kCheckpoint;
+  SinceCheckpoint found{says_size ? first.place : size_of_start(path, first, options.is_copy),
+                        log.places(options.since)};
   std::reverse(found.newest_first.begin(), found.newest_first.end());
   for (auto record = found.newest_first.begin(); record != found.newest_first.end(); ++record) {
-    if (record->kind != RecordKind::kSettled) continue;
-    const std::optional<Record> settled = log.read(record->at);
-    if (!settled || settled->data != boot_identity()) continue;  // the machine has stopped since
+    if (record->kind != RecordKind::kCheckpoint) continue;
+    const std::optional<Record> checkpoint = log.read(record->at);
+    if (!checkpoint || checkpoint->data != boot_identity()) continue;  // the machine has stopped since
     found.size = record->place;
     found.newest_first.erase(record, found.newest_first.end());
     break;
@@ -162,11 +162,11 @@ bool take_back(const std::string& path, const ChangeLog& log, const TakeBackOpti
   const std::optional<Record> first = log.read(options.since);
   if (!first) return false;
   store_errors(path, "take back what was changed in it", [&] {
-    const Unsettled unsettled = unsettled_of(path, log, *first, options);
+    const SinceCheckpoint changed = since_checkpoint(path, log, *first, options);
     if (file_calls::is_folder(path)) {
-      take_back_in_store(path, log, unsettled);
+      take_back_in_store(path, log, changed);
     } else {
-      take_back_in_file(path, log, unsettled);
+      take_back_in_file(path, log, changed);
     }
   });
   sync_target(path);

@@ -10,9 +10,9 @@
 namespace swath {
 
 // What is to be taken back, and how long the file was before.
-struct Unsettled {
+struct SinceCheckpoint {
   int64_t size = 0;
-  std::vector<RecordPlace> newest_first;
+  std::vector<RecordPosition> newest_first;
 };
 
 struct TakeBackOptions {
@@ -25,10 +25,10 @@ struct TakeBackOptions {
 // (EINVAL), or they lead out of the store (EPERM).
 bool take_back(const std::string& path, const ChangeLog& log, const TakeBackOptions& options);
 
-// What was changed since changes were settled last, or committed; `first`: the record from which on it is looked for.
+// What was changed since the last checkpoint or commit; `first`: the record from which on it is looked for.
 // Throws Error{kStore} where the records are of another file (ESTALE), or none that this version knows (EINVAL).
-Unsettled unsettled_of(const std::string& path, const LogRecords& log, const Record& first,
-                       const TakeBackOptions& options);
+SinceCheckpoint since_checkpoint(const std::string& path, const LogRecords& log, const Record& first,
+                                 const TakeBackOptions& options);
 
 // Whether the records are of a file that a younger one has replaced, in which nothing is to be taken back. Throws
 // Error{kStore} where they are no records that this version knows.

@@ -10,7 +10,7 @@ namespace {
 using testing::Element;
 using testing::Random;
 
-struct PlacedElement {
+struct ElementPosition {
   int64_t offset;
   int64_t memory;
   size_t part;
@@ -20,13 +20,13 @@ struct PlacedElement {
 // Several disjoint boxes, or the share of one rank: the layout, what is asked for, and the plain list, in the order of
 // visits: by panel, part, offset.
 struct AccessCase {
-  testing::FilePlaces file;
+  testing::FilePositions file;
   std::vector<Part> parts;
-  std::vector<PlacedElement> list;
+  std::vector<ElementPosition> list;
   std::string text;
 };
 
-int64_t panel_of(const testing::FilePlaces& file, int64_t offset) {
+int64_t panel_of(const testing::FilePositions& file, int64_t offset) {
   if (file.chunk_shape.empty()) return 0;
   std::vector<int64_t> starts;
   for (const int64_t start : file.chunk_offsets) {
@@ -146,7 +146,7 @@ TEST(Access, BytesAndRunsOfAnyRangeOfTheFile) {
       const auto [begin, end] = random_range(random);
       int64_t bytes = 0;
       int64_t runs = 0;
-      const PlacedElement* previous = nullptr;
+      const ElementPosition* previous = nullptr;
       for (const auto& element : given.list) {
         if (element.offset < begin || element.offset >= end) continue;
         bytes += element_bytes;

@@ -241,7 +241,7 @@ void simplify(int64_t& bytes, std::vector<CopyLevel>& levels) {
 }
 
 // What a copy needs to know of one piece of one dimension.
-struct PlacedPiece {
+struct PiecePosition {
   int64_t file_offset;
   int64_t memory_offset;
   CopyLevel outer;  // source: file, target: memory
@@ -253,7 +253,7 @@ struct PlacedPiece {
 template <typename Copy>
 void for_each_strided_box(const std::vector<RegionDimension>& dimensions, const std::vector<int64_t>& low,
                           const std::vector<int64_t>& high, bool memory_follows_file, const Copy& copy) {
-  std::vector<std::vector<PlacedPiece>> choices(dimensions.size());
+  std::vector<std::vector<PiecePosition>> choices(dimensions.size());
   std::vector<StridedPiece> pieces;
   for (size_t d = 0; d < dimensions.size(); ++d) {
     const auto& dimension = dimensions[d];

@@ -12,14 +12,14 @@
 namespace swath {
 namespace {
 
-struct Place {
+struct Position {
   int64_t object;
   int64_t offset;
 };
 
 // Byte by byte, as libradosstriper's documentation tells it.
-std::vector<Place> naive_places(const StripeLayout& stripes, int64_t bytes) {
-  std::vector<Place> places;
+std::vector<Position> naive_places(const StripeLayout& stripes, int64_t bytes) {
+  std::vector<Position> places;
   int64_t set = 0;
   std::vector<int64_t> filled(static_cast<size_t>(stripes.count));
   for (int64_t turn = 0; std::ssize(places) < bytes; turn = (turn + 1) % stripes.count) {
@@ -39,10 +39,10 @@ TEST(Stripes, BytesLieWhereDealingThemOutPutsThem) {
   for (const StripeLayout& stripes :
        {StripeLayout{2, 3, 4}, StripeLayout{1, 1, 1}, StripeLayout{5, 2, 15}, StripeLayout{13, 4, 13}}) {
     constexpr int64_t kBytes = 257;
-    const std::vector<Place> places = naive_places(stripes, kBytes);
+    const std::vector<Position> places = naive_places(stripes, kBytes);
     std::map<int64_t, int64_t> ends;
     for (int64_t offset = 0; offset < kBytes; ++offset) {
-      const Place& place = places[static_cast<size_t>(offset)];
+      const Position& place = places[static_cast<size_t>(offset)];
       const StripePiece piece = stripes.piece_at(offset, kBytes - offset);
       ASSERT_EQ(piece.object, place.object) << offset;
       ASSERT_EQ(piece.object_offset, place.offset) << offset;

@@ -14,7 +14,7 @@ namespace swath {
 // One base address and one set of strides a part (see Part::memory_origin).
 struct LocalMemory {
   // A view, and where its bytes are, counted from the one address.
-  struct PlacedView {
+  struct ViewInMemory {
     View view;
     MemoryNest memory;
   };
@@ -22,7 +22,7 @@ struct LocalMemory {
   std::vector<Part> parts;            // those of the plan's decomposition for this rank, placed in the caller's memory
   std::vector<std::byte*> addresses;  // one a part
   bool is_packed = true;              // each part as it would lie by itself, in C order
-  std::optional<PlacedView> view;     // in place of parts
+  std::optional<ViewInMemory> view;   // in place of parts
 };
 
 Access access_of(const Layout& layout, const LocalMemory& memory);

@@ -113,14 +113,14 @@ struct ElementCopy {
 };
 
 // Where the first combination of levels is.
-struct CopyPlaces {
+struct CopyAddresses {
   std::byte* target;
   const std::byte* source;
 };
 
 // Copies the elements [first, last) of all combinations of the levels from `level` on, `count` of them.
 void copy_elements(const ElementCopy& copy, size_t level, int64_t count, int64_t first, int64_t last,
-                   CopyPlaces places) {
+                   CopyAddresses places) {
   if (first >= last) return;
   const auto& levels = copy.levels;
   const auto [target, source] = places;

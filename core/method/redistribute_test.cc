@@ -44,7 +44,7 @@ class CountingComm final : public Comm {
   std::vector<std::span<std::byte>> shared_windows(int64_t bytes) override { return comm_.shared_windows(bytes); }
   std::string shared_refusal() const override { return comm_.shared_refusal(); }
   std::unique_ptr<Comm> duplicate() override { return comm_.duplicate(); }
-  bool may_be_called_beside() const override { return comm_.may_be_called_beside(); }
+  bool may_be_called_in_background() const override { return comm_.may_be_called_in_background(); }
 
   int barriers = 0;
   int reduced = 0;

@@ -40,7 +40,7 @@ std::string_view obvious(const Request& request, const Runs& runs) {
 }
 
 // What cannot be done of what was asked for is replaced; returned is why, to be added to the plan's reason.
-std::string_view settle_inner(Request& request, const Access& together) {
+std::string_view choose_inner(Request& request, const Access& together) {
   Method& inner = request.tuning.inner;
   if (!request.asked_tuning.inner) {
     if (request.capabilities.is_of_objects()) inner = Method::kList;  // until others are priced
@@ -96,7 +96,7 @@ Plan make_plan(Request request) {
     asked.method = Method::kList;
     plan.reason = "datatype was asked for, but the store takes no descriptions of what is wanted: lists of it instead";
   }
-  const std::string_view instead = settle_inner(asked, together);
+  const std::string_view instead = choose_inner(asked, together);
   if (asked.method == Method::kTwoPhase) plan.reason += instead;
   if (asked.method == Method::kAuto && !plan.reason.empty()) {
     plan.method = Method::kDirect;
@@ -106,7 +106,7 @@ Plan make_plan(Request request) {
     plan.method = cheapest(options).method;
     if (plan.reason.empty()) plan.reason = why_chosen(options);
   }
-  asked.asked_tuning = AskedTuning::all();  // the sizes are settled: what the plan is asked later varies none
+  asked.asked_tuning = AskedTuning::all();  // the sizes are decided: what the plan is asked later varies none
   plan.domains = FileDomains(together, asked.decomposition.ranks(), asked.tuning);
   return plan;
 }

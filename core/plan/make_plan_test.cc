@@ -16,8 +16,8 @@
 namespace swath {
 namespace {
 
+using testing::ElementPosition;
 using testing::PartCase;
-using testing::PlacedElement;
 using testing::Random;
 using testing::RequestCase;
 using Kind = DimensionRule::Kind;
@@ -34,7 +34,7 @@ std::string text_of(const IoCounts& cost) {
 // ---- What each method costs, counted on the plain list -------------------------------------------------------------
 
 // Runs of elements that follow each other in the file. `within_part`: and belong to one part of one panel.
-int64_t count_runs(const std::vector<PlacedElement>& list, int64_t element_bytes, bool within_part) {
+int64_t count_runs(const std::vector<ElementPosition>& list, int64_t element_bytes, bool within_part) {
   int64_t runs = 0;
   for (size_t i = 0; i < list.size(); ++i) {
     const bool joins = i > 0 && list[i].offset == list[i - 1].offset + element_bytes &&
@@ -98,8 +98,8 @@ IoCounts plain_two_phase(const RequestCase& given, const Plan& plan, int rank) {
     const auto offsets = testing::sorted_offsets(given.together);
     for (const auto& window : windows_of(offsets, domain.begin, domain.end, tuning.window_bytes)) {
       const int64_t span = window.back() + element_bytes - window.front();
-      std::vector<PlacedElement> elements;
-      std::copy_if(all.begin(), all.end(), std::back_inserter(elements), [&](const PlacedElement& element) {
+      std::vector<ElementPosition> elements;
+      std::copy_if(all.begin(), all.end(), std::back_inserter(elements), [&](const ElementPosition& element) {
         return element.offset >= window.front() && element.offset <= window.back();
       });
       const int64_t bytes = std::ssize(elements) * element_bytes;

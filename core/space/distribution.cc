@@ -28,13 +28,13 @@ std::vector<int64_t> c_strides(const Shape& shape, int64_t element_bytes) {
 }
 
 // Places [begin, end) of one dimension of the grid.
-struct PlaceRange {
+struct PositionRange {
   int64_t begin;
   int64_t end;
 };
 
 // The kinds of place, each a range (Distribution::kinds).
-std::vector<PlaceRange> place_kinds(const DimensionRule& rule, int64_t n, int64_t places) {
+std::vector<PositionRange> place_kinds(const DimensionRule& rule, int64_t n, int64_t places) {
   const bool whole = rule.kind == DimensionRule::Kind::kWhole;
   const int64_t block = whole || n == 0 ? n : (rule.size > 0 ? std::min(rule.size, n) : ceil_div(n, places));
   if (block == 0) return {{0, places}};
@@ -42,8 +42,9 @@ std::vector<PlaceRange> place_kinds(const DimensionRule& rule, int64_t n, int64_
   const int64_t rest = cycles == 0 ? n : n - cycles * block * places;
   const int64_t full = rest / block;
   const int64_t least = full + (rest % block > 0 ? 1 : 0);
-  std::vector<PlaceRange> kinds;
-  for (const PlaceRange& range : {PlaceRange{0, full}, PlaceRange{full, least}, PlaceRange{least, places}}) {
+  std::vector<PositionRange> kinds;
+  for (const PositionRange& range :
+       {PositionRange{0, full}, PositionRange{full, least}, PositionRange{least, places}}) {
     if (range.begin < range.end) kinds.push_back(range);
   }
   return kinds;
@@ -211,7 +212,7 @@ Shape Distribution::local_shape(const Shape& shape, int rank) const {
 }
 
 std::vector<RankKind> Distribution::kinds(const Shape& shape, int ranks, int parts_min) const {
-  std::vector<std::vector<PlaceRange>> ranges;
+  std::vector<std::vector<PositionRange>> ranges;
   for (size_t d = 0; d < shape.size(); ++d) ranges.push_back(place_kinds(rules_[d], shape[d], grid_[d]));
   std::vector<RankKind> kinds;
   // One product of ranges after the other: `which` counts through them, the last dimension fastest.
@@ -224,7 +225,7 @@ std::vector<RankKind> Distribution::kinds(const Shape& shape, int ranks, int par
       int64_t place = 0;
       int64_t places_of_faster = 1;
       for (size_t d = shape.size(); d-- > 0;) {
-        const PlaceRange& range = ranges[d][which[d]];
+        const PositionRange& range = ranges[d][which[d]];
         place += (range.begin + member % (range.end - range.begin)) * places_of_faster;
         member /= range.end - range.begin;
         places_of_faster *= grid_[d];

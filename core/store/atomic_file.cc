@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
   throw Error(ErrorKind::kStore, "create " + path + ": " + what, error);
 }
 
-struct PlaceAndName {
+struct FolderAndName {
   std::string place;  // with the slash
   std::string name;
 };
 
-PlaceAndName split(const std::string& path) {
+FolderAndName split(const std::string& path) {
   const size_t base = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
   return {path.substr(0, base), path.substr(base)};
 }
@@ -134,7 +134,7 @@ Naming give_name_to_folder(const std::string& working, const std::string& name, 
 }  // namespace
 
 std::string new_working_name(const std::string& name) {
-  const PlaceAndName in = split(name);
+  const FolderAndName in = split(name);
   return in.place + "." + in.name + ".swath-" + random_digits();
 }
 
@@ -186,7 +186,7 @@ class NewFileName final : public NewName {
 
   void complete() override {
     const std::string target = path_without_links(final_path_);
-    if (options_.working_path == target) return settle();
+    if (options_.working_path == target) return drop_replaced();
     const Existing existing = options_.overwrite ? Existing::kReplace : Existing::kRefuse;
     Naming named = options_.is_folder ? give_name_to_folder(options_.working_path, target, existing)
                                       : Naming{give_name(AT_FDCWD, options_.working_path, target, existing)};
@@ -202,7 +202,7 @@ class NewFileName final : public NewName {
     is_put_back_ = rename_plainly(options_.replaced_path, options_.working_path) == 0;
   }
 
-  void settle() noexcept override {
+  void drop_replaced() noexcept override {
     if (!options_.replaced_path.empty()) remove_at(options_.replaced_path);
   }
 
@@ -257,8 +257,8 @@ bool AtomicFile::is_aside() const { return name_->is_aside(); }
 
 void AtomicFile::check_name() const { name_->check(); }
 
-void AtomicFile::settle() noexcept {
-  if (made_in_ == fork_generation()) name_->settle();
+void AtomicFile::drop_replaced() noexcept {
+  if (made_in_ == fork_generation()) name_->drop_replaced();
 }
 
 void AtomicFile::complete() {

@@ -55,7 +55,7 @@ class AtomicFile {
   // Throws Error{kStore} with EEXIST where the name is taken, and may not be.
   void check_name() const;
   // What was not written aside is there to stay, as far as it is: removes the old one, which remove() puts back before.
-  void settle() noexcept;
+  void drop_replaced() noexcept;
   // Gives what was written, and synced, its name, and syncs the folder so that the name lasts. Throws Error{kStore}:
   // with EEXIST where the name was taken meanwhile and may not be, or, of a folder, by what is no store.
   void complete();

@@ -111,7 +111,7 @@ TEST_F(AtomicFileTest, WhatIsNotAtomicIsWrittenUnderItsNameAndStays) {
     EXPECT_FALSE(file.is_aside());
     EXPECT_EQ(file.working_path(), fs::canonical(files.folder()) / "a");
     write(file.working_path(), "new");
-    file.settle();
+    file.drop_replaced();
   }
   EXPECT_EQ(text(at("a")), "new");
   EXPECT_EQ(names(), std::set<std::string>{"a"});

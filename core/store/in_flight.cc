@@ -38,7 +38,7 @@ InFlight::~InFlight() {
 }
 
 void InFlight::begin(std::unique_ptr<ServedOperation> operation) {
-  settle_answered();
+  complete_answered();
   const int64_t bytes = operation->bytes();
   while (bytes_ > 0 && bytes_ + bytes > kBytesMax) wait_for_first(lane_begun_first());
   Lane& lane = lanes_[operation->server()];
@@ -50,21 +50,21 @@ void InFlight::begin(std::unique_ptr<ServedOperation> operation) {
   lane.back().operation->begin(std::move(turn));
 }
 
-void InFlight::settle_answered() {
+void InFlight::complete_answered() {
   for (auto& [server, lane] : lanes_) {
     const auto is_answered = [&, &of = lane] {
       const std::lock_guard guard(arrival_.mutex);
       return !of.empty() && of.front().operation->is_done();
     };
-    while (is_answered()) settle_first(lane);
+    while (is_answered()) complete_first(lane);
   }
 }
 
-void InFlight::settle_first(Lane& lane) {
+void InFlight::complete_first(Lane& lane) {
   const std::unique_ptr<ServedOperation> first = std::move(lane.front().operation);
   lane.pop_front();
   bytes_ -= first->bytes();
-  first->settle(counters_);
+  first->complete(counters_);
 }
 
 // Where the one that began before all others is: there is one.
@@ -94,7 +94,7 @@ void InFlight::wait_for_first(Lane& lane) {
       guard.lock();
     }
   }
-  settle_first(lane);
+  complete_first(lane);
 }
 
 void InFlight::finish() {

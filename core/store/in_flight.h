@@ -41,7 +41,7 @@ class ServedOperation {
   void begin(std::unique_ptr<ServerTurn> turn);
   virtual void cancel() = 0;
   // After it is done. Throws Error{kStore}; else its bytes are where they belong.
-  virtual void settle(Counters& counters) = 0;
+  virtual void complete(Counters& counters) = 0;
 
   // For lanes: operations of one number share a server. A negative one: which it is, is not known yet.
   virtual int64_t server() const = 0;
@@ -68,7 +68,7 @@ class InFlight {
  public:
   // `turns` may be null.
   InFlight(int64_t of_server_max, std::shared_ptr<ServerTurns> turns, Counters& counters);
-  // Of what is under way, or answered and not settled: its memory. One operation may have more.
+  // Of what is under way, or answered and not completed: its memory. One operation may have more.
   static constexpr int64_t kBytesMax = int64_t{64} << 20;
   // Waits for what is under way, whose memory is the caller's.
   ~InFlight();
@@ -86,8 +86,8 @@ class InFlight {
     int64_t number;
   };
   using Lane = std::deque<Begun>;
-  void settle_answered();
-  void settle_first(Lane& lane);
+  void complete_answered();
+  void complete_first(Lane& lane);
   Lane& lane_begun_first();
   void wait_for_first(Lane& lane);
 

@@ -48,15 +48,15 @@ TEST(InFlight, AllServersTogetherHaveNoMoreBytesThanAllowed) {
 TEST(InFlight, WhatIsAnsweredIsSettledWhenTheNextBegins) {
   FakeServer server(1e-3);
   Counters counters;
-  std::vector<std::string> settled;
+  std::vector<std::string> completed;
   InFlight flight(16, nullptr, counters);
   flight.begin(std::make_unique<FakeOperation>(flight.arrival(), server, 0,
-                                               FakeOperation::Options{.target = "the first", .settled = &settled}));
-  for (int number = 1; settled.empty() && number < 1000; ++number) {  // it is told of after it is counted
+                                               FakeOperation::Options{.target = "the first", .completed = &completed}));
+  for (int number = 1; completed.empty() && number < 1000; ++number) {  // it is told of after it is counted
     flight.begin(std::make_unique<FakeOperation>(flight.arrival(), server, number, FakeOperation::Options()));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(settled, std::vector<std::string>{"the first"});
+  EXPECT_EQ(completed, std::vector<std::string>{"the first"});
   flight.finish();
 }
 

@@ -18,7 +18,7 @@ class NewName {
   // Removes what was written; nothing where it has its name, whether complete() said so or failed.
   virtual void remove() const noexcept = 0;
   // Lets go of an old one that remove() would put back.
-  virtual void settle() noexcept {}
+  virtual void drop_replaced() noexcept {}
   virtual bool is_aside() const = 0;
 };
 

@@ -52,7 +52,8 @@ void count(Direction direction, int64_t result, bool is_request, Counters& count
 
 }  // namespace
 
-void settle(const OpenFile& file, Direction direction, FileRequest& request, int64_t result, Counters& counters) {
+void finish_attempt(const OpenFile& file, Direction direction, FileRequest& request, int64_t result,
+                    Counters& counters) {
   const int64_t part_bytes = std::exchange(request.part_bytes, 0);
   count(direction, result, part_bytes == 0 || result < part_bytes, counters);
   if (result > 0) {

@@ -19,6 +19,7 @@ int64_t bytes_to_attempt(FileRequest& request);
 // What follows from one attempt: `result` is the bytes moved, or a negative errno. Counts it, and goes on, lets the
 // caller try again (EINTR, unless that signal says stop; EAGAIN after a pause), or throws the Error. All parts of a
 // request are one in the counters: they are what the plan says, whoever may stop it.
-void settle(const OpenFile& file, Direction direction, FileRequest& request, int64_t result, Counters& counters);
+void finish_attempt(const OpenFile& file, Direction direction, FileRequest& request, int64_t result,
+                    Counters& counters);
 
 }  // namespace swath

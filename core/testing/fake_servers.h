@@ -77,16 +77,16 @@ class FakeOperation final : public ServedOperation {
   struct Options {
     std::string target = "server";
     std::string error;  // that it ends with
-    std::vector<std::string>* settled = nullptr;
+    std::vector<std::string>* completed = nullptr;
     int64_t bytes = 1 << 16;
   };
   FakeOperation(Arrival& arrival, FakeServer& at, int64_t number, Options options)
       : ServedOperation(arrival), at_(at), number_(number), options_(std::move(options)) {}
 
   void cancel() override {}
-  void settle(Counters& counters) override {
+  void complete(Counters& counters) override {
     counters.read_requests += 1;
-    if (options_.settled != nullptr) options_.settled->push_back(options_.target);
+    if (options_.completed != nullptr) options_.completed->push_back(options_.target);
     if (!options_.error.empty()) throw Error(ErrorKind::kStore, options_.error);
   }
   int64_t server() const override { return number_; }

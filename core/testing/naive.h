@@ -96,7 +96,7 @@ struct Element {
 };
 
 // Where every element of an array is in the file, by definition.
-struct FilePlaces {
+struct FilePositions {
   Shape shape;
   int64_t element_bytes = 1;
   int64_t origin = 0;
@@ -132,7 +132,7 @@ struct FilePlaces {
 
 // Every element of the share, in C order of the selected array: its place in the file and in memory.
 // `strides`: bytes, of the kept dimensions; sets: the owned positions of each kept dimension.
-inline std::vector<Element> elements(const FilePlaces& file, const Selection& selection,
+inline std::vector<Element> elements(const FilePositions& file, const Selection& selection,
                                      const std::vector<std::vector<int64_t>>& sets,
                                      const std::vector<int64_t>& strides) {
   std::vector<Element> found;
@@ -190,8 +190,8 @@ inline Shape random_shape(Random& random, size_t dimensions) {
   return shape;
 }
 
-inline FilePlaces random_strided_file(Random& random, const Shape& shape, int64_t element_bytes) {
-  FilePlaces file;
+inline FilePositions random_strided_file(Random& random, const Shape& shape, int64_t element_bytes) {
+  FilePositions file;
   file.shape = shape;
   file.element_bytes = element_bytes;
   file.origin = random.chance(50) ? 0 : random.between(0, 100);
@@ -199,8 +199,8 @@ inline FilePlaces random_strided_file(Random& random, const Shape& shape, int64_
   return file;
 }
 
-inline FilePlaces random_chunked_file(Random& random, const Shape& shape, int64_t element_bytes, int absent) {
-  FilePlaces file;
+inline FilePositions random_chunked_file(Random& random, const Shape& shape, int64_t element_bytes, int absent) {
+  FilePositions file;
   file.shape = shape;
   file.element_bytes = element_bytes;
   size_t chunks = 1;
@@ -275,7 +275,7 @@ inline Distribution random_distribution(Random& random, const Shape& shape) {
 
 // A share of an array in a file: what is asked for, and beside it the plain list of its elements.
 struct ShareCase {
-  FilePlaces file;
+  FilePositions file;
   Selection selection;
   Part part;
   std::vector<Element> list;  // sorted by file offset; elements that are not in the file left out
@@ -283,7 +283,7 @@ struct ShareCase {
 };
 
 // `strided_memory`: memory in any order, padded, with negative strides; else C order and packed.
-inline ShareCase random_share(Random& random, FilePlaces file, bool strided_memory) {
+inline ShareCase random_share(Random& random, FilePositions file, bool strided_memory) {
   ShareCase result;
   result.selection = random_selection(random, file.shape);
   const Shape selected = selected_shape(result.selection);

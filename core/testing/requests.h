@@ -21,7 +21,7 @@ struct PartCase {
 };
 
 struct RequestCase {
-  FilePlaces file;
+  FilePositions file;
   std::shared_ptr<const Layout> layout;
   Decomposition decomposition = Decomposition::alone({});
   std::vector<std::vector<PartCase>> ranks;
@@ -50,20 +50,20 @@ struct RequestCase {
   }
 };
 
-struct PlacedElement {
+struct ElementPosition {
   int64_t panel;
   size_t part;
   int64_t offset;
 };
 
-inline int64_t panel_of(const FilePlaces& file, int64_t offset) {
+inline int64_t panel_of(const FilePositions& file, int64_t offset) {
   return std::count_if(file.chunk_offsets.begin(), file.chunk_offsets.end(),
                        [&](int64_t chunk) { return chunk >= 0 && chunk <= offset; });
 }
 
 // The elements of all parts in the order of Access::visit: by panel, part and offset.
-inline std::vector<PlacedElement> in_visit_order(const FilePlaces& file, const std::vector<PartCase>& parts) {
-  std::vector<PlacedElement> all;
+inline std::vector<ElementPosition> in_visit_order(const FilePositions& file, const std::vector<PartCase>& parts) {
+  std::vector<ElementPosition> all;
   for (size_t part = 0; part < parts.size(); ++part) {
     for (const auto& element : parts[part].list) all.push_back({panel_of(file, element.offset), part, element.offset});
   }
@@ -87,7 +87,7 @@ struct PartElements {
   std::vector<std::vector<int64_t>> sets;
 };
 
-inline PartCase part_case(Random& random, const FilePlaces& file, const PartElements& of, Part part,
+inline PartCase part_case(Random& random, const FilePositions& file, const PartElements& of, Part part,
                           bool strided_memory) {
   const auto& [selection, place_with, sets] = of;
   PartCase result{std::move(part), {}, {}};

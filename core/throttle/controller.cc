@@ -98,7 +98,7 @@ bool Controller::completed(const Burst& burst, Decision& decision) {
   if (!counts(burst)) {
     const bool given_up =
         phase_ != Phase::kHolding && too_few_ > 4 * samples_wanted(rung_) + kPatience && rung_ != kAll;
-    return given_up && settle(Reason::kFewerStreams, decision);
+    return given_up && start_holding(Reason::kFewerStreams, decision);
   }
   const double seconds_per_byte = burst.seconds / (static_cast<double>(burst.bytes) * burst.concurrency);
   if (phase_ == Phase::kHolding) {
@@ -191,12 +191,12 @@ bool Controller::measured_enough(Decision& decision) {
     decision = decide(rung, Reason::kMeasure, evidence_[rung_]);
     return true;
   }
-  if (phase_ == Phase::kProbing) return settle(Reason::kConfirmed, decision);
-  return settle(found != kAll && is_better(found, kAll) ? Reason::kBetter : Reason::kNoBetter, decision);
+  if (phase_ == Phase::kProbing) return start_holding(Reason::kConfirmed, decision);
+  return start_holding(found != kAll && is_better(found, kAll) ? Reason::kBetter : Reason::kNoBetter, decision);
 }
 
 // The end of a search or a probe, with what is known by now.
-bool Controller::settle(Reason reason, Decision& decision) {
+bool Controller::start_holding(Reason reason, Decision& decision) {
   int rung = best();
   if (phase_ == Phase::kProbing) {
     if (rung != rung_held_ && is_better(rung, rung_held_)) {

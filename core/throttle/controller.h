@@ -121,7 +121,7 @@ class Controller {
   bool held_enough(Decision& decision);
   bool is_away(double factor) const;
   bool search_again(Reason reason, Decision& decision);
-  bool settle(Reason reason, Decision& decision);
+  bool start_holding(Reason reason, Decision& decision);
   void go_to(int rung);
   Decision decide(int rung, Reason reason, const Evidence& seen);
 

@@ -80,7 +80,7 @@ TEST_F(ServerTokensTest, AnAnsweredOperationHasNoTokenAlthoughNobodyHasLookedAtI
   }
   EXPECT_EQ(transfer(all, tokens, 0, 5).read_requests, 5);
   EXPECT_EQ(all[0]->most(), 1);
-  EXPECT_LT(counters.read_requests, 3);  // the next one that begins settles those that are answered
+  EXPECT_LT(counters.read_requests, 3);  // the next one that begins completes those that are answered
   idle.finish();
   EXPECT_EQ(counters.read_requests, 3);
 }

@@ -316,7 +316,7 @@ class NodeTokens::Locked {
   TokenTable& table_;
 };
 
-NodeTokens::NodeTokens(TokenTable* table, Place place) : table_(table), place_(std::move(place)) {}
+NodeTokens::NodeTokens(TokenTable* table, Location place) : table_(table), place_(std::move(place)) {}
 
 NodeTokens::~NodeTokens() {
   munmap(table_, sizeof(TokenTable));
@@ -331,7 +331,7 @@ std::shared_ptr<NodeTokens> NodeTokens::open(const std::string& scope, const std
   if (auto tokens = kept.lock()) return tokens;
 
   std::string why;
-  Place place{
+  Location place{
       .scope = scope, .target = target, .folder = SharedFolder::open(why), .name = name_of(scope, target), .file = {}};
   TokenTable* table = nullptr;
   if (place.folder != nullptr) table = open_table(*place.folder, place.name, scope, target, place.file, why);

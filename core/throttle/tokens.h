@@ -139,7 +139,7 @@ class NodeTokens final : public Tokens {
   class Locked;
 
   // Of shared memory, or, without a folder, memory of this process alone.
-  struct Place {
+  struct Location {
     std::string scope;
     std::string target;
     std::shared_ptr<const SharedFolder> folder;
@@ -147,7 +147,7 @@ class NodeTokens final : public Tokens {
     Descriptor file;  // held (with others) as long as it is in use
   };
 
-  NodeTokens(TokenTable* table, Place place);
+  NodeTokens(TokenTable* table, Location place);
 
   // Which tokens are taken back: of the dead, or also those that have been kept for too long.
   enum class Lost { kDead, kDeadOrLate };
@@ -161,7 +161,7 @@ class NodeTokens final : public Tokens {
   void wake(const std::vector<int32_t>& admitted, Clock& clock) const;
 
   TokenTable* const table_;
-  const Place place_;
+  const Location place_;
   const uint64_t generation_ = fork_generation();
 };
 

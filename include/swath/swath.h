@@ -30,7 +30,7 @@ extern "C" {
 typedef struct swath_file swath_file;                 /* an open file */
 typedef struct swath_array swath_array;               /* an array in it */
 typedef struct swath_distribution swath_distribution; /* which rank has which elements */
-typedef struct swath_request swath_request;           /* a read or write that goes on beside the program */
+typedef struct swath_request swath_request;           /* a read or write that goes on in the background */
 
 #define SWATH_DIMENSIONS_MAX 32
 #define SWATH_DTYPE_MAX 128
@@ -190,7 +190,7 @@ int swath_write_boxes(swath_array* array, int count, const int64_t* begins, cons
 int swath_append_boxes(swath_array* array, int count, const int64_t* begins, const int64_t* ends,
                        const void* const* data, const int64_t* const* strides);
 
-/* COLLECTIVE. The same beside the program, where that can be: memory stays as it is until swath_wait(). What was
+/* COLLECTIVE. The same in the background, where that can be: memory stays as it is until swath_wait(). What was
  * started is in the order of all calls. A request is gone when it was waited for, also where it failed; each is waited
  * for, before its array is closed. */
 int swath_read_async(swath_array* array, const swath_distribution* distribution, const swath_slice* slices, void* data,

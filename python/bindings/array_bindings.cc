@@ -109,16 +109,16 @@ class Callback {
   Raised raised_;
 };
 
-// A Python object that has the methods of ChunkPlaces.
-class PythonPlaces final : public swath::ChunkPlaces {
+// A Python object that has the methods of ChunkAllocator.
+class PythonAllocator final : public swath::ChunkAllocator {
  public:
-  explicit PythonPlaces(nb::object places) : places_(std::move(places)) {}
-  ~PythonPlaces() override {
+  explicit PythonAllocator(nb::object places) : places_(std::move(places)) {}
+  ~PythonAllocator() override {
     const nb::gil_scoped_acquire acquire;
     places_.reset();
   }
-  PythonPlaces(const PythonPlaces&) = delete;
-  PythonPlaces& operator=(const PythonPlaces&) = delete;
+  PythonAllocator(const PythonAllocator&) = delete;
+  PythonAllocator& operator=(const PythonAllocator&) = delete;
 
   std::vector<int64_t> place(std::span<const swath::NewChunk> chunks) override {
     std::vector<int64_t> offsets;
@@ -137,8 +137,8 @@ class PythonPlaces final : public swath::ChunkPlaces {
     raised_.call([&] { places_.attr("keep")(); });
   }
   void undo() override {
-    Raised beside;  // what went wrong before is what is raised
-    beside.call([&] { places_.attr("undo")(); });
+    Raised ignored;  // what went wrong before is what is raised
+    ignored.call([&] { places_.attr("undo")(); });
   }
   void raise() { raised_.raise(); }
   void forget() { raised_.forget(); }
@@ -154,11 +154,11 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
                                 operation.array().element_bytes(), arrays);
   Callback by_library(library);
   Callback relocated(relocate);
-  Array::Companions companions;
-  companions.progress = watched;
-  companions.library = [&] { by_library.call([](const nb::object&) {}); };
+  Array::ExecuteOptions execute_options;
+  execute_options.progress = watched;
+  execute_options.library = [&] { by_library.call([](const nb::object&) {}); };
   if (relocated.is_given()) {
-    companions.relocate = [&] {
+    execute_options.relocate = [&] {
       Array::Stored stored;
       relocated.call([&](const nb::object& made) {
         auto [form, chunks] = nb::cast<std::pair<std::shared_ptr<ArrayForm>, std::shared_ptr<CodedArray>>>(made);
@@ -169,11 +169,11 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
   }
   const bool alone = is_alone(array, operation);
   const bool writes = operation.direction() == swath::Direction::kWrite;
-  auto* places = writes ? dynamic_cast<PythonPlaces*>(array.places()) : nullptr;
+  auto* places = writes ? dynamic_cast<PythonAllocator*>(array.places()) : nullptr;
   if (places != nullptr) places->forget();
   try {
     const Interruptible interruptible(alone);
-    return array.execute(operation, memory, companions);
+    return array.execute(operation, memory, execute_options);
   } catch (const Error&) {
     if (alone) {
       by_library.raise();
@@ -268,13 +268,13 @@ class HeldArray final : public Array {
   using Array::Array;
   ~HeldArray() {
     const nb::gil_scoped_release release;
-    end_started();
+    end_background();
   }
   HeldArray(const HeldArray&) = delete;
   HeldArray& operator=(const HeldArray&) = delete;
 };
 
-// Numbers that ranks compare beside the program.
+// Numbers that ranks compare in the background.
 class Comparing {
  public:
   Comparing(nb::object array, std::shared_ptr<swath::RankNumbers> numbers, swath::Future future)
@@ -312,14 +312,14 @@ std::unique_ptr<Started> start(const nb::object& self, const Operation& operatio
   const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
                                 operation.array().element_bytes(), arrays);
   auto keep = held(arrays);
-  Array::Companions companions;
-  companions.keep = keep;
-  companions.loop = loop;
-  companions.is_waited_for = is_waited_for;
+  Array::ExecuteOptions execute_options;
+  execute_options.keep = keep;
+  execute_options.loop = loop;
+  execute_options.is_waited_for = is_waited_for;
   const bool alone = is_alone(array, operation);
   const auto future = [&] {
     const nb::gil_scoped_release release;
-    return array.start(operation, memory, companions);
+    return array.start(operation, memory, execute_options);
   }();
   return std::make_unique<Started>(self, alone, std::move(keep), future);
 }
@@ -466,7 +466,7 @@ void bind_open_array(nb::module_& m) {
           "Of coded chunks: what was carried out, with the boxes of all ranks; else None.")
       .def_ro("counters", &Execution::counters)
       .def_ro("was_read_before_agreement", &Execution::was_read_before_agreement);
-  nb::class_<Started>(m, "Started", "An operation that may go on beside the program.")
+  nb::class_<Started>(m, "Started", "An operation that may go on in the background.")
       .def_prop_ro("is_done", &Started::is_done)
       .def_prop_ro("is_alone", &Started::is_alone, "Whether no other rank takes part.")
       .def("wait", &Started::wait, "Collective where the operation is. Raises what `execute` would have raised.")
@@ -475,7 +475,7 @@ void bind_open_array(nb::module_& m) {
            "It is not wanted, and comes to its end when other ranks take part, in memory of its own.")
       .def_prop_ro("times", &Started::times,
                    "When it was carried out, in seconds of `time.monotonic`: began, ended. Once it is done.");
-  nb::class_<Comparing>(m, "Comparing", "Numbers that ranks compare beside the program.")
+  nb::class_<Comparing>(m, "Comparing", "Numbers that ranks compare in the background.")
       .def("wait", &Comparing::wait, "Of each number the largest of all ranks.");
   m.def("end_calls", [] { last_calls().end(); }, "The program ends: threads take the interpreter's lock no more.");
   nb::class_<Array>(m, "OpenArray", "Whoever reads or writes an open array comes through `execute`.")
@@ -483,26 +483,26 @@ void bind_open_array(nb::module_& m) {
            "library"_a.none() = nb::none(), "relocate"_a.none() = nb::none(),
            "Collective, but for operations of one rank. `arrays`: this rank's memory, an ndarray a part.")
       .def("start", &start, "operation"_a, "arrays"_a, "loop"_a = 0, "is_waited_for"_a = false,
-           "The same beside the program, see `may_go_beside`. `loop`: that it is a step of, see `begin_loop`.")
+           "The same in the background, see `may_run_in_background`. `loop`: that it is a step of, see `begin_loop`.")
       .def("start_refused", &start_refused, "operation"_a.none(), "error"_a, "loop"_a = 0,
-           "Collective, beside ranks that start: this one cannot. `error`: as `swath.errors.to_core` gives it.")
+           "Collective, while other ranks start: this one cannot. `error`: as `swath.errors.to_core` gives it.")
       .def(
           "outlive_interpreter",
           [](const nb::object& self) {
             if (nb::cast<Array&>(self).is_under_way()) self.inc_ref();
           },
           "Where something is under way that other ranks take part in: nobody waits for it when the interpreter ends.")
-      .def_prop_ro("goes_beside_ranks", &Array::goes_beside_ranks)
+      .def_prop_ro("ranks_allow_background", &Array::ranks_allow_background)
       .def("begin_loop", &Array::begin_loop, nb::call_guard<nb::gil_scoped_release>(),
            "Collective. The number of a loop that all ranks go through together.")
       .def("leave_loop", &Array::leave_loop, "loop"_a, "text"_a, nb::call_guard<nb::gil_scoped_release>(),
            "Local. This rank goes on no longer with it; ranks that do are told `text`, as an error.")
       .def("start_comparing", &start_comparing, "loop"_a, "doing"_a, "numbers"_a, "is_waited_for"_a = false,
-           "Collective, beside the program, in a loop: of up to 12 numbers the largest of all ranks.")
+           "Collective, in the background, in a loop: of up to 12 numbers the largest of all ranks.")
       .def(
-          "may_go_beside",
+          "may_run_in_background",
           [](const Array& array, const std::string& direction) {
-            return array.may_go_beside(direction_named(direction));
+            return array.may_run_in_background(direction_named(direction));
           },
           "direction"_a, "Whether the core carries it out by itself.")
       .def(
@@ -519,7 +519,7 @@ void bind_open_array(nb::module_& m) {
             array.refuse(operation, Error(static_cast<ErrorKind>(kind), message, os_error));
           },
           "operation"_a.none(), "kind"_a, "message"_a, "os_error"_a,
-          "Collective, beside ranks that execute: raises, on all ranks, what this one brings or a lower one.")
+          "Collective, while other ranks execute: raises, on all ranks, what this one brings or a lower one.")
       .def(
           "explain",
           [](Array& array, const Operation& operation, std::optional<double> cached) {
@@ -543,22 +543,22 @@ void bind_open_array(nb::module_& m) {
       .def("fill_unwritten", &Array::fill_unwritten, nb::call_guard<nb::gil_scoped_release>(),
            "Collective. What was never written of a new array gets its fill value.")
       .def(
-          "become",
+          "relocate",
           [](Array& array, std::shared_ptr<ArrayForm> form, std::shared_ptr<CodedArray> chunks,
              std::shared_ptr<File> file, bool is_alone) {
             const Interruptible interruptible(is_alone);
-            array.become({std::move(form), std::move(chunks)}, std::move(file));
+            array.relocate({std::move(form), std::move(chunks)}, std::move(file));
           },
           "form"_a, "chunks"_a.none(), "file"_a, "is_alone"_a,
           "How, and in which file, the array is stored from now on. `is_alone`: no rank waits.")
       .def(
-          "shut",
+          "stop",
           [](Array& array, bool is_alone) {
             const Interruptible interruptible(is_alone);
-            return array.shut();
+            return array.stop();
           },
           "is_alone"_a, "Waits until nobody uses it. False: it was closed before. `is_alone`: no rank waits.")
-      .def("let_go_of_file", &Array::let_go_of_file, nb::call_guard<nb::gil_scoped_release>(), "Once it is shut.")
+      .def("release_file", &Array::release_file, nb::call_guard<nb::gil_scoped_release>(), "Once it is stopped.")
       .def_prop_ro("is_closed", &Array::is_closed)
       .def_prop_ro("has_plans", &Array::has_plans)
       .def_prop_ro(
@@ -585,7 +585,7 @@ void bind_open_array(nb::module_& m) {
             given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
             given.is_new = nb::cast<bool>(options["is_new"]);
             if (options.contains("places")) {
-              given.places = std::make_shared<PythonPlaces>(nb::object(options["places"]));
+              given.places = std::make_shared<PythonAllocator>(nb::object(options["places"]));
             }
             given.name = nb::cast<std::string>(options["name"]);
             new (self) HeldArray(std::move(comm), std::move(file), std::move(given));

@@ -252,7 +252,7 @@ nb::object to_python(const ChunkFiles& files) {
   return dataclass("description", "ChunkFiles")(files.first, files.separator, files.scalar);
 }
 
-nb::object coded_layout(const CodedPlaces& coded, const Shape& shape) {
+nb::object coded_layout(const CodedLayout& coded, const Shape& shape) {
   nb::object places;
   if (const auto* table = std::get_if<ChunkTable>(&coded.places)) {
     places = dataclass("description", "ChunkTable")(grid_of(table->offsets, "i8", shape, coded.chunk_shape),
@@ -270,20 +270,20 @@ nb::object coded_layout(const CodedPlaces& coded, const Shape& shape) {
 }
 
 nb::object layout_of(const Description& description) {
-  if (const auto* strided = std::get_if<StridedPlaces>(&description.places)) {
+  if (const auto* strided = std::get_if<StridedLayout>(&description.places)) {
     return dataclass("description", "StridedLayout")(strided->offset, tuple_of(strided->strides));
   }
-  if (const auto* chunks = std::get_if<ChunkPlacesInFile>(&description.places)) {
+  if (const auto* chunks = std::get_if<ChunkedLayout>(&description.places)) {
     return dataclass("description", "ChunkedLayout")(
         tuple_of(chunks->chunk_shape), grid_of(chunks->offsets, "i8", description.shape, chunks->chunk_shape));
   }
-  if (const auto* tiled = std::get_if<TiledPlaces>(&description.places)) {
+  if (const auto* tiled = std::get_if<TiledLayout>(&description.places)) {
     return dataclass("description", "TiledLayout")(tiled->offset, tuple_of(tiled->chunk_shape));
   }
-  if (const auto* coded = std::get_if<CodedPlaces>(&description.places)) {
+  if (const auto* coded = std::get_if<CodedLayout>(&description.places)) {
     return coded_layout(*coded, description.shape);
   }
-  const auto& library = std::get<LibraryPlaces>(description.places);
+  const auto& library = std::get<LibraryLayout>(description.places);
   return dataclass("description", "LibraryLayout")(library.reason, tuple_or_none(library.chunk_shape),
                                                    codecs_or_none(library.codecs));
 }

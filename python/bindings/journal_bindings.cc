@@ -92,7 +92,7 @@ void bind_changes(nb::module_& m) {
           "long_bytes"_a = ChangesOptions{}.long_bytes, WithoutLock(),
           "is_durable: whether they can be taken back after a kill, too; False for a file that has no name yet. "
           "lock_seconds: to wait for another process that has the journal. long_bytes: of a journal that is written "
-          "anew when changes are settled. Raises StoreError.")
+          "anew at a checkpoint. Raises StoreError.")
       .def("__enter__", [](nb::object self) { return self; })
       .def("__exit__", [](nb::handle self, const nb::args&) { close(self); })
       .def(
@@ -108,11 +108,12 @@ void bind_changes(nb::module_& m) {
       .def("adds", &Changes::adds, "relative"_a, WithoutLock(),
            "A file or folder of the store is made next. Raises ExistsError where it is there.")
       .def("replaces_all", &replaces_all, "names"_a, "Files of the store are replaced, or added, next.")
-      .def("settle", &Changes::settle, WithoutLock(), "What was changed stays after a kill, too; waits for no medium.")
+      .def("checkpoint", &Changes::checkpoint, WithoutLock(),
+           "What was changed stays after a kill, too; waits for no medium.")
       .def("commit", &Changes::commit, WithoutLock(), "What was changed is on the medium, and stays.")
       .def("undo", &undo, "mark"_a.none() = nb::none(),
-           "Make the file what it was at the mark; without one, when it was settled or committed last.")
-      .def("close", &close, "Take back what was neither settled nor committed, and let go of the file.")
+           "Make the file what it was at the mark; without one, at the last checkpoint or commit.")
+      .def("close", &close, "Take back what was changed since the last checkpoint or commit, and let go of the file.")
       .def("abandon", &abandon, "Let go of a file that is removed: nothing is taken back.")
       .def("lose", &Changes::lose, "why"_a, WithoutLock(),
            "A change failed that cannot be taken back: the file can neither be changed nor committed any more.");

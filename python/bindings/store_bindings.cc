@@ -50,7 +50,7 @@ void bind_atomic_file(nb::module_& m) {
       .def_prop_ro("is_aside", &AtomicFile::is_aside, "Whether it has another name until it is complete.")
       .def("check_name", &AtomicFile::check_name, nb::call_guard<nb::gil_scoped_release>(),
            "Raises ExistsError where the name is taken, and may not be.")
-      .def("settle", &AtomicFile::settle, nb::call_guard<nb::gil_scoped_release>())
+      .def("drop_replaced", &AtomicFile::drop_replaced, nb::call_guard<nb::gil_scoped_release>())
       .def("complete", &AtomicFile::complete, nb::call_guard<nb::gil_scoped_release>())
       .def("remove", &AtomicFile::remove, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -5,7 +5,7 @@ from swath.advice.accesses import Access, Free
 from swath.advice.advise import advise_layout
 from swath.advice.joint import JointAdvice
 from swath.advice.result import LayoutAdvice
-from swath.array.beside import Future
+from swath.array.async_operations import Future
 from swath.array.counters import Counters
 from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup

@@ -1,8 +1,7 @@
 // A program outside of Swath's tree: makes a file of one array, reads it again and says what is in it.
-#include <swath/swath.hpp>
-
 #include <cstdio>
 #include <numeric>
+#include <swath/swath.hpp>
 #include <vector>
 
 int main(int, char** argument) {

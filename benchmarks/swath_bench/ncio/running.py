@@ -184,7 +184,7 @@ class Bench:
         ]
         for turn in turns:
             if turn.active:
-                self._settle(cell, file, turn, memory)
+                self._warm_up(cell, file, turn, memory)
         most = max((turn.inner for turn in turns if turn.active), default=1)
         for turn in turns:
             if turn.inner > 1:
@@ -213,8 +213,8 @@ class Bench:
             turn.refused, turn.active = str(error), False
         return turn
 
-    def _settle(self, cell: Cell, file: AnyFile, turn: Turn, memory: Values) -> None:
-        """Operations that do not count: memory, file and device settle; and how long is one?"""
+    def _warm_up(self, cell: Cell, file: AnyFile, turn: Turn, memory: Values) -> None:
+        """Operations that do not count: memory, file and device get warm; and how long is one?"""
         self._repeat(cell, file, turn, memory, check_file=True)
         # Several operations meet the same as one only where each leaves the file as it was before it.
         alike = cell.cache == UNCACHED or (
@@ -269,7 +269,7 @@ class Bench:
             cached = file.cool()
         else:
             if self._unsynced:  # else the kernel may write it back while the clock runs
-                file.settle()
+                file.warm_up()
             cached = file.warm()
         self._unsynced = cell.direction == "write"
         return cached

@@ -147,7 +147,7 @@ struct WrittenRows {
 };
 
 // The first element of each chunk that is nowhere.
-std::vector<Shape> absent_chunks(const ChunkPlacesInFile& places, const Shape& shape) {
+std::vector<Shape> absent_chunks(const ChunkedLayout& places, const Shape& shape) {
   std::vector<Shape> found;
   for (size_t i = 0; i < places.offsets.size(); ++i) {
     if (places.offsets[i] >= 0) continue;
@@ -159,7 +159,7 @@ std::vector<Shape> absent_chunks(const ChunkPlacesInFile& places, const Shape& s
 }
 
 // Where all chunks are when those that were absent are stored.
-std::vector<int64_t> offsets_after(const Dataset& dataset, const ChunkPlacesInFile& before, const Shape& shape,
+std::vector<int64_t> offsets_after(const Dataset& dataset, const ChunkedLayout& before, const Shape& shape,
                                    size_t absent) {
   const auto look_up = library().H5Dget_chunk_info_by_coord;
   if (absent > kLookedUpMax || look_up == nullptr || has_user_block(dataset.file)) {
@@ -183,7 +183,7 @@ std::vector<int64_t> offsets_after(const Dataset& dataset, const ChunkPlacesInFi
 // Stores the chunks that are not, filled with the fill value, or as the rows that are written next say.
 void store_chunks(JournalledFile& stored, const Dataset& dataset, Description& description,
                   const std::optional<WrittenRows>& written) {
-  auto& places = std::get<ChunkPlacesInFile>(description.places);
+  auto& places = std::get<ChunkedLayout>(description.places);
   const std::vector<Shape> absent = absent_chunks(places, description.shape);
   if (absent.empty()) return;
   need_direct_writes(description.path);
@@ -207,7 +207,7 @@ void store_chunks(JournalledFile& stored, const Dataset& dataset, Description& d
 
 // What rows [begin, end) hold in chunks that were there: who writes them takes them back with the rows. Kept in blocks:
 // rows that follow lie in the same ones, and what was kept before waits for no medium.
-void keep_rows(Changes& changes, const ChunkPlacesInFile& before, const Description& after, FileRange rows) {
+void keep_rows(Changes& changes, const ChunkedLayout& before, const Description& after, FileRange rows) {
   if (rows.end <= rows.begin || !changes.is_durable()) return;
   const int64_t in_chunk = before.chunk_shape.front();
   const int64_t chunk_bytes = element_count(before.chunk_shape) * after.type.bytes;
@@ -247,7 +247,7 @@ Description extend(ChangedFile& changed, const std::string& variable, const NewR
   const int64_t rows = wanted.rows;
   Description found;
   int64_t before = 0;
-  std::optional<ChunkPlacesInFile> chunks;
+  std::optional<ChunkedLayout> chunks;
   changed.change([&](const OpenFile& file) {
     const Handle opened = growing_dataset(file, variable);
     const hid_t id = opened.get();
@@ -265,7 +265,7 @@ Description extend(ChangedFile& changed, const std::string& variable, const NewR
     wanted.written_from ? changed.expect(Room::kRows, variable) : changed.written(Room::kRows, variable);
     const std::string name(shown_name(name_of(id)));
     found = describe_open(file, id, {{name, {now, seen.dimensions}}});
-    const auto* places = std::get_if<ChunkPlacesInFile>(&found.places);
+    const auto* places = std::get_if<ChunkedLayout>(&found.places);
     if (places == nullptr) return;
     chunks = *places;
     const auto written = wanted.written_from ? std::optional(WrittenRows{first, rows}) : std::nullopt;
@@ -297,7 +297,7 @@ void set_length(ChangedFile& changed, const std::string& dimension, int64_t rows
 }
 
 Description allocate(ChangedFile& changed, const Description& description) {
-  const auto* places = std::get_if<ChunkPlacesInFile>(&description.places);
+  const auto* places = std::get_if<ChunkedLayout>(&description.places);
   const bool has_absent =
       places != nullptr && (description.stored_shape ||
                             std::any_of(places->offsets.begin(), places->offsets.end(), [](auto o) { return o < 0; }));
@@ -313,7 +313,7 @@ Description allocate(ChangedFile& changed, const Description& description) {
       found = description;
       found.stored_shape.reset();
       found.places = places_of(dataset, description.shape);
-      if (std::holds_alternative<ChunkPlacesInFile>(found.places)) {
+      if (std::holds_alternative<ChunkedLayout>(found.places)) {
         store_chunks(changed.stored(), dataset, found, std::nullopt);
       }
     } else {

@@ -272,41 +272,41 @@ ChunkTable chunk_table(const Dataset& dataset, const Shape& shape) {
 
 bool has_user_block(const OpenFile& file) { return user_block_bytes(file) > 0; }
 
-Places places_of(const Dataset& dataset, const Shape& shape) {
+StorageLayout places_of(const Dataset& dataset, const Shape& shape) {
   const Storage& storage = dataset.storage;
   if (const Reason reason = library_reason(dataset, shape)) {
-    return LibraryPlaces{*reason, storage.chunks, storage.codecs};
+    return LibraryLayout{*reason, storage.chunks, storage.codecs};
   }
   if (!storage.filters.empty()) {  // also of one without elements, whose rows are coded when it grows
-    return CodedPlaces{dataset.file.path(), *storage.chunks, c_order(shape.size()), *storage.codecs,
+    return CodedLayout{dataset.file.path(), *storage.chunks, c_order(shape.size()), *storage.codecs,
                        chunk_table(dataset, shape)};
   }
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return StridedPlaces{0, strides_of(dataset)};
-  if (storage.chunks) return ChunkPlacesInFile{*storage.chunks, chunk_table(dataset, shape).offsets};
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return StridedLayout{0, strides_of(dataset)};
+  if (storage.chunks) return ChunkedLayout{*storage.chunks, chunk_table(dataset, shape).offsets};
   const haddr_t offset = library().H5Dget_offset(dataset.id);
   // Behind a user block HDF5 adds its length to the address of what is nowhere, which is then one within the block.
   // What is not allocated yet is one chunk that is nowhere.
   if (offset == HADDR_UNDEF || offset < user_block_bytes(dataset.file)) {
-    return ChunkPlacesInFile{dataset.extent.shape, {-1}};
+    return ChunkedLayout{dataset.extent.shape, {-1}};
   }
   if (offset > static_cast<haddr_t>(kBeyond)) throw CallError("its elements are beyond 64-bit offsets", 0);
-  return StridedPlaces{static_cast<int64_t>(offset), strides_of(dataset)};
+  return StridedLayout{static_cast<int64_t>(offset), strides_of(dataset)};
 }
 
-int64_t end_of(const Dataset& dataset, const Places& places) {
+int64_t end_of(const Dataset& dataset, const StorageLayout& places) {
   const auto behind = [](int64_t begin, int64_t bytes) {
     int64_t end = 0;
     return __builtin_add_overflow(begin, bytes, &end) ? kBeyond : end;
   };
-  if (const auto* strided = std::get_if<StridedPlaces>(&places)) {
+  if (const auto* strided = std::get_if<StridedLayout>(&places)) {
     return behind(strided->offset, product(dataset.type.bytes, dataset.extent.shape));
   }
-  if (const auto* chunked = std::get_if<ChunkPlacesInFile>(&places)) {
+  if (const auto* chunked = std::get_if<ChunkedLayout>(&places)) {
     const auto last = std::max_element(chunked->offsets.begin(), chunked->offsets.end());
     if (last == chunked->offsets.end() || *last < 0) return 0;
     return behind(*last, product(dataset.type.bytes, chunked->chunk_shape));
   }
-  const auto* coded = std::get_if<CodedPlaces>(&places);
+  const auto* coded = std::get_if<CodedLayout>(&places);
   const auto* table = coded == nullptr ? nullptr : std::get_if<ChunkTable>(&coded->places);
   int64_t end = 0;
   for (size_t i = 0; table != nullptr && i < table->offsets.size(); ++i) {

@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "formats/choose.h"
 #include "formats/contents.h"
+#include "formats/hdf5/checkpoint_file.h"
 #include "formats/hdf5/names.h"
-#include "formats/hdf5/settled_file.h"
 #include "formats/hdf5/types.h"
 #include "formats/one_array.h"
-#include "journal/settled_state.h"
+#include "journal/checkpoint_state.h"
 #include "journal/target_lock.h"
 #include "store/file_calls.h"
 
@@ -146,24 +146,24 @@ bool is_locked_out(const CallError& error) {
 }
 
 // A file that no other process changes, which HDF5 locks. Null where another process changes it, and what is there is
-// not settled.
+// behind the last checkpoint.
 std::unique_ptr<OpenFile> opened_as_it_is(const std::string& path) {
-  if (settled_state(path)) return nullptr;
+  if (checkpoint_state(path)) return nullptr;
   auto file = std::make_unique<OpenFile>(path);
-  if (settled_state(path)) file.reset();  // a change has begun meanwhile, and made a pause
+  if (checkpoint_state(path)) file.reset();  // a change has begun meanwhile, and made a pause
   return file;
 }
 
-// False where what is settled has changed while it was read. While the file is locked no change begins; a change that
+// False where there was a checkpoint while it was read. While the file is locked no change begins; a change that
 // has begun has noted what it overwrites.
 bool read_settled(const std::string& path, const FileWork& work) {
   Descriptor opened = store_errors(path, "open", [&] { return file_calls::open_file(path, O_RDONLY); });
   const bool is_locked = share_target(opened.get());
-  const std::optional<SettledState> state = settled_state(path, WhoChanges::kAnybody);
+  const std::optional<CheckpointState> state = checkpoint_state(path, WhoChanges::kAnybody);
   if (!state) return false;
-  const auto is_still_so = [&] { return is_locked || settled_state(path, WhoChanges::kAnybody) == state; };
+  const auto is_still_so = [&] { return is_locked || checkpoint_state(path, WhoChanges::kAnybody) == state; };
   try {
-    work(OpenFile(path, std::make_shared<SettledFile>(std::move(opened), *state)));
+    work(OpenFile(path, std::make_shared<CheckpointFile>(std::move(opened), *state)));
   } catch (const std::exception&) {
     if (is_still_so()) throw;
     return false;

@@ -56,9 +56,9 @@ class OpenFile {
 using FileWork = std::function<void(const OpenFile& file)>;
 
 // Does `work` with the file open, as it is at one moment: while another process changes it, as it was when the changes
-// were settled last; `work` may be done again then. Where the file is locked for a change it waits (LockWait). What it
-// throws of HDF5's errors becomes an Error: kFormat for a damaged file, kStore where the system refuses or another
-// program has it open for writing.
+// had their last checkpoint; `work` may be done again then. Where the file is locked for a change it waits (LockWait).
+// What it throws of HDF5's errors becomes an Error: kFormat for a damaged file, kStore where the system refuses or
+// another program has it open for writing.
 void with_open_file(const std::string& path, const FileWork& work);
 // The same of work with a file that is open. `doing`: "read", "change" or "create".
 void translate_errors(const std::string& path, const std::string& doing, const std::function<void()>& work);

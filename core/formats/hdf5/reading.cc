@@ -11,7 +11,7 @@
 #include "formats/hdf5/names.h"
 #include "formats/hdf5/survey.h"
 #include "formats/text.h"
-#include "journal/settled_state.h"
+#include "journal/checkpoint_state.h"
 #include "journal/target_lock.h"
 
 namespace swath::formats::hdf5 {
@@ -96,10 +96,10 @@ Contents read_contents(const std::string& path) {
 
 namespace {
 
-// Whether a coded chunk lies where another process has written since changes were settled last: what was there is in
+// Whether a coded chunk lies where another process has written since the last checkpoint: what was there is in
 // that one's journal only.
-bool is_overwritten(const Description& array, const SettledState& state) {
-  const auto* coded = std::get_if<CodedPlaces>(&array.places);
+bool is_overwritten(const Description& array, const CheckpointState& state) {
+  const auto* coded = std::get_if<CodedLayout>(&array.places);
   const auto* table = coded == nullptr ? nullptr : std::get_if<ChunkTable>(&coded->places);
   for (size_t i = 0; table != nullptr && i < table->offsets.size(); ++i) {
     const int64_t begin = table->offsets[i];
@@ -127,14 +127,14 @@ void with_file_at_rest(const std::string& path, const FileWork& work) {
 
 }  // namespace
 
-// Chunks that another process has coded again, for rows that are not settled, hold those that are, too: they are read
-// where they are now, and arrays are as long as is settled.
+// Chunks that another process has coded again, for rows behind the last checkpoint, hold those before it, too: they are
+// read where they are now, and arrays are as long as at the last checkpoint.
 std::vector<Description> describe(const std::string& path, const std::vector<std::optional<std::string>>& names,
                                   const SeenArrays& seen) {
   std::vector<Description> found;
-  const std::optional<SettledState> before = settled_state(path);
+  const std::optional<CheckpointState> before = checkpoint_state(path);
   with_open_file(path, [&](const OpenFile& file) { found = describe_open(file, names, seen); });
-  const std::optional<SettledState> after = settled_state(path);
+  const std::optional<CheckpointState> after = checkpoint_state(path);
   const bool is_coded_again =
       before != after || (after && std::any_of(found.begin(), found.end(), [&](const Description& array) {
                             return is_overwritten(array, *after);

@@ -153,7 +153,7 @@ Description ClassicFile::described(const StoredVariable& variable, int64_t recor
     found.dimensions.push_back(dimension.name);
     if (variable.is_record) found.unlimited.push_back(dimension.is_unlimited);
   }
-  StridedPlaces places{variable.begin, std::vector<int64_t>(found.shape.size())};
+  StridedLayout places{variable.begin, std::vector<int64_t>(found.shape.size())};
   int64_t step = found.type.bytes;
   for (size_t axis = found.shape.size(); axis-- > (variable.is_record ? 1 : 0);) {
     places.strides[axis] = step;

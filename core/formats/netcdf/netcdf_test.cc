@@ -78,7 +78,7 @@ std::string read_file(const std::string& path) {
 std::string elements(const Description& described) {
   std::string bytes = read_file(described.path);
   if (std::ssize(bytes) < described.end) bytes.resize(static_cast<size_t>(described.end));
-  const auto& places = std::get<StridedPlaces>(described.places);
+  const auto& places = std::get<StridedLayout>(described.places);
   int64_t slab = described.type.bytes;
   for (size_t axis = 1; axis < described.shape.size(); ++axis) slab *= described.shape[axis];
   const int64_t rows = described.shape.empty() ? 1 : described.shape.front();
@@ -91,7 +91,7 @@ std::string elements(const Description& described) {
 }
 
 void write_elements(const Description& described, const std::string& bytes) {
-  const auto& places = std::get<StridedPlaces>(described.places);
+  const auto& places = std::get<StridedLayout>(described.places);
   const Descriptor file(open(described.path.c_str(), O_RDWR));
   const int64_t rows = described.shape.empty() ? 1 : described.shape.front();
   const int64_t slab = rows == 0 ? 0 : std::ssize(bytes) / rows;

@@ -13,14 +13,14 @@
 namespace swath::zarr {
 namespace {
 
-using formats::CodedPlaces;
+using formats::CodedLayout;
 using formats::Description;
-using formats::LibraryPlaces;
+using formats::LibraryLayout;
 using formats::Variable;
 
 struct Coded {
   ElementType type = {};
-  CodedPlaces places = {};
+  CodedLayout places = {};
 };
 
 // The shape of a chunk; a length of 0, where the array has no elements along the dimension, becomes 1.
@@ -40,7 +40,7 @@ Coded coded_of_v2(const Node& node, const Shape& shape) {
   const Field& array = node.metadata;
   Coded found{.type = type_of_v2(array.of("dtype"))};
   const std::string order = array.of("order").text({"C", "F"}, "C");
-  CodedPlaces& places = found.places;
+  CodedLayout& places = found.places;
   places.path = node.folder();
   places.codecs = codecs_of_v2(array.of("filters"), array.of("compressor"), found.type.bytes);
   const std::string separator = array.of("dimension_separator").text({".", "/"}, ".");
@@ -109,7 +109,7 @@ Coded coded_of_v3(const Node& node, const Shape& shape) {
   const Field& array = node.metadata;
   refuse_extensions(array);
   Coded found{.type = type_of_v3(array.of("data_type"))};
-  CodedPlaces& places = found.places;
+  CodedLayout& places = found.places;
   places.path = node.folder();
   const auto [grid, settings] = array.of("chunk_grid").named();
   if (grid != "regular") {
@@ -211,8 +211,8 @@ Stored stored_for_library(const Node& node, std::string why) {
                                              "; its elements are pickled objects, which can run any code when they are "
                                              "read: Swath never does");
   }
-  if (!text.empty()) return {ElementType::text(), LibraryPlaces{reason, library_chunks(node), std::vector<Codec>{}}};
-  LibraryPlaces places{.reason = reason};
+  if (!text.empty()) return {ElementType::text(), LibraryLayout{reason, library_chunks(node), std::vector<Codec>{}}};
+  LibraryLayout places{.reason = reason};
   try {
     places.chunk_shape = library_chunks(node);
   } catch (const Error& error) {
@@ -240,12 +240,12 @@ Described described(const Node& node) {
   try {
     const Stored where = stored(node);
     variable.type = where.type;
-    if (const auto* coded = std::get_if<CodedPlaces>(&where.places)) {
+    if (const auto* coded = std::get_if<CodedLayout>(&where.places)) {
       variable.chunks = coded->chunk_shape;
       variable.codecs = coded->codecs;
       if (const auto* shards = std::get_if<Shards>(&coded->places)) variable.shards = shards->shape;
     } else {
-      const auto& library = std::get<LibraryPlaces>(where.places);
+      const auto& library = std::get<LibraryLayout>(where.places);
       variable.chunks = library.chunk_shape;
       variable.unsupported = library.reason;
     }

@@ -1,7 +1,7 @@
 // Arrays of a Zarr store, versions 3 and 2: from their metadata where and how their chunks are.
 //
 // Every field is understood here. What Swath has not (text of variable length, rare codecs) is left to zarr-python,
-// which programs in Python may have: such an array has LibraryPlaces.
+// which programs in Python may have: such an array has LibraryLayout.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace swath::zarr {
 // Where an array's elements are.
 struct Stored {
   std::optional<ElementType> type = {};  // none where there are no words for it
-  std::variant<formats::CodedPlaces, formats::LibraryPlaces> places = {};
+  std::variant<formats::CodedLayout, formats::LibraryLayout> places = {};
 };
 
 // The type and the chunks of an array. Throws Error{kFormat} for metadata that cannot be true, Error{kUnsupported} for

@@ -111,7 +111,7 @@ TEST_P(ZarrTest, AnArrayThatIsMadeIsDescribedAsItWasAsked) {
   EXPECT_EQ(found.attributes.text("units"), "K");
   EXPECT_EQ(std::get<NumbersValue>(*found.attributes.find("weights")).shape, Shape({1}));
   EXPECT_EQ(std::get<NumbersValue>(*found.attributes.find("_FillValue")).shape, Shape({}));
-  const auto& places = std::get<formats::CodedPlaces>(found.places);
+  const auto& places = std::get<formats::CodedLayout>(found.places);
   EXPECT_EQ(places.path, path_ + "/ocean/t");
   EXPECT_EQ(places.chunk_shape, Shape({2, 3}));
   EXPECT_EQ(std::get<ChunkFiles>(places.places).name({1, 2}), is_v2() ? "1.2" : "c/1/2");

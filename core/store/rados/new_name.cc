@@ -38,7 +38,7 @@ void pause_before(int attempt) {
   throw Error(ErrorKind::kStore, "create " + path + ": " + what, error);
 }
 
-// Beside what is written, for whoever needs room meanwhile (copying/prepare.py); goes with it.
+// BackgroundQueue what is written, for whoever needs room meanwhile (copying/prepare.py); goes with it.
 constexpr char kScratch[] = ".scratch";
 
 void remove_generation(const RadosPool& pool, const std::string& striped) {

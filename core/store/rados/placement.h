@@ -28,7 +28,7 @@ class RadosPlacement {
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  struct Place {
+  struct KnownServer {
     int osd;
     Time asked_at;
   };
@@ -46,7 +46,7 @@ class RadosPlacement {
   std::optional<uint32_t> groups_;
   Time groups_asked_at_;
   bool is_hashed_otherwise_ = false;
-  std::map<uint32_t, Place> known_;
+  std::map<uint32_t, KnownServer> known_;
   std::map<uint32_t, std::string> wanted_;  // groups, and an object of each
   bool is_asking_ = false;
   bool is_closing_ = false;

@@ -191,7 +191,7 @@ class UringEngine : public FileEngine {
     UringBatch& batch = *slot.batch;
     in_flight_bytes_ -= std::exchange(slot.bytes, 0);
     try {
-      settle(*file_, batch.direction, slot.request, result, batch.counters);
+      finish_attempt(*file_, batch.direction, slot.request, result, batch.counters);
       if (!slot.request.complete() && !batch.error) return attempt(slot);
       if (slot.request.complete()) moved(batch.direction, slot.request);
     } catch (...) {

@@ -136,7 +136,7 @@ class Ways:
         if not moved and not self.computation.accesses[name]:
             return 0.0
         return min(
-            self._beside_of(name, one) + sum(self._one(name, transfer, one) * transfer.times for transfer in moved)
+            self._together_with(name, one) + sum(self._one(name, transfer, one) * transfer.times for transfer in moved)
             for one in self._candidates(name, moved)
         )
 
@@ -168,7 +168,7 @@ class Ways:
             self._priced[key] = self._price(name, [_operations(transfer, self.shapes[name])], candidate)[0]
         return self._priced[key]
 
-    def _beside_of(self, name: str, candidate: Candidate | None) -> float:
+    def _together_with(self, name: str, candidate: Candidate | None) -> float:
         key = (name, candidate)
         if key not in self._beside:
             asked = self.computation.accesses[name]

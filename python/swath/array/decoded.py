@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from swath.array.beside import Future
+from swath.array.async_operations import Future
 from swath.array.counters import Counters
 from swath.array.decoding import USED, Decoding
 from swath.array.iterating import MEMORY

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from swath.array.beside import OperationsBeside
+from swath.array.async_operations import AsyncOperations
 from swath.array.iteration import arrays
 from swath.array.iteration.grid import Box
 from swath.array.iteration.loop import Loop
@@ -18,7 +18,7 @@ MEMORY = "64MiB"
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
-class Iterating(OperationsBeside):
+class Iterating(AsyncOperations):
     """What an open array is iterated over by."""
 
     def blocks(

@@ -114,7 +114,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         self._core = stored.core
         self._ranks = stored.ranks
         self._done: _core.Execution | None = None  # the last operation
-        self._told: Told | Totals | None = None  # of another than that: one beside the program, or a loop's sums
+        self._told: Told | Totals | None = None  # of another than that: one in the background, or a loop's sums
         self._shared: Request | None = None  # the last one that ranks shared
         self._watches_layout = layout_warning.is_wanted()
         self._recorder: Recorder | None = None
@@ -147,7 +147,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
     def counters(self) -> Counters:
         """Return what the last operation did on this rank; of several threads' operations, the one that ended last.
 
-        Of one beside the program (`read_async`) once its result was asked for; after a loop the loop's sums.
+        Of one in the background (`read_async`) once its result was asked for; after a loop the loop's sums.
         """
         if self._told is not None:
             return self._told.counters()

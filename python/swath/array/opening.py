@@ -464,7 +464,7 @@ def _created(
             atomic_file.remove()
         raise
     if ranks.rank == 0:
-        atomic_file.settle()
+        atomic_file.drop_replaced()
     return created
 
 

@@ -125,7 +125,7 @@ class Places:
             raise ArgumentError(
                 "places: no index arrays; for nothing give swath.Places([]), for the whole array leave places out"
             )
-        self._become((_OfArrays(indices),), overlap=overlap, flat=False)
+        self._set_pieces((_OfArrays(indices),), overlap=overlap, flat=False)
 
     @classmethod
     def union(cls, *parts: Any, overlap: bool = False) -> Places:
@@ -145,10 +145,10 @@ class Places:
         for number, part in enumerate(parts):
             pieces.extend(_pieces_of(number, part))
         made = cls.__new__(cls)
-        made._become(tuple(pieces), overlap=overlap, flat=True)
+        made._set_pieces(tuple(pieces), overlap=overlap, flat=True)
         return made
 
-    def _become(self, pieces: tuple[_Piece, ...], *, overlap: bool, flat: bool) -> None:
+    def _set_pieces(self, pieces: tuple[_Piece, ...], *, overlap: bool, flat: bool) -> None:
         if not isinstance(overlap, (bool, np.bool_)):
             raise ArgumentError(f"places: overlap={overlap!r}: expected True or False")
         self._pieces = pieces

@@ -160,10 +160,10 @@ class Recorded:
             fields = {"name": array.name, "path": array.path, "shape": list(array.shape), "dtype": array.dtype}
             plain["arrays"].append({**fields, "layout": array.layout, "operations": operations})  # type: ignore[attr-defined]
         name = os.fsdecode(path)
-        beside = f"{name}.{os.getpid()}.new"
-        with open(beside, "w", encoding="utf-8") as file:
+        new_name = f"{name}.{os.getpid()}.new"
+        with open(new_name, "w", encoding="utf-8") as file:
             json.dump(plain, file, indent=1)
-        os.replace(beside, name)
+        os.replace(new_name, name)
 
     @classmethod
     def load(cls, path: Any) -> Recorded:

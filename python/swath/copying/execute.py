@@ -244,14 +244,14 @@ class _OnePass:
                 tiles = len(self._own(first, end))
                 ranks.run_collectively(f"{self._title}: tiles from {first}", lambda: pipeline.advance(tiles))  # noqa: B023
                 self._state.check_unchanged()
-                self._settle(back, first)
+                self._flush(back, first)
                 if ranks.is_first_of_node:
                     back.begin_sync(sync)
                 if self._one.part.is_placed_by_library:
-                    self._settle(back, end)  # what the library has changed is synced while nothing is written
+                    self._flush(back, end)  # what the library has changed is synced while nothing is written
                 first = end
             begin = time.perf_counter()
-            self._settle(back, first)
+            self._flush(back, first)
             return time.perf_counter() - begin
 
     def _own(self, begin: int, end: int) -> range:
@@ -294,7 +294,7 @@ class _OnePass:
         if first < self._plan.tiles:
             yield self._plan.tiles
 
-    def _settle(self, back: WriteBack, tiles: int) -> None:
+    def _flush(self, back: WriteBack, tiles: int) -> None:
         """Collective. What was written of the first `tiles` tiles is on the medium, and entered."""
         self._state.ranks.run_collectively(f"{self._title}: synced {tiles}", back.wait_synced)
         self._state.enter((*self._place, tiles))

@@ -1,6 +1,6 @@
 """What a copy has done so far, kept beside the file that it makes, so that one that was killed can go on.
 
-Beside the target `b.npy`, in the same folder:
+Next to the target `b.npy`, in the same folder:
 
     .b.npy.swath-copy            the target, until it is complete
     .b.npy.swath-copy.scratch    the file between two passes, if there are two

@@ -1,6 +1,6 @@
 """What a transform decides once, on rank 0: the plan, the files beside the target, and who may write them.
 
-Beside the target `b.npy`, in the same folder, as long as a transform is under way:
+Next to the target `b.npy`, in the same folder, as long as a transform is under way:
 
     .b.npy.swath-fft             the target, until it is complete
     .b.npy.swath-fft.between0    the file behind the first pass, and so on

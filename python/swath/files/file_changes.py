@@ -80,10 +80,10 @@ class FileChanges:
         if check is not None:  # what `finalize` holds is not let go of by an interrupt
             self.warn_unclosed(never_closed, changes, self._name, os.getpid())
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Let what was changed stay after a kill, too."""
         if self.current is not None:
-            self.current.settle()
+            self.current.checkpoint()
 
     def commit(self) -> None:
         """Let all changes stay."""
@@ -117,7 +117,7 @@ class FileChanges:
             self.current.abandon()
 
     def close(self) -> None:
-        """Take back what was neither settled nor committed, and let go of the file."""
+        """Take back what was changed since the last checkpoint or commit, and let go of the file."""
         self.expect_no_warning()
         if self.current is not None and not self.is_forked:
             self.current.close()

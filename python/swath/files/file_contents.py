@@ -270,10 +270,10 @@ class FileContents:
         if self._records is not None and array.shape:
             self._records.has_rows(array.variable or "", array.shape[0])
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Let what was written of elements stay after a kill too, unless a variable was added meanwhile. On rank 0."""
         if not self._has_changed:
-            self._changes.settle()
+            self._changes.checkpoint()
 
     def commit(self) -> None:
         """Let all changes stay, and keep nothing any more: whoever wants to may change the file now. Local."""
@@ -288,7 +288,7 @@ class FileContents:
 
         def work() -> Description:
             allocated = formats.allocate(array, self.changes())
-            self.settle()
+            self.checkpoint()
             return allocated
 
         return self.ranks.on_first(f"allocate {array.variable} of {self.identity}", work)

@@ -12,7 +12,7 @@ from swath.files.file_contents import FileContents
 from swath.files.fingerprint import Fingerprint, fingerprint
 from swath.files.stored_array import Indices, StoredArray
 from swath.formats import Description, LibraryLayout, files
-from swath.formats.hdf5_places import ChunkPlaces
+from swath.formats.hdf5_places import ChunkAllocator
 from swath.formats.signals import Uninterrupted, uninterrupted
 
 
@@ -29,9 +29,9 @@ class OpenedFile(FileContents):
         """Return which array it is, and in which state the file is."""
         return fingerprint(array, self.folder)
 
-    def chunk_places(self, array: Description) -> ChunkPlaces | None:
+    def chunk_allocator(self, array: Description) -> ChunkAllocator | None:
         """Return what the core asks for room for the chunks that it writes; None where the chunks need none."""
-        return formats.chunk_places(array, self)
+        return formats.chunk_allocator(array, self)
 
     def move_by_library(self, array: Description, direction: str, indices: Indices, parts: list[Any]) -> None:
         """Read or write parts of an array by the format's own library."""
@@ -101,7 +101,7 @@ class OpenedFile(FileContents):
         def work() -> dict[str, Description]:
             changes = self.changes()
             formats.set_length(self.format, changes, dimension, length)
-            changes.settle()
+            changes.checkpoint()
             if contents is None or not longer:
                 return {}
             found = formats.describe_many(self.path, self.format, longer, contents.variables)
@@ -224,7 +224,7 @@ class OpenedFile(FileContents):
         if self.is_closed:
             return
         if self._changes.is_forked:
-            self._shut(is_alone=True)
+            self._stop_arrays(is_alone=True)
             self._release()
             return
         with (
@@ -242,17 +242,17 @@ class OpenedFile(FileContents):
                             self.refuse_replaced("close")  # which the other ranks hear of below
                     except Exception as failed:  # noqa: BLE001 - whatever it is, the file is closed
                         error = failed
-            if self._shut(is_alone=self.ranks.size == 1):
+            if self._stop_arrays(is_alone=self.ranks.size == 1):
                 self._close_together(error, block)
 
     def _waiting_for_ranks(self, block: Uninterrupted) -> contextlib.AbstractContextManager[None]:
         """Return a part of a block that may be interrupted where there are other ranks, which may never come."""
         return block.interruptible() if self.ranks.size > 1 else contextlib.nullcontext()
 
-    def _shut(self, *, is_alone: bool) -> bool:
+    def _stop_arrays(self, *, is_alone: bool) -> bool:
         """Wait until nobody uses an array of it. False: it was closed meanwhile."""
         for array in self._open_arrays():
-            array.core.shut(is_alone)
+            array.core.stop(is_alone)
         was_closed, self.is_closed = self.is_closed, True
         return not was_closed
 
@@ -311,5 +311,5 @@ class OpenedFile(FileContents):
             self._changes.close()
         finally:
             for array in self._open_arrays():
-                array.core.let_go_of_file()
+                array.core.release_file()
             self.core = None  # type: ignore[assignment]

@@ -61,7 +61,7 @@ class FileOfArrays(FileWithAttributes, Protocol):
     def fingerprint(self, array: Description) -> tuple[Any, ...]:
         """Return which array it is, and in which state the file is."""
 
-    def chunk_places(self, array: Description) -> Any:
+    def chunk_allocator(self, array: Description) -> Any:
         """Return what the core asks for room for the chunks that it writes; None where the chunks need none."""
 
     def move_by_library(self, array: Description, direction: str, indices: Indices, parts: list[Any]) -> None:
@@ -153,7 +153,7 @@ class StoredArray:
         given: dict[str, Any] = {"name": self.path, "learning": self.file.learning, "is_new": is_new and not grows}
         if (chunks := layouts.coded_chunks(description)) is not None:
             given["chunks"] = chunks
-        if (rooms := self.file.chunk_places(description)) is not None:
+        if (rooms := self.file.chunk_allocator(description)) is not None:
             given["places"] = rooms
         return _core.Array(self.ranks.comm, self.file.core, self.form, description.fill, given)
 
@@ -186,7 +186,7 @@ class StoredArray:
     def relocate(self, description: Description) -> None:
         """Be stored so from now on: grown, or moved by a change of the file. Every rank does so."""
         self._describe(description)
-        self.core.become(self.form, layouts.coded_chunks(description), self.file.core, self.ranks.size == 1)
+        self.core.relocate(self.form, layouts.coded_chunks(description), self.file.core, self.ranks.size == 1)
 
     def _describe(self, description: Description) -> None:
         self.description = description
@@ -326,4 +326,4 @@ class StoredArray:
             self.file.close(error)
         else:
             self.leave_loops("the array is closed")
-            self.core.shut(self.ranks.size == 1)  # its file may have to fill it still, and lets go of it
+            self.core.stop(self.ranks.size == 1)  # its file may have to fill it still, and lets go of it

@@ -56,7 +56,7 @@ from swath.formats.description import (
 from swath.formats.files import checked_path
 from swath.formats.hdf5 import objects as hdf5_objects
 from swath.formats.hdf5.objects import Objects
-from swath.formats.hdf5_places import ChangedFile, ChunkPlaces
+from swath.formats.hdf5_places import ChangedFile, ChunkAllocator
 from swath.formats.new_file import NewFile, refused
 from swath.formats.pools_new import made as made_in_pool
 from swath.formats.registry import (
@@ -95,7 +95,7 @@ __all__ = [
     "allocate",
     "check_codecs",
     "checked_path",
-    "chunk_places",
+    "chunk_allocator",
     "contents",
     "contents_of_many",
     "create",
@@ -574,12 +574,12 @@ def describe_again(description: Description, path: str | None = None) -> Descrip
     return describe_seen(path or description.path, description.format, description.variable, description)
 
 
-def chunk_places(description: Description, file: ChangedFile) -> ChunkPlaces | None:
+def chunk_allocator(description: Description, file: ChangedFile) -> ChunkAllocator | None:
     """Return who gives coded chunks their places in the array's file; None where chunks are files, or not coded."""
     layout, name = description.layout, description.variable or ""
     in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
     may_be_coded = description.format == "hdf5" and bool(description.stored_shape)  # once it is as long as it says
-    return ChunkPlaces(file, name, description.shape) if in_one_file or may_be_coded else None
+    return ChunkAllocator(file, name, description.shape) if in_one_file or may_be_coded else None
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:

@@ -25,11 +25,11 @@ class ChangedFile(Protocol):
     def changes(self) -> Changes:
         """Return the changes that are not committed yet."""
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Let what was written of elements stay, also after a kill."""
 
 
-class ChunkPlaces:
+class ChunkAllocator:
     """Who gives the chunks of one dataset their places: what the core calls on rank 0, while it writes.
 
     Args:
@@ -57,7 +57,7 @@ class ChunkPlaces:
     def keep(self) -> None:
         """Let all that was placed stay: it is written."""
         if self._mark is not None:
-            self._file.settle()
+            self._file.checkpoint()
             hdf5.written(self._file.changes(), self._variable, are_chunks=True)
             self._mark = None  # else it is taken back
 

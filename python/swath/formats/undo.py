@@ -77,7 +77,7 @@ class UndoableFile:
         if self._mark is not None:
             self._changes.undo(self._mark)
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Do the writes that are held back; never fail: see `failure`."""
         held, self._held, self._held_bytes = self._held, [], 0
         if held and self.is_well:
@@ -99,7 +99,7 @@ class UndoableFile:
 
     def read(self, count: int = -1) -> bytes:
         """Read as HDF5's own driver does: zeros behind the end, and where a write was not done."""
-        self.settle()
+        self.checkpoint()
         wanted = self._size - self._at if count < 0 else count
         data = bytearray()
         while len(data) < wanted:
@@ -124,7 +124,7 @@ class UndoableFile:
             self._held.append((self._at, bytes(view[:over])))
             self._held_bytes += over
         if self._held_bytes > HELD_BYTES_MAX:
-            self.settle()
+            self.checkpoint()
         self._at += len(view)
         self._size = max(self._size, self._at)
         return len(view)
@@ -132,7 +132,7 @@ class UndoableFile:
     def truncate(self, size: int | None = None) -> int:
         """Do as files do, but never fail: see `failure`."""
         length = self._at if size is None else size
-        self.settle()
+        self.checkpoint()
         if self.is_well:
             try:
                 self._begin()

@@ -22,7 +22,7 @@ from swath.ranks import compared
 from swath.ranks.ranks import ranks_of
 from swath.recompute import batch_file
 from swath.recompute.batch_file import BatchFile, How, Kept
-from swath.recompute.choice import DiskLimit, Place
+from swath.recompute.choice import DiskLimit, Source
 from swath.recompute.dealing import Batches, deal
 from swath.recompute.deciding import Decider
 from swath.recompute.loop import Loop, ProduceError
@@ -161,7 +161,7 @@ class Balanced:
         total, own, decision = int(self._batches.nbytes.sum()), self._own, self._decision
         chosen = decision.choice
         in_memory = sum(
-            int(self._batches.nbytes[batches][places == Place.IN_MEMORY].sum())
+            int(self._batches.nbytes[batches][places == Source.IN_MEMORY].sum())
             for batches, places in zip(self._dealt, chosen.places, strict=True)
         )
         return BalancedPlan(
@@ -233,8 +233,8 @@ class Balanced:
         """Return what this rank measured."""
         own, counts = self._own, measured.counts
         stored = np.array([int(b) in own.stored for b in own.mine], bool)
-        places = np.where(stored, Place.ON_DISK, Place.COMPUTED).astype(np.int8)
-        places[[int(b) in own.memory for b in own.mine]] = Place.IN_MEMORY
+        places = np.where(stored, Source.ON_DISK, Source.COMPUTED).astype(np.int8)
+        places[[int(b) in own.memory for b in own.mine]] = Source.IN_MEMORY
         return Report(
             node=self._ranks.comm.node_of(self._ranks.rank),
             computing=measured.computing,
@@ -250,7 +250,7 @@ class Balanced:
             seconds=counts.total,
             waited=measured.waited_for_disk,
             read_bytes=counts.bytes_read,
-            is_settled=counts.is_whole and counts.batches_written == 0,
+            is_conclusive=counts.is_whole and counts.batches_written == 0,
         )
 
     def _first_report(self, rank: int) -> Report:
@@ -258,7 +258,7 @@ class Balanced:
         mine = self._dealt[rank]
         stored = np.array([int(b) in self._found.kept for b in mine], bool)
         nothing = np.full(len(mine), np.nan)
-        places = np.where(stored, Place.ON_DISK, Place.COMPUTED).astype(np.int8)
+        places = np.where(stored, Source.ON_DISK, Source.COMPUTED).astype(np.int8)
         none = Transfers()
         keeps = self._own.keep_bytes
         return Report(0, nothing, nothing, np.nan, none, none, none, places, stored, not self._found.is_earlier, keeps)
@@ -347,7 +347,7 @@ class Balanced:
         if not self._found.is_earlier or file is None:
             return
         stored = np.array([int(b) in own.stored for b in own.mine], bool)
-        if not any(self._ranks.gather_objects(bool(((own.places == Place.ON_DISK) & ~stored).any()))):
+        if not any(self._ranks.gather_objects(bool(((own.places == Source.ON_DISK) & ~stored).any()))):
             return
 
         def take() -> tuple[str, str]:

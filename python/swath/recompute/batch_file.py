@@ -26,7 +26,7 @@ import numpy as np
 
 from swath import _core
 from swath.array import opening
-from swath.array.beside import Future
+from swath.array.async_operations import Future
 from swath.array.open_array import Array
 from swath.base.stream_settings import Streams
 from swath.errors import Error, StoreError
@@ -76,7 +76,7 @@ class How:
 
 @dataclasses.dataclass(frozen=True)
 class UnderWay:
-    """A batch that is being read or written beside the program.
+    """A batch that is being read or written in the background.
 
     Attributes:
         batch: its number.
@@ -106,7 +106,7 @@ class UnderWay:
 
 
 class BatchFile:
-    """The file as one rank reads and writes it: by the array's own operations beside the program, or at once.
+    """The file as one rank reads and writes it: by the array's own operations in the background, or at once.
 
     Args:
         path: where it is now.

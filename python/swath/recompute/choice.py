@@ -2,7 +2,7 @@
 
 An iteration takes T = max(computing + copying + using, reading) seconds, for batches are read while others are computed
 and used; the longest rank counts, and the ranks share a disk, whose seconds add up. What the page cache holds is not
-read beside the program but copied by it. The dearest batches (seconds of computing per second of reading) are not
+read in the background but copied by it. The dearest batches (seconds of computing per second of reading) are not
 computed: memory takes those with the most seconds a byte, the disk the next ones, until reading takes as long as the
 rest. The idea: balanced I/O of SCF 3.0 (application-I/O paper, section 4.4, figure 6),
 where the user gives the share.
@@ -29,7 +29,7 @@ END_GAIN_MIN = 0.07
 the processor's time, which the formula does not know."""
 
 
-class Place(enum.IntEnum):
+class Source(enum.IntEnum):
     """Where the values of a batch come from."""
 
     COMPUTED = 0
@@ -105,7 +105,7 @@ def choose_simply(ranks: Sequence[RankBatches], disk: DiskLimit) -> Choice:
     best = choose(ranks, disk)
     ends = [choose(ranks, DiskLimit(0, is_fixed=True))]
     everything = choose(ranks, DiskLimit(disk.bytes_max, is_fixed=True))
-    if not any((places == Place.COMPUTED).any() for places in everything.places):
+    if not any((places == Source.COMPUTED).any() for places in everything.places):
         ends.append(everything)
     end = min(ends, key=lambda one: one.seconds)
     return end if best.seconds >= (1 - END_GAIN_MIN) * end.seconds else best
@@ -114,8 +114,8 @@ def choose_simply(ranks: Sequence[RankBatches], disk: DiskLimit) -> Choice:
 def priced(ranks: Sequence[RankBatches], places: Sequence[Places]) -> Choice:
     """Return what an iteration is predicted to take with these places."""
     computing = [_computing(one, where) for one, where in zip(ranks, places, strict=True)]
-    reading = sum(float(one.reading[where == Place.ON_DISK].sum()) for one, where in zip(ranks, places, strict=True))
-    nbytes = sum(int(one.nbytes[where == Place.ON_DISK].sum()) for one, where in zip(ranks, places, strict=True))
+    reading = sum(float(one.reading[where == Source.ON_DISK].sum()) for one, where in zip(ranks, places, strict=True))
+    nbytes = sum(int(one.nbytes[where == Source.ON_DISK].sum()) for one, where in zip(ranks, places, strict=True))
     return Choice(list(places), max(computing, default=0.0), reading, nbytes)
 
 
@@ -137,7 +137,7 @@ def curve(ranks: Sequence[RankBatches], points: int = CURVE_POINTS) -> list[tupl
 
 
 def _computing(one: RankBatches, places: Places) -> float:
-    computing = one.computing[places == Place.COMPUTED].sum() + one.copying[places == Place.ON_DISK].sum()
+    computing = one.computing[places == Source.COMPUTED].sum() + one.copying[places == Source.ON_DISK].sum()
     return float(computing) + one.using
 
 
@@ -186,9 +186,9 @@ class _Problem:
         """Return the choice of the first `counts` batches; filled up with others that are no more than a limit."""
         places = []
         for kept, order, count in zip(self._in_memory, self._orders, counts, strict=True):
-            where = np.full(len(kept), Place.COMPUTED, np.int8)
-            where[kept] = Place.IN_MEMORY
-            where[order[:count]] = Place.ON_DISK
+            where = np.full(len(kept), Source.COMPUTED, np.int8)
+            where[kept] = Source.IN_MEMORY
+            where[order[:count]] = Source.ON_DISK
             places.append(where)
         if fill_up_to is not None:
             self._fill_up(places, counts, fill_up_to)
@@ -207,7 +207,7 @@ class _Problem:
         order = np.lexsort((number, *np.concatenate(keys or [np.zeros((2, 0))], axis=1)))
         for index in order[nbytes[order] <= room]:
             if nbytes[index] <= room:
-                places[number[index]][batch[index]] = Place.ON_DISK
+                places[number[index]][batch[index]] = Source.ON_DISK
                 room -= int(nbytes[index])
 
     def _first(self, holds: Any) -> float:
@@ -238,7 +238,7 @@ def _in_memory(one: RankBatches) -> npt.NDArray[np.bool_]:
     if one.memory_bytes >= one.nbytes.sum():
         kept[:] = True
         return kept
-    worth = _worth(one.computing, one.nbytes) * np.where(one.places == Place.IN_MEMORY, KEPT_COUNTS_MORE, 1.0)
+    worth = _worth(one.computing, one.nbytes) * np.where(one.places == Source.IN_MEMORY, KEPT_COUNTS_MORE, 1.0)
     room = one.memory_bytes
     for batch in np.argsort(-worth, kind="stable"):
         if one.nbytes[batch] <= room:
@@ -254,7 +254,7 @@ def _order(one: RankBatches, in_memory: npt.NDArray[np.bool_]) -> npt.NDArray[np
 
 def _keys(one: RankBatches) -> npt.NDArray[np.float64]:
     """Return what batches for the disk are sorted by: last what stays there, before that the dearest first."""
-    is_stored = one.places == Place.ON_DISK
+    is_stored = one.places == Source.ON_DISK
     worth = _worth(_saved(one), one.reading) * np.where(is_stored, KEPT_COUNTS_MORE, 1.0)
     return np.stack((-worth, np.where(is_stored & one.stays, 0.0, 1.0)))
 

@@ -30,7 +30,7 @@ CHANGED = 0.25
 """The best share takes so much longer than it did, twice in a row: things have changed, and all is measured anew."""
 WAITS = 0.03
 """The part of an iteration that the program waits for the disk, from which on less on disk is tried first."""
-UNSETTLED_MAX = 3
+UNDECIDED_MAX = 3
 """A trial that is not written after so many iterations is given up."""
 
 
@@ -56,7 +56,7 @@ class Climb:
         self._times: dict[float, list[float]] = {}
         self._home: float | None = None
         self._trial: float | None = None
-        self._unsettled = 0
+        self._undecided = 0
         self._step = STEP_FIRST
         self._waited = 0.0
         self._pause = 0
@@ -70,7 +70,7 @@ class Climb:
 
     def learn(self, seen: Iteration) -> None:
         """Take in what an iteration took."""
-        self._unsettled = 0
+        self._undecided = 0
         share = self._near(seen.share)
         times = self._times.setdefault(seen.share if share is None else share, [])
         times.append(seen.seconds)
@@ -96,11 +96,11 @@ class Climb:
         if self._home is None:
             return model, "predicted"
         if self._trial is not None:
-            self._unsettled += 1
-            if self._unsettled <= UNSETTLED_MAX:
+            self._undecided += 1
+            if self._undecided <= UNDECIDED_MAX:
                 return self._trial, self._words("tried")
             self._times[self._trial] = [float("inf")]  # it could not be had
-            self._trial, self._unsettled, self._pause = None, 0, 1
+            self._trial, self._undecided, self._pause = None, 0, 1
         scale = self._least(self._home) / max(predicted(self._home), 1e-12)
         if self._pause == 0:
             for share, most in self._candidates(model):

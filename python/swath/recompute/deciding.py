@@ -10,7 +10,7 @@ import numpy as np
 from swath.recompute.choice import (
     Choice,
     DiskLimit,
-    Place,
+    Source,
     RankBatches,
     choose,
     choose_simply,
@@ -75,7 +75,7 @@ class Decider:
         reading = batches.reading
         if not report.may_write and not may_be_taken:
             reading = np.where(report.on_disk, reading, NOT_WRITABLE)
-        places = np.where(report.on_disk & (report.places != Place.IN_MEMORY), Place.ON_DISK, report.places)
+        places = np.where(report.on_disk & (report.places != Source.IN_MEMORY), Source.ON_DISK, report.places)
         return dataclasses.replace(batches, reading=reading, places=places.astype(np.int8))
 
     def _climbed(self, ranks: Sequence[RankBatches], reports: Sequence[Report]) -> Decision:
@@ -83,7 +83,7 @@ class Decider:
         most = min(self._limit.bytes_max, left_by_memory(ranks))
         if most == 0:
             return Decision(model, _in_words(model, ranks), ranks)
-        if all(report.is_settled for report in reports):
+        if all(report.is_conclusive for report in reports):
             seconds = max(report.seconds for report in reports)
             waited = sum(report.waited for report in reports) / max(sum(report.seconds for report in reports), 1e-12)
             share = sum(report.read_bytes for report in reports) / most
@@ -104,7 +104,7 @@ class Decider:
     def _chosen(self, ranks: Sequence[RankBatches], limit: int) -> Choice:
         chosen = choose(ranks, DiskLimit(limit, is_fixed=True))
         places = [
-            np.where((one.reading == NOT_WRITABLE) & (where == Place.ON_DISK), Place.COMPUTED, where).astype(np.int8)
+            np.where((one.reading == NOT_WRITABLE) & (where == Source.ON_DISK), Source.COMPUTED, where).astype(np.int8)
             for one, where in zip(ranks, chosen.places, strict=True)
         ]
         return priced(ranks, places)

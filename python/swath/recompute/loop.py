@@ -16,7 +16,7 @@ import numpy as np
 from swath import _core
 from swath.errors import ArgumentError, Error
 from swath.recompute.batch_file import UNKNOWN, Kept, UnderWay, Values
-from swath.recompute.choice import Place
+from swath.recompute.choice import Source
 from swath.recompute.measured import Measured
 from swath.recompute.online import Online
 from swath.recompute.own import Own
@@ -61,17 +61,17 @@ class Loop(Iterator[tuple[int, Values]]):
 
     def _plan(self) -> None:
         own = self._own
-        for batch in [b for b in own.memory if own.places[self._position[b]] == Place.COMPUTED]:
+        for batch in [b for b in own.memory if own.places[self._position[b]] == Source.COMPUTED]:
             own.forget(batch)
-        places = {int(batch): Place(place) for batch, place in zip(own.mine, own.places, strict=True)}
+        places = {int(batch): Source(place) for batch, place in zip(own.mine, own.places, strict=True)}
         self._sequence = deque(places) if own.is_given_order else deque()
-        self._first = deque(b for b in own.memory if places[b] != Place.IN_MEMORY)  # memory that becomes free
-        self._kept = deque(b for b in own.memory if places[b] == Place.IN_MEMORY)
+        self._first = deque(b for b in own.memory if places[b] != Source.IN_MEMORY)  # memory that becomes free
+        self._kept = deque(b for b in own.memory if places[b] == Source.IN_MEMORY)
         self._to_read.extend(b for b in places if own.is_to_be_read(b, places[b]))
         known = {*own.memory, *self._to_read}
         rest = [b for b in places if b not in known]
         # What is written is computed first: it is written while the others are computed.
-        self._to_compute = deque(sorted(rest, key=lambda b: places[b] != Place.ON_DISK))
+        self._to_compute = deque(sorted(rest, key=lambda b: places[b] != Source.ON_DISK))
 
     # ---- an iterator -------------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Loop(Iterator[tuple[int, Values]]):
             self.stop()
 
     def stop(self, why: str = "") -> None:
-        """Leave the loop: nothing goes on beside the program when it returns. What is being written is kept.
+        """Leave the loop: nothing goes on in the background when it returns. What is being written is kept.
 
         `why`: what whoever asks for another batch is told.
         """
@@ -176,7 +176,7 @@ class Loop(Iterator[tuple[int, Values]]):
         own = self._own
         values = own.memory[batch]
         self.measured.batches_from_memory += 1
-        if own.places[self._position[batch]] == Place.ON_DISK:
+        if own.places[self._position[batch]] == Source.ON_DISK:
             own.forget(batch)
             if batch not in own.stored:
                 self._write(batch, values, own.seconds.get(batch, UNKNOWN))
@@ -195,9 +195,9 @@ class Loop(Iterator[tuple[int, Values]]):
         if self._online is not None:
             own.places[position] = self._online.place(own.nbytes(batch), seconds, self.measured.using)
         place = own.places[position]
-        if place == Place.IN_MEMORY:
+        if place == Source.IN_MEMORY:
             own.keep(batch, values)
-        elif place == Place.ON_DISK and batch not in own.stored:
+        elif place == Source.ON_DISK and batch not in own.stored:
             self._write(batch, values, seconds)
         waited = self.measured.waiting_for_writes - waited
         self.measured.add_computed(position, own.nbytes(batch), seconds, time.monotonic() - begin - waited)
@@ -256,7 +256,7 @@ class Loop(Iterator[tuple[int, Values]]):
         own = self._own
         assert own.file is not None
         values = own.file.values(batch, memory)
-        if own.places[self._position[batch]] == Place.IN_MEMORY:
+        if own.places[self._position[batch]] == Source.IN_MEMORY:
             own.keep(batch, values)
         self._start_reads()
         return batch, values

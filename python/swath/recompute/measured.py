@@ -44,7 +44,7 @@ class Measured:
         self.waited_for_disk += seconds
 
     def add_read(self, position: int, nbytes: int, transfer: Transfer) -> None:
-        """Count a batch that was read beside the program."""
+        """Count a batch that was read in the background."""
         self._read = _added(self._read, nbytes, transfer.seconds)
         if self.cached[position] <= COLD_MAX:
             self.cold.add(nbytes, transfer.begin, transfer.seconds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swath.recompute.choice import DiskLimit, Place, RankBatches, Seconds, choose
+from swath.recompute.choice import DiskLimit, Source, RankBatches, Seconds, choose
 
 GROWTH = 1.25
 """The threshold is found anew whenever so many times as many batches are known."""
@@ -37,11 +37,11 @@ class Online:
         """Writing takes so long, and so, as far as is known, does reading."""
         self._price = seconds_a_byte
 
-    def place(self, nbytes: int, seconds: float, using: float) -> Place:
+    def place(self, nbytes: int, seconds: float, using: float) -> Source:
         """Return where a batch goes that took so long; `using`: of the program so far."""
         if nbytes <= self._memory_room:
             self._memory_room -= nbytes
-            return Place.IN_MEMORY
+            return Source.IN_MEMORY
         self._sizes.append(nbytes)
         self._seconds.append(seconds)
         if len(self._sizes) >= self._next:
@@ -49,9 +49,9 @@ class Online:
             self._threshold = self._found(using)
         is_dear = seconds / max(nbytes, 1) >= self._threshold
         if not is_dear or nbytes > self._disk_room:
-            return Place.COMPUTED
+            return Source.COMPUTED
         self._disk_room -= nbytes
-        return Place.ON_DISK
+        return Source.ON_DISK
 
     def not_written(self, nbytes: int) -> None:
         """A batch was not written after all."""
@@ -68,6 +68,6 @@ class Online:
         reading = np.float64(self._price) * nbytes
         seen = RankBatches(nbytes, seconds, reading, nothing, using, 0, nothing.astype(np.int8))
         limit = int(np.ceil(self._disk_bytes * min(1.0, share)))
-        chosen = choose([seen], DiskLimit(limit, self._is_fixed)).places[0] == Place.ON_DISK
+        chosen = choose([seen], DiskLimit(limit, self._is_fixed)).places[0] == Source.ON_DISK
         dear = seconds / np.maximum(nbytes, 1)
         return float(dear[chosen].min()) if chosen.any() else float(np.nextafter(dear.max(), np.inf))

@@ -11,7 +11,7 @@ import numpy as np
 from swath.errors import ArgumentError, Error
 from swath.recompute.batch_file import BatchFile, Kept, Values
 from swath.recompute.buffers import Buffers
-from swath.recompute.choice import Place, Places
+from swath.recompute.choice import Source, Places
 from swath.recompute.dealing import Batches
 
 FAILED_READS_MAX = 3
@@ -69,9 +69,9 @@ class Own:
         """Return the bytes of a batch."""
         return int(self.batches.nbytes[batch])
 
-    def is_to_be_read(self, batch: int, place: Place) -> bool:
+    def is_to_be_read(self, batch: int, place: Source) -> bool:
         """Return whether an iteration reads a batch that shall be at a place."""
-        return batch not in self.memory and batch in self.stored and place != Place.COMPUTED
+        return batch not in self.memory and batch in self.stored and place != Source.COMPUTED
 
     def check(self, batch: int, values: Any) -> None:
         """Raise ArgumentError where `produce` has returned something else than a batch."""

@@ -14,8 +14,8 @@ class BalancedIteration:
         batches_computed, batches_read, batches_from_memory, batches_written: how many.
         bytes_computed, bytes_read, bytes_written: of them.
         computing: in `produce`, and copying what is kept.
-        reading: that the disk and the copying from it took, beside the program.
-        writing: that writing took, beside the program.
+        reading: that the disk and the copying from it took, in the background.
+        writing: that writing took, in the background.
         waiting: that the program waited for reads.
         waiting_for_writes: and for writes: for room to write behind, and at the end for the last ones.
         using: between two batches, in the program.

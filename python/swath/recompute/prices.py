@@ -62,7 +62,7 @@ class Report:
         seconds: of the iteration.
         waited: of them, for the disk.
         read_bytes: of the file.
-        is_settled: it was whole, and nothing was written in it: it shows what these places take.
+        is_conclusive: it was whole, and nothing was written in it: it shows what these places take.
     """
 
     node: int
@@ -79,7 +79,7 @@ class Report:
     seconds: float = 0.0
     waited: float = 0.0
     read_bytes: int = 0
-    is_settled: bool = False
+    is_conclusive: bool = False
 
 
 def union_seconds(intervals: Iterable[Interval]) -> float:

@@ -68,12 +68,12 @@ class AtomicFile:
             raise
 
     def remove(self) -> None:
-        """Remove what was written, and put back what it had replaced before it was `settled`; not in a forked child."""
+        """Remove what was written, and put back what it had replaced before `drop_replaced`; not in a forked child."""
         self._core.remove()
 
-    def settle(self) -> None:
+    def drop_replaced(self) -> None:
         """Let a file that is not atomic be there to stay, whatever comes: the old one is removed."""
-        self._core.settle()
+        self._core.drop_replaced()
 
     def complete(self) -> None:
         """Give the (synced) file its name, and sync the folder so that the name lasts.

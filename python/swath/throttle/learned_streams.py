@@ -47,7 +47,7 @@ def recall(path: str, target: str, tokens: _core.Tokens) -> None:
 
 
 def keep(path: str, status: TargetStatus) -> None:
-    """Add what a target's controllers hold, where it is settled and new. Never raises: it is a memory, no result."""
+    """Add what a target's controllers hold, where it is decided and new. Never raises: it is a memory, no result."""
     held = {
         f"{direction}/{pattern.requests}": Held(pattern.limit, pattern.rate, pattern.crowd)
         for direction, lane in (("read", status.reads), ("write", status.writes))

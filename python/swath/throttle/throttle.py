@@ -72,7 +72,7 @@ class PatternStatus:
 
     Attributes:
         limit: streams at a time; 0: no limit.
-        holding: whether it is settled, not being looked for.
+        holding: whether it is decided, not being looked for.
         rate: bytes a second that are expected at the limit; 0: not known.
         crowd: streams at a time where there is no limit.
     """

@@ -47,7 +47,7 @@ class Blocked(NamedTuple):
         return self.first % self.chunk[0] if self.chunk and axis == 0 else 0
 
 
-class Place(NamedTuple):
+class ArrayBlock(NamedTuple):
     """A block of one of several arrays."""
 
     array: int
@@ -168,7 +168,7 @@ def _count(array: Blocked, axis: int, chunk: int) -> int:
     return -(-(array.shape[axis] + array.into_chunk(axis)) // chunk)
 
 
-def batches(arrays: Sequence[Blocked], budget: int) -> Iterator[list[Place]]:
+def batches(arrays: Sequence[Blocked], budget: int) -> Iterator[list[ArrayBlock]]:
     """Return all blocks of all arrays, those that are computed at a time together: as many as the budget holds.
 
     They go through all arrays side by side, so that what several are made of is computed once where it can be. Blocks
@@ -179,9 +179,9 @@ def batches(arrays: Sequence[Blocked], budget: int) -> Iterator[list[Place]]:
         for block in blocks_of(array, budget):
             count = math.prod(s.stop - s.start for s in block)
             begun = block[0].start / array.shape[0] if block else 0.0
-            places.append((begun, Place(number, block, count * array.itemsize)))
+            places.append((begun, ArrayBlock(number, block, count * array.itemsize)))
     places.sort(key=lambda one: one[0])
-    batch: list[Place] = []
+    batch: list[ArrayBlock] = []
     room = budget
     for _, place in places:
         if batch and place.nbytes > room:

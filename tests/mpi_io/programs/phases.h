@@ -78,7 +78,8 @@ static void end_phase(const char* name, long long bytes) {
   mine[1] = more > 0 ? 1024.0 * (double)more : 0;
   MPI_Reduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank_ == 0)
-    printf("{\"phase\": \"%s\", \"seconds\": %.6f, \"bytes\": %lld, \"memory_bytes\": %.0f}\n", name, most[0], bytes, most[1]);
+    printf("{\"phase\": \"%s\", \"seconds\": %.6f, \"bytes\": %lld, \"memory_bytes\": %.0f}\n", name, most[0], bytes,
+           most[1]);
 }
 
 /* The value that belongs to a place of the file, the same for every number of ranks. */

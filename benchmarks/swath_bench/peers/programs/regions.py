@@ -263,14 +263,14 @@ class Bench:
         turns = [Turn(c, skipped=self._too_slow.get(_sweep_key(cell, c.name))) for c in self._contenders]
         for turn in turns:
             if turn.active:
-                self._settle(cell, pattern, turn, memories)
+                self._warm_up(cell, pattern, turn, memories)
         for repetition in range(self._options["repetitions"]):
             for turn in random.Random(repetition).sample(turns, len(turns)):  # the same on all ranks
                 if turn.active:
                     self._try(cell, pattern, turn, memories, repetition == self._options["repetitions"] - 1)
         return {turn.contender.name: turn.to_dict() for turn in turns}
 
-    def _settle(self, cell: dict[str, Any], pattern: Pattern, turn: Turn, memories: list[Values]) -> None:
+    def _warm_up(self, cell: dict[str, Any], pattern: Pattern, turn: Turn, memories: list[Values]) -> None:
         """The operation that does not count; and how many of them are one repetition?"""
         self._try(cell, pattern, turn, memories, True)
         alike = cell["cache"] == "warm" and (cell["direction"] == "read" or not self._options["sync"])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swath import _core
-from swath.array.beside import Place, note_of_ranks
+from swath.array.async_operations import Participants, note_of_ranks
 from swath.array.counters import Told, Totals
 from swath.array.iteration.depth import depth_of_memory
 from swath.array.iteration.grid import Box, Grid, checked_axis, checked_block, steps_along
@@ -58,7 +58,7 @@ class SharedLoop:
 
     def carry_out_begun(self) -> None:
         """Take part in what the others wait for, where no thread does."""
-        if not self._array._core.goes_beside_ranks and self._made_in == _core.fork_generation():
+        if not self._array._core.ranks_allow_background and self._made_in == _core.fork_generation():
             self._array._core.finish_started(is_alone=False)
 
     def end(self) -> None:
@@ -78,7 +78,7 @@ def blocks(array: Any, block: Any, settings: Settings) -> Loop[tuple[Box, Values
     lengths = checked_block(block, array.shape)
     grid = Grid(array.shape, lengths, axes_in(array, settings.order), rank=array._ranks.rank, ranks=array._ranks.size)
     depth_max = _depth_max(array, math.prod(lengths), settings)
-    alone = Place(alone=True)
+    alone = Participants(alone=True)
 
     def read(box: Box, out: Values | None) -> tuple[Values, Any]:
         part = array._read(Request("read", None, box), out, alone=True)[0]
@@ -120,7 +120,7 @@ def iterate(array: Any, distribution: Distribution | None, axis: int, settings: 
         if ranks.size > 1:
             depth_max = min(ranks.gather_objects(depth_max))
             together = SharedLoop(array)
-    place = Place(loop=0 if together is None else together.number)
+    place = Participants(loop=0 if together is None else together.number)
 
     def read(selection: Any, out: Values | None) -> tuple[Values, Any]:
         request = Request("read", distribution, selection)
@@ -143,8 +143,8 @@ def iterate(array: Any, distribution: Distribution | None, axis: int, settings: 
     loop = Loop(steps, depth_max, None if asked is None else min(asked, depth_max))
     if together is not None:
         array._stored.shared_loops.add(loop)
-        if asked is None and not array._core.goes_beside_ranks:
-            loop.never("off: MPI serves one thread: nothing goes on beside the program")
+        if asked is None and not array._core.ranks_allow_background:
+            loop.never("off: MPI serves one thread: nothing goes on in the background")
     return loop
 
 
@@ -162,8 +162,8 @@ def writer(array: Any, behind: Any, memory: Any) -> Writer:
     made = Writer(array, budget, asked, _totals(array), together)
     if together is not None:
         array._stored.shared_loops.add(made)
-        if not array._core.goes_beside_ranks:  # a rank that waited for room would wait for others that go on
-            made.never("off: MPI serves one thread: nothing goes on beside the program")
+        if not array._core.ranks_allow_background:  # a rank that waited for room would wait for others that go on
+            made.never("off: MPI serves one thread: nothing goes on in the background")
     return made
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from swath.array.beside import Place
+from swath.array.async_operations import Participants
 from swath.array.places import Places
 from swath.array.request import Request
 from swath.errors import ArgumentError
@@ -63,7 +63,7 @@ class Writer:
     ) -> None:
         self._array = array
         self._together = together
-        self._place = Place(loop=0 if together is None else together.number)
+        self._place = Participants(loop=0 if together is None else together.number)
         self._refuses: str | None = None  # why nothing can be written any more
         self._has_ended = False
         self._memory = memory
@@ -101,11 +101,11 @@ class Writer:
             raise ArgumentError(f"write {self._array.path}: {self._refuses}")
         self._number += 1
         self._has_ended = False
-        self._settle_before(self._number - max(self._behind, 1))
+        self._wait_before(self._number - max(self._behind, 1))
         self._raise_up_to(self._number - max(self._behind, 1) if self._is_shared else self._number)
         nbytes = _nbytes(values)
         while self._writes and self._held + nbytes > self._memory:
-            self._settle(self._writes.popleft())
+            self._wait_for(self._writes.popleft())
         copies = self._behind > 0 and self._copies and self._held + nbytes <= self._memory
         begun = time.monotonic()
         kept = _copied(values) if copies else values
@@ -115,13 +115,13 @@ class Writer:
         self._held += nbytes
         self._writes.append(_Write(self._number, future, nbytes))
         if not copies:
-            self._settle_before(self._number)
+            self._wait_before(self._number)
             if not self._is_shared or self._behind == 0:
                 self._raise_up_to(self._number)
 
     def flush(self) -> None:
         """Wait until all that was written is in the file. Collective where the writes are. Raises what `write` does."""
-        self._settle_before(self._number)
+        self._wait_before(self._number)
         self._raise_up_to(self._number)
 
     def __enter__(self) -> Writer:
@@ -134,7 +134,7 @@ class Writer:
             if error is None:
                 self._end()
             elif isinstance(error, Exception) or self._is_shared:
-                self._settle_before(self._number)  # what was accepted is written; the error of the block is told
+                self._wait_before(self._number)  # what was accepted is written; the error of the block is told
             else:
                 while self._writes:
                     self._writes.pop().future._cancel()
@@ -146,7 +146,7 @@ class Writer:
 
     def _end(self) -> None:
         """Wait for all writes, and for the ranks, which end the block together."""
-        self._settle_before(self._number)
+        self._wait_before(self._number)
         if self._together is not None and not self._has_ended:
             self._together.end()
             self._has_ended = True
@@ -164,7 +164,7 @@ class Writer:
 
     def _refuse(self, why: str) -> None:
         """Write what was accepted, and let who writes once more know why that cannot be."""
-        self._settle_before(self._number)
+        self._wait_before(self._number)
         self._refuses = why
         self._leave("")
 
@@ -182,14 +182,14 @@ class Writer:
         """Whether other ranks take part: then all of them must raise an error at the same write."""
         return bool(self._array._ranks.size > 1)
 
-    def _settle_before(self, number: int) -> None:
+    def _wait_before(self, number: int) -> None:
         """Wait for the writes up to that one; without other ranks look after all that are done."""
         while self._writes and (
             self._writes[0].number <= number or (not self._is_shared and self._writes[0].future.done())
         ):
-            self._settle(self._writes.popleft())
+            self._wait_for(self._writes.popleft())
 
-    def _settle(self, write: _Write) -> None:
+    def _wait_for(self, write: _Write) -> None:
         try:
             write.future.result()
         except BaseException as error:

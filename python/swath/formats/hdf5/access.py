@@ -117,7 +117,7 @@ def changed(
                 h5py.File(stored, mode, **_options(mode)) as file,
             ):
                 yield file
-            stored.settle()
+            stored.checkpoint()
         except BaseException:
             if stored.is_well:
                 stored.undo()

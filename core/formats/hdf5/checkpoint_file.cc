@@ -1,4 +1,4 @@
-#include "formats/hdf5/settled_file.h"
+#include "formats/hdf5/checkpoint_file.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 namespace swath::formats::hdf5 {
 
-bool SettledFile::read(int64_t offset, std::span<std::byte> target) noexcept {
+bool CheckpointFile::read(int64_t offset, std::span<std::byte> target) noexcept {
   try {
     const int64_t there = std::clamp<int64_t>(state_.bytes - offset, 0, std::ssize(target));
     const std::string found = file_calls::read_at(file_.get(), there, offset);

@@ -1,4 +1,4 @@
-// A file that another process changes, as it was when its changes were settled last, for HDF5's library to read.
+// A file that another process changes, as it was at the last checkpoint of its changes, for HDF5's library to read.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 #include "base/descriptor.h"
 #include "formats/hdf5/driver.h"
-#include "journal/settled_state.h"
+#include "journal/checkpoint_state.h"
 
 namespace swath::formats::hdf5 {
 
-class SettledFile final : public DriverFile {
+class CheckpointFile final : public DriverFile {
  public:
-  SettledFile(Descriptor file, SettledState state) : file_(std::move(file)), state_(std::move(state)) {}
+  CheckpointFile(Descriptor file, CheckpointState state) : file_(std::move(file)), state_(std::move(state)) {}
 
   bool read(int64_t offset, std::span<std::byte> target) noexcept override;
   void write(int64_t, std::span<const std::byte>) noexcept override {}
@@ -24,7 +24,7 @@ class SettledFile final : public DriverFile {
 
  private:
   const Descriptor file_;
-  const SettledState state_;
+  const CheckpointState state_;
   int none_ = -1;
 };
 

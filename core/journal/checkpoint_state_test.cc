@@ -1,6 +1,6 @@
 // What others read of a file that a process changes.
 
-#include "journal/settled_state.h"
+#include "journal/checkpoint_state.h"
 
 #include <gtest/gtest.h>
 
@@ -11,11 +11,11 @@
 namespace swath {
 namespace {
 
-class SettledStateTest : public JournalTest {
+class CheckpointStateTest : public JournalTest {
  protected:
   // The file, as whoever reads it finds it.
   std::string read() const {
-    const auto state = settled_state(path, WhoChanges::kAnybody);
+    const auto state = checkpoint_state(path, WhoChanges::kAnybody);
     std::string found = content_of(path);
     if (!state) return found;
     found.resize(static_cast<size_t>(state->bytes), '?');
@@ -24,12 +24,12 @@ class SettledStateTest : public JournalTest {
   }
 };
 
-TEST_F(SettledStateTest, AFileThatNobodyChangesIsReadAsItIs) {
-  EXPECT_FALSE(settled_state(path));
+TEST_F(CheckpointStateTest, AFileThatNobodyChangesIsReadAsItIs) {
+  EXPECT_FALSE(checkpoint_state(path));
   EXPECT_FALSE(has_journal(path));
 }
 
-TEST_F(SettledStateTest, ChangesAreSeenWhenTheyAreSettled) {
+TEST_F(CheckpointStateTest, ChangesAreSeenWhenTheyAreSettled) {
   Changes changes(path, {});
   EXPECT_EQ(read(), start);
   for (int number = 0; number < 6; ++number) {
@@ -38,16 +38,16 @@ TEST_F(SettledStateTest, ChangesAreSeenWhenTheyAreSettled) {
     EXPECT_EQ(read(), before);
     change(changes, number + 1);  // over what was kept, and next to it
     EXPECT_EQ(read(), before);
-    number % 2 == 0 ? changes.settle() : changes.commit();
+    number % 2 == 0 ? changes.checkpoint() : changes.commit();
     EXPECT_EQ(read(), content_of(path));
     EXPECT_NE(read(), before);
   }
 }
 
-TEST_F(SettledStateTest, WhatIsReadInPiecesIsTheSame) {
+TEST_F(CheckpointStateTest, WhatIsReadInPiecesIsTheSame) {
   Changes changes(path, {});
   for (int number = 0; number < 4; ++number) change(changes, number);
-  const auto state = settled_state(path, WhoChanges::kAnybody);
+  const auto state = checkpoint_state(path, WhoChanges::kAnybody);
   ASSERT_TRUE(state);
   for (const int64_t bytes : {1, 7, 100, 1000}) {
     std::string found = content_of(path).substr(0, start.size());
@@ -59,12 +59,12 @@ TEST_F(SettledStateTest, WhatIsReadInPiecesIsTheSame) {
   }
 }
 
-TEST_F(SettledStateTest, WhatThisProcessChangesIsNoneOfItsOwnBusiness) {
+TEST_F(CheckpointStateTest, WhatThisProcessChangesIsNoneOfItsOwnBusiness) {
   {
     Changes changes(path, {});
     change(changes, 1);
     EXPECT_TRUE(has_journal(path));
-    EXPECT_FALSE(settled_state(path));
+    EXPECT_FALSE(checkpoint_state(path));
     changes.close();
     EXPECT_FALSE(has_journal(path));
   }
@@ -73,21 +73,21 @@ TEST_F(SettledStateTest, WhatThisProcessChangesIsNoneOfItsOwnBusiness) {
     change(*changes, 2);
   });
   EXPECT_NE(content_of(path), start);
-  EXPECT_TRUE(settled_state(path));  // another process has begun it
+  EXPECT_TRUE(checkpoint_state(path));  // another process has begun it
   EXPECT_EQ(read(), start);
 }
 
-TEST_F(SettledStateTest, AJournalOfAnotherFileSaysNothing) {
+TEST_F(CheckpointStateTest, AJournalOfAnotherFileSaysNothing) {
   killed_after([&] {
     auto* const changes = new Changes(path, {});
     change(*changes, 1);
   });
-  EXPECT_TRUE(settled_state(path));
+  EXPECT_TRUE(checkpoint_state(path));
   std::filesystem::rename(path, path + ".old");
   write_file(path, "new");
-  EXPECT_FALSE(settled_state(path));
+  EXPECT_FALSE(checkpoint_state(path));
   write_file(journal, "garbage");
-  EXPECT_FALSE(settled_state(path));
+  EXPECT_FALSE(checkpoint_state(path));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "journal/settled_state.h"
+#include "journal/checkpoint_state.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -53,7 +53,7 @@ class JournalCopy final : public LogRecords {
       return bytes_.substr(static_cast<size_t>(offset), static_cast<size_t>(bytes));
     });
   }
-  std::vector<RecordPlace> places(int64_t since) const override { return places_in_journal(*this, since); }
+  std::vector<RecordPosition> places(int64_t since) const override { return places_in_journal(*this, since); }
 
  private:
   const std::string bytes_;
@@ -107,10 +107,10 @@ void add_between(std::map<int64_t, std::string>& kept, int64_t offset, std::stri
   }
 }
 
-SettledState state_of(const JournalCopy& journal, const Unsettled& unsettled) {
-  SettledState found{unsettled.size, {}};
+CheckpointState state_of(const JournalCopy& journal, const SinceCheckpoint& changed) {
+  CheckpointState found{changed.size, {}};
   // The oldest record of a place says what was there first.
-  for (const auto& place : std::views::reverse(unsettled.newest_first)) {
+  for (const auto& place : std::views::reverse(changed.newest_first)) {
     if (place.kind != RecordKind::kBytes) continue;
     if (const std::optional<Record> record = journal.read(place.at)) {
       add_between(found.kept, record->place, record->data);
@@ -121,7 +121,7 @@ SettledState state_of(const JournalCopy& journal, const Unsettled& unsettled) {
 
 }  // namespace
 
-void SettledState::restore(int64_t offset, std::span<std::byte> read) const {
+void CheckpointState::restore(int64_t offset, std::span<std::byte> read) const {
   const int64_t end = offset + std::ssize(read);
   auto one = kept.upper_bound(offset);
   if (one != kept.begin()) --one;
@@ -133,16 +133,16 @@ void SettledState::restore(int64_t offset, std::span<std::byte> read) const {
   }
 }
 
-std::optional<SettledState> settled_state(const std::string& path, WhoChanges who) {
+std::optional<CheckpointState> checkpoint_state(const std::string& path, WhoChanges who) {
   if (!has_journal(path)) return std::nullopt;
   const std::string name = journal_path(path);
   if (who == WhoChanges::kOthers && is_own(name)) return std::nullopt;
   const JournalCopy journal(read_journal(path, name));
   const std::optional<Record> first = journal.read(0);
   if (!first) return std::nullopt;
-  return store_errors(path, "see what it held before it is changed", [&]() -> std::optional<SettledState> {
+  return store_errors(path, "see what it held before it is changed", [&]() -> std::optional<CheckpointState> {
     if (!is_of_this_file(path, *first)) return std::nullopt;
-    return state_of(journal, unsettled_of(path, journal, *first, {}));
+    return state_of(journal, since_checkpoint(path, journal, *first, {}));
   });
 }
 

@@ -1,4 +1,4 @@
-"""Reads and writes that go on beside the program, and what it gets of them later."""
+"""Reads and writes that go on in the background, and what it gets of them later."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Execution = _core.Execution
 PartsOf = Callable[[Operation], list[Part]]
 
 
-class Place(NamedTuple):
-    """Whose an operation beside the program is.
+class Participants(NamedTuple):
+    """Which ranks take part in an asynchronous operation.
 
     Attributes:
         alone: this rank's alone.
@@ -43,7 +43,7 @@ class Place(NamedTuple):
     is_waited_for: bool = False
 
 
-HERE = Place()
+ALL_RANKS = Participants()
 
 
 class Future:
@@ -54,7 +54,7 @@ class Future:
     shown as one of an object that comes to its end ("Exception ignored in ...").
     """
 
-    def __init__(self, array: OperationsBeside, request: Request, started: _core.Started, parts: list[Part]) -> None:
+    def __init__(self, array: AsyncOperations, request: Request, started: _core.Started, parts: list[Part]) -> None:
         self._array = array
         self._request = request
         self._started: _core.Started | None = started
@@ -68,7 +68,7 @@ class Future:
         self._times = (0.0, 0.0)
 
     @classmethod
-    def done_at_once(cls, array: OperationsBeside, request: Request, work: Callable[[], list[Part]]) -> Future:
+    def done_at_once(cls, array: AsyncOperations, request: Request, work: Callable[[], list[Part]]) -> Future:
         """Return that of an operation that is carried out now, by `work`."""
         future = cls.__new__(cls)
         future._array, future._request, future._started, future._parts = array, request, None, []
@@ -188,12 +188,12 @@ class Future:
 
 
 _futures: weakref.WeakSet[Future] = weakref.WeakSet()
-_of_ranks: weakref.WeakValueDictionary[int, OperationsBeside] = weakref.WeakValueDictionary()
-"""Arrays that ranks share, and have done something with beside the program."""
+_of_ranks: weakref.WeakValueDictionary[int, AsyncOperations] = weakref.WeakValueDictionary()
+"""Arrays that ranks share, and have done something with in the background."""
 
 
-def note_of_ranks(array: OperationsBeside) -> None:
-    """Take note of an array that ranks use beside the program."""
+def note_of_ranks(array: AsyncOperations) -> None:
+    """Take note of an array that ranks use in the background."""
     _of_ranks[id(array)] = array
 
 
@@ -207,8 +207,8 @@ def _end_with_the_program() -> None:
     _core.end_calls()
 
 
-class OperationsBeside:
-    """What an open array does beside the program: `read_async` and `write_async`."""
+class AsyncOperations:
+    """What an open array does in the background: `read_async` and `write_async`."""
 
     dtype: np.dtype[Any]
     path: str
@@ -261,7 +261,7 @@ class OperationsBeside:
             ArgumentError: without a communicator, what `read` raises before anything is read. All else, and with a
                 communicator that too, is raised by the future's `result`, on all ranks alike.
         """
-        return self._start_to_read(Request("read", distribution, selection, method, rank, tuning), HERE, out)
+        return self._start_to_read(Request("read", distribution, selection, method, rank, tuning), ALL_RANKS, out)
 
     def write_async(
         self,
@@ -292,11 +292,11 @@ class OperationsBeside:
         return self._start_to_write(Request("write", distribution, selection, method, rank, tuning), values)
 
     def _start(
-        self, request: Request, parts_of: PartsOf, at_once: Callable[[], list[Part]], place: Place = HERE
+        self, request: Request, parts_of: PartsOf, at_once: Callable[[], list[Part]], place: Participants = ALL_RANKS
     ) -> Future:
-        """Begin with what is requested, or do it now where it may not go beside. Collective, unless alone."""
+        """Begin what is requested, or do it now where it may not run in the background. Collective, unless alone."""
         is_alone = place.alone or self._ranks.size == 1
-        if not self._core.may_go_beside(request.direction) or (
+        if not self._core.may_run_in_background(request.direction) or (
             request.direction == "write" and self._stored.relocation() is not None
         ):
             if place.loop and not is_alone:
@@ -310,7 +310,7 @@ class OperationsBeside:
         with self._ranks.in_turn(f"{request.direction} {self.path}"):
             return self._start_together(request, parts_of, place)
 
-    def _start_together(self, request: Request, parts_of: PartsOf, place: Place) -> Future:
+    def _start_together(self, request: Request, parts_of: PartsOf, place: Participants) -> Future:
         operation: Operation | None = None
         try:
             operation = self._operation(request)
@@ -323,12 +323,12 @@ class OperationsBeside:
         future._is_waited_for = place.is_waited_for
         return future
 
-    def _start_to_read(self, request: Request, place: Place, out: Part | None = None) -> Future:
+    def _start_to_read(self, request: Request, place: Participants, out: Part | None = None) -> Future:
         """Begin to read a step of a loop; `out` is memory for it, or None."""
         read = functools.partial(self._memory_to_read, request, out)
         return self._start(request, read, lambda: self._read(request, out, alone=place.alone), place)
 
-    def _start_to_write(self, request: Request, values: Any, place: Place = HERE) -> Future:
+    def _start_to_write(self, request: Request, values: Any, place: Participants = ALL_RANKS) -> Future:
         """Begin to write: see `write_async`."""
 
         def write() -> list[Part]:

@@ -1,4 +1,4 @@
-#include "array/beside.h"
+#include "array/background_queue.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,12 +25,12 @@ constexpr auto kLingers = std::chrono::milliseconds(50);
 
 // ---- one job --------------------------------------------------------------------------------------------------------
 
-const Execution& Beside::Started::execution() const {
+const Execution& BackgroundQueue::Started::execution() const {
   if (error_ != nullptr) std::rethrow_exception(error_);
   return *execution_;
 }
 
-void Beside::Started::carry_out() {
+void BackgroundQueue::Started::carry_out() {
   began_ = monotonic_seconds();
   try {
     execution_ = job_();
@@ -42,7 +42,7 @@ void Beside::Started::carry_out() {
 }
 
 // In a thread that nobody else tells to stop.
-void Beside::Started::carry_out_unless_stopped() {
+void BackgroundQueue::Started::carry_out_unless_stopped() {
   std::optional<InterruptScope> scope;
   if (may_stop_) {
     scope.emplace([this] { return stops_.load(); });
@@ -54,7 +54,7 @@ void Beside::Started::carry_out_unless_stopped() {
   carry_out();
 }
 
-std::shared_ptr<Beside::Started> Beside::done_at_once(const Job& job) {
+std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::done_at_once(const Job& job) {
   auto one = std::make_shared<Started>();
   one->job_ = job;
   one->carry_out();
@@ -64,7 +64,7 @@ std::shared_ptr<Beside::Started> Beside::done_at_once(const Job& job) {
 
 // ---- the queue ------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<Beside::Started> Beside::start(Job job, How how) {
+std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::start(Job job, How how) {
   State& state = state_.get();
   auto one = std::make_shared<Started>();
   one->job_ = std::move(job);
@@ -85,7 +85,7 @@ std::shared_ptr<Beside::Started> Beside::start(Job job, How how) {
   return one;
 }
 
-std::shared_ptr<Beside::Started> Beside::start_and_wait(const Job& job, How how) {
+std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::start_and_wait(const Job& job, How how) {
   auto one = std::make_shared<Started>();
   one->job_ = job;
   if (how.by_thread && state_.get().carry_out_here(one)) return one;
@@ -94,7 +94,7 @@ std::shared_ptr<Beside::Started> Beside::start_and_wait(const Job& job, How how)
   return one;
 }
 
-void Beside::State::look_into_queue() {
+void BackgroundQueue::State::look_into_queue() {
   if (has_thread) {
     queued.notify_one();
     return;
@@ -106,14 +106,14 @@ void Beside::State::look_into_queue() {
 
 // The system has no more threads. Other ranks may take part in the job: it is carried out all the same, by the caller
 // who is at the first one now, or by whoever waits for it.
-void Beside::State::go_on_without_thread(const std::shared_ptr<Started>& one) {
+void BackgroundQueue::State::go_on_without_thread(const std::shared_ptr<Started>& one) {
   if (queue.size() > 1) return;
   queue.pop_back();
   deferred.push_back(one);
   has_deferred = true;
 }
 
-void Beside::State::run() {
+void BackgroundQueue::State::run() {
   std::unique_lock guard(mutex);
   while (true) {
     const auto has_work = [this] { return !queue.empty() && !queue.front()->has_begun_; };
@@ -128,7 +128,7 @@ void Beside::State::run() {
   has_thread = false;
 }
 
-void Beside::State::carry_out_first(std::unique_lock<std::mutex>& guard) {
+void BackgroundQueue::State::carry_out_first(std::unique_lock<std::mutex>& guard) {
   const std::shared_ptr<Started> one = queue.front();
   one->has_begun_ = true;
   guard.unlock();
@@ -140,7 +140,7 @@ void Beside::State::carry_out_first(std::unique_lock<std::mutex>& guard) {
 }
 
 // False: something is under way.
-bool Beside::State::carry_out_here(const std::shared_ptr<Started>& one) {
+bool BackgroundQueue::State::carry_out_here(const std::shared_ptr<Started>& one) {
   std::unique_lock guard(mutex);
   if (!queue.empty() || !deferred.empty()) return false;
   queue.push_back(one);
@@ -153,15 +153,15 @@ bool Beside::State::carry_out_here(const std::shared_ptr<Started>& one) {
   return true;
 }
 
-std::shared_ptr<Beside::Started> Beside::State::first_deferred() {
+std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::State::first_deferred() {
   const std::lock_guard guard(mutex);
   if (deferred.empty()) return nullptr;
   deferred.front()->has_begun_ = true;
   return deferred.front();
 }
 
-// One stays in the queue until it is done, so that none is started beside it.
-void Beside::State::carry_out_deferred(const Started* last) {
+// One stays in the queue until it is done, so that none is started at the same time.
+void BackgroundQueue::State::carry_out_deferred(const Started* last) {
   if (!has_deferred) return;
   const std::lock_guard in_order(deferring);
   while (last == nullptr || !last->is_done()) {
@@ -176,7 +176,7 @@ void Beside::State::carry_out_deferred(const Started* last) {
   }
 }
 
-void Beside::wait(const std::shared_ptr<Started>& one) {
+void BackgroundQueue::wait(const std::shared_ptr<Started>& one) {
   if (one->is_done()) return;
   if (one->made_in_ != fork_generation()) {
     fail_argument("this operation was started by the process that this one was forked from: start it here");
@@ -187,7 +187,7 @@ void Beside::wait(const std::shared_ptr<Started>& one) {
   while (!one->is_done()) wait_interruptibly(state.changed, guard);
 }
 
-void Beside::cancel(const std::shared_ptr<Started>& one) noexcept {
+void BackgroundQueue::cancel(const std::shared_ptr<Started>& one) noexcept {
   if (one->is_done() || one->made_in_ != fork_generation()) return;
   one->stops_ = true;
   Job given_up;  // goes after the lock is left
@@ -206,7 +206,7 @@ void Beside::cancel(const std::shared_ptr<Started>& one) noexcept {
   }
 }
 
-void Beside::finish() {
+void BackgroundQueue::finish() {
   State& state = state_.get();
   state.carry_out_deferred(nullptr);
   std::unique_lock guard(state.mutex);
@@ -214,15 +214,15 @@ void Beside::finish() {
   while (has_work()) wait_interruptibly(state.changed, guard);
 }
 
-void Beside::finish_deferred() { state_.get().carry_out_deferred(nullptr); }
+void BackgroundQueue::finish_deferred() { state_.get().carry_out_deferred(nullptr); }
 
-bool Beside::is_under_way() {
+bool BackgroundQueue::is_under_way() {
   State& state = state_.get();
   const std::lock_guard guard(state.mutex);
   return !state.queue.empty();
 }
 
-void Beside::end() {
+void BackgroundQueue::end() {
   State& state = state_.get();
   {
     const std::lock_guard guard(state.mutex);

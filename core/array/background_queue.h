@@ -1,4 +1,4 @@
-// Operations under way beside the program: a queue, in the order in which they were started.
+// Operations under way in the background: a queue, in the order in which they were started.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace swath {
 
 // Jobs that give an Execution: carried out one after another by one thread, which is there as long as there are any
 // and a moment longer, or, where that may not be, by whoever waits for them.
-class Beside {
+class BackgroundQueue {
  public:
   using Job = std::function<Execution()>;
 
@@ -36,7 +36,7 @@ class Beside {
     double ended() const { return ended_; }
 
    private:
-    friend class Beside;
+    friend class BackgroundQueue;
 
     void carry_out();
     void carry_out_unless_stopped();

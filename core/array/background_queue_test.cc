@@ -1,4 +1,4 @@
-#include "array/beside.h"
+#include "array/background_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -14,27 +14,27 @@ namespace {
 
 Execution named(const std::string& name) { return Execution{name, nullptr, {}}; }
 
-TEST(Beside, CarriesOutWhatIsWaitedForInTheCallersThreadWhereNothingIsUnderWay) {
-  Beside beside;
+TEST(BackgroundQueue, CarriesOutWhatIsWaitedForInTheCallersThreadWhereNothingIsUnderWay) {
+  BackgroundQueue background;
   std::thread::id carried_out_by;
   const auto job = [&] {
     carried_out_by = std::this_thread::get_id();
     return named("now");
   };
-  const auto one = beside.start_and_wait(job, {});
+  const auto one = background.start_and_wait(job, {});
   EXPECT_TRUE(one->is_done());
   EXPECT_EQ(one->execution().method, "now");
   EXPECT_EQ(carried_out_by, std::this_thread::get_id());
-  beside.end();
+  background.end();
 }
 
-TEST(Beside, CarriesOutInOrderWhatIsStartedMeanwhile) {
-  Beside beside;
+TEST(BackgroundQueue, CarriesOutInOrderWhatIsStartedMeanwhile) {
+  BackgroundQueue background;
   std::vector<int> order;  // by one job at a time
-  std::shared_ptr<Beside::Started> later;
-  const auto first = beside.start_and_wait(
+  std::shared_ptr<BackgroundQueue::Started> later;
+  const auto first = background.start_and_wait(
       [&] {
-        later = beside.start(
+        later = background.start(
             [&] {
               order.push_back(2);
               return named("second");
@@ -44,15 +44,15 @@ TEST(Beside, CarriesOutInOrderWhatIsStartedMeanwhile) {
         return named("first");
       },
       {});
-  beside.wait(later);
+  background.wait(later);
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
-  const auto behind = beside.start_and_wait([&] { return named("third"); }, {});
+  const auto behind = background.start_and_wait([&] { return named("third"); }, {});
   EXPECT_EQ(behind->execution().method, "third");
-  beside.end();
+  background.end();
 }
 
-TEST(Beside, ManyThreadsThatWaitAreEachServedOnce) {
-  Beside beside;
+TEST(BackgroundQueue, ManyThreadsThatWaitAreEachServedOnce) {
+  BackgroundQueue background;
   std::atomic<int> carried_out = 0;
   std::atomic<int> at_once = 0;
   std::atomic<bool> met = false;
@@ -60,7 +60,7 @@ TEST(Beside, ManyThreadsThatWaitAreEachServedOnce) {
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int turn = 0; turn < 200; ++turn) {
-        const auto one = beside.start_and_wait(
+        const auto one = background.start_and_wait(
             [&] {
               if (at_once.fetch_add(1) != 0) met = true;
               ++carried_out;
@@ -75,43 +75,43 @@ TEST(Beside, ManyThreadsThatWaitAreEachServedOnce) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(carried_out, 800);
   EXPECT_FALSE(met);
-  beside.end();
+  background.end();
 }
 
-TEST(Beside, DoesNotWaitForWordsWhereItFinishesWork) {
-  Beside beside;
+TEST(BackgroundQueue, DoesNotWaitForWordsWhereItFinishesWork) {
+  BackgroundQueue background;
   std::atomic<bool> is_heard = false;
   bool is_done = false;
-  beside.start(
+  background.start(
       [&] {
         is_done = true;
         return named("work");
       },
       {});
-  const auto word = beside.start(
+  const auto word = background.start(
       [&] {
         is_heard.wait(false);
         return named("word");
       },
       {.is_word = true});
-  beside.finish();
+  background.finish();
   EXPECT_TRUE(is_done);
   EXPECT_FALSE(word->is_done());
   is_heard = true;
   is_heard.notify_all();
-  beside.end();
+  background.end();
   EXPECT_TRUE(word->is_done());
 }
 
-TEST(Beside, WhatFailedIsThrownByWhoeverAsksForIt) {
-  Beside beside;
+TEST(BackgroundQueue, WhatFailedIsThrownByWhoeverAsksForIt) {
+  BackgroundQueue background;
   const auto fails = []() -> Execution { throw Error(ErrorKind::kStore, "no"); };
-  for (const auto& one : {beside.start(fails, {}), beside.start_and_wait(fails, {})}) {
-    beside.wait(one);
+  for (const auto& one : {background.start(fails, {}), background.start_and_wait(fails, {})}) {
+    background.wait(one);
     EXPECT_THROW(one->execution(), Error);
     EXPECT_THROW(one->execution(), Error);
   }
-  beside.end();
+  background.end();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where an operation of an array has its place among those of other threads, and of other arrays of the file. For the
+// Whose turn it is: an operation of an array among those of other threads, and of other arrays of the file. For the
 // parts of array.h alone.
 #pragma once
 
@@ -14,11 +14,11 @@
 
 namespace swath {
 
-// An operation's place in the order of all calls: at the array's gate and, of a write, among those that write into the
+// An operation's turn in the order of all calls: at the array's gate and, of a write, among those that write into the
 // file. It is taken now, as long as it lives. Throws Error{kArgument} where the array is closed, on all ranks alike.
-class Array::Place {
+class Array::Turn {
  public:
-  Place(Array& array, Gate::Use use, Comm& comm, const std::string& doing) {
+  Turn(Array& array, Gate::Use use, Comm& comm, const std::string& doing) {
     if (use == Gate::Use::kAlone) file_ = array.file();
     take(array.gate_, use);
     if (*at_array_) return;
@@ -42,23 +42,23 @@ class Array::Place {
   }
 
   std::shared_ptr<File> file_;  // of a write
-  std::optional<GatePlace> at_array_;
-  std::optional<GatePlace> at_file_;
+  std::optional<GateReservation> at_array_;
+  std::optional<GateReservation> at_file_;
 };
 
 // The same of an operation that is carried out now: it is inside.
 class Array::Passage {
  public:
   Passage(Array& array, Gate::Use use, Comm& comm, const std::string& doing)
-      : turn_(comm.size() > 1 ? &comm.turn() : nullptr, doing, array.name_), place_(array, use, comm, doing) {
-    place_.enter();
+      : among_calls_(comm.size() > 1 ? &comm.turn() : nullptr, doing, array.name_), turn_(array, use, comm, doing) {
+    turn_.enter();
   }
   Passage(const Passage&) = delete;
   Passage& operator=(const Passage&) = delete;
 
  private:
-  const CollectiveTurnScope turn_;
-  Place place_;
+  const CollectiveTurnScope among_calls_;
+  Turn turn_;
 };
 
 }  // namespace swath
