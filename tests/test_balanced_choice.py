@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swath.errors import ArgumentError
-from swath.recompute.choice import END_GAIN_MIN, DiskLimit, Source, RankBatches, choose, choose_simply, curve, priced
+from swath.recompute.choice import END_GAIN_MIN, DiskLimit, RankBatches, Source, choose, choose_simply, curve, priced
 from swath.recompute.dealing import Batches, deal
 from swath.recompute.online import Online
 from swath.recompute.prices import Prices, Report, Transfers, union_seconds

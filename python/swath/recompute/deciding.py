@@ -10,8 +10,8 @@ import numpy as np
 from swath.recompute.choice import (
     Choice,
     DiskLimit,
-    Source,
     RankBatches,
+    Source,
     choose,
     choose_simply,
     curve,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swath.recompute.choice import DiskLimit, Source, RankBatches, Seconds, choose
+from swath.recompute.choice import DiskLimit, RankBatches, Seconds, Source, choose
 
 GROWTH = 1.25
 """The threshold is found anew whenever so many times as many batches are known."""

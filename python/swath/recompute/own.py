@@ -11,7 +11,7 @@ import numpy as np
 from swath.errors import ArgumentError, Error
 from swath.recompute.batch_file import BatchFile, Kept, Values
 from swath.recompute.buffers import Buffers
-from swath.recompute.choice import Source, Places
+from swath.recompute.choice import Places, Source
 from swath.recompute.dealing import Batches
 
 FAILED_READS_MAX = 3
