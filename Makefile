@@ -147,7 +147,7 @@ rados-test: rados-packages build-tests  ## the tests of files in Ceph pools, aga
 	tools/rados-test.sh $(CORE) $(PYTEST_ARGS)
 
 mpi-io-suites: setup  ## suites of other projects without and with the MPI-IO drop-in (SUITES="mpi4py romio", SUITE_ARGS=--help)
-	python tests/mpi_io/suites $(SUITES) $(SUITE_ARGS)
+	python tests/programs/mpi_io/suites $(SUITES) $(SUITE_ARGS)
 
 sanitize: $(VENV)/.ready | build  ## the C++ unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call configure,$(SANITIZE),-DSWATH_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo)

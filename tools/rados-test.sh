@@ -21,7 +21,7 @@ FOLDER=$(mktemp -d /tmp/swath-ceph.XXXXXX)
 chmod 755 "$FOLDER"
 trap 'tools/ceph.sh stop "$FOLDER/cluster" || true; rm -rf "$FOLDER"' EXIT
 
-TESTS=(tests/test_rados*.py benchmarks/tests/test_rados*.py)
+TESTS=(tests/store/test_rados*.py benchmarks/tests/test_rados*.py)
 for store in ${RADOS_STORES:-memstore bluestore}; do
   echo "=== $store"
   CEPH_STORE=$store CEPH_CLASSES=$PWD/$BUILD/core tools/ceph.sh start "$FOLDER/cluster" >/dev/null
@@ -30,6 +30,6 @@ for store in ${RADOS_STORES:-memstore bluestore}; do
     { cat "$FOLDER/ctest.log"; exit 1; }
   grep -E 'tests passed|tests failed' "$FOLDER/ctest.log"
   pytest -q "${TESTS[@]}" "$@"
-  TESTS=(tests/test_rados.py tests/test_rados_counts.py)  # tests of failures have a bluestore of their own
+  TESTS=(tests/store/test_rados.py tests/store/test_rados_counts.py)  # tests of failures have a bluestore of their own
   tools/ceph.sh stop "$FOLDER/cluster"
 done

@@ -6,5 +6,5 @@ file_changes.py   its changes: one after the other, taken back until they are co
 core_file.py      the core's file under it: engine, streams, profile
 stored_array.py   one array of it, as it is stored; an Array stands on one, and knows no file
 
-No module here imports `Array`, which stands above (tests/test_layers.py).
+No module here imports `Array`, which stands above (tests/house/test_layers.py).
 """

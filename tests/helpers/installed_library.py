@@ -1,0 +1,103 @@
+"""The C++ library as `cmake --install` puts it under a prefix, for an MPI: built when it is asked for first."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tree import ROOT
+
+BUILD = ROOT / "build"
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+BUILD_SECONDS_MAX = 1500
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI to build the library for: its programs, which may not be installed."""
+
+    name: str
+    mpicc: Path
+    mpiexec: tuple[str, ...]
+
+
+WHEEL = Mpi("wheel", SCRIPTS / "mpicc", (str(SCRIPTS / "mpiexec"),))
+MPICH = Mpi("debian-mpich", Path("/usr/bin/mpicc.mpich"), ("/usr/bin/mpiexec.mpich",))
+OPENMPI = Mpi("debian-openmpi", Path("/usr/bin/mpicc.openmpi"), ("/usr/bin/mpiexec.openmpi", "--oversubscribe"))
+
+
+def run(command: list[object], seconds_max: float = 100, **more: object) -> str:
+    """What a program that must succeed prints."""
+    try:
+        done = subprocess.run(
+            list(map(str, command)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=seconds_max,
+            check=False,
+            **more,  # type: ignore[call-overload]
+        )
+    except subprocess.TimeoutExpired as expired:
+        pytest.fail(f"{command[0]}: still running after {seconds_max} s: {expired.stdout!r}")
+    assert done.returncode == 0, f"{command}\n{done.stdout[-6000:]}"
+    return str(done.stdout)
+
+
+def prefix_for(mpi: Mpi = WHEEL) -> Path:
+    """The prefix under which the library for an MPI is installed."""
+    cmake = shutil.which("cmake", path=f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}")
+    if cmake is None or shutil.which(os.environ.get("CXX", "c++")) is None:
+        pytest.skip("no CMake, or no C++ compiler")
+    if mpi is not WHEEL and not mpi.mpicc.exists():
+        pytest.skip(f"{mpi.mpicc} is not installed")
+    build = BUILD / "core" if mpi is WHEEL else BUILD / f"library-{mpi.name}"
+    if mpi is WHEEL and not (build / "CMakeCache.txt").exists():
+        pytest.skip("no build in build/core (make setup)")
+    BUILD.mkdir(exist_ok=True)
+    prefix = BUILD / "installed" / mpi.name
+    with open(BUILD / f".{mpi.name}.lock", "w") as lock:  # other processes of these tests build the same
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (build / "CMakeCache.txt").exists():
+            options = ["-DSWATH_BUILD_TESTS=OFF", "-DSWATH_BUILD_INSTRUMENTS=OFF", f"-DSWATH_MPICC={mpi.mpicc}"]
+            # Without optimisation: compiled in a third of the time.
+            run([cmake, "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Debug", *options])
+        run([cmake, "--build", build, "--target", "swath_library"], BUILD_SECONDS_MAX)
+        run([cmake, "--install", build, "--component", "library", "--prefix", prefix])
+        for header in (prefix / "include").rglob("*.h*"):  # of an older installation, which is no more
+            if not (build / "public/include" / header.relative_to(prefix / "include")).exists():
+                header.unlink()
+    return prefix
+
+
+def surroundings(prefix: Path, more: Mapping[str, object] | None = None) -> dict[str, str]:
+    """An environment in which pkg-config, and the programs that it helps to build, find the library."""
+    launchers = ("PMI", "OMPI_")
+    env = {key: value for key, value in os.environ.items() if not key.startswith(launchers)}
+    env |= {
+        "PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}",
+        "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig"),
+        "LD_LIBRARY_PATH": str(prefix / "lib"),
+        "HYDRA_LAUNCHER": "fork",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    return {**env, **{key: str(value) for key, value in (more or {}).items()}}
+
+
+def compiled(source: Path, program: Path, prefix: Path, package: str = "swath") -> Path:
+    """A program of one source, as its author builds it by pkg-config."""
+    pkg_config = shutil.which("pkg-config")
+    if pkg_config is None:
+        pytest.skip("pkg-config is not installed")
+    flags = run([pkg_config, "--cflags", "--libs", package], env=surroundings(prefix)).split()
+    run([os.environ.get("CXX", "c++"), "-std=c++20", source, *flags, "-o", program])
+    return program

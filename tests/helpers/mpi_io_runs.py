@@ -1,0 +1,132 @@
+"""Programs of MPI-IO run with the drop-in and without: where its stub is, and what it reports."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+import yielding
+from mpi_runs import mpiexec, needs_mpi
+from swath.errors import UnsupportedError
+from swath.mpi_io import preload
+from tree import PROGRAMS
+
+LIBRARY = "SWATH_MPI_IO_LIBRARY"
+"""A stub to test instead of the one that is installed: of a build folder, say."""
+
+
+def stub() -> Path:
+    """What `swath mpi-io --library` prints, or what SWATH_MPI_IO_LIBRARY names; skips the test where there is none."""
+    needs_mpi()
+    if LIBRARY in os.environ:
+        return Path(os.environ[LIBRARY])
+    try:
+        return Path(preload.library())
+    except UnsupportedError as error:
+        pytest.skip(str(error))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a program left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def told(self) -> list[str]:
+        """The lines of the report."""
+        return [
+            line.removeprefix("swath mpi-io: ") for line in self.err.splitlines() if line.startswith("swath mpi-io: ")
+        ]
+
+
+Command = Sequence[object]
+
+
+def python(program: str, *arguments: object) -> list[object]:
+    """The command of tests/programs/mpi/`program`."""
+    return [sys.executable, PROGRAMS / "mpi" / program, *arguments]
+
+
+def run(
+    ranks: int | Sequence[int],
+    command: Command,
+    *,
+    served: bool = True,
+    seconds_max: float = 100,
+    environment: dict[str, str] | None = None,
+    environments: Sequence[dict[str, str]] = (),
+    tracer: Sequence[str] = (),
+) -> Ended:
+    """Runs a command on so many ranks, or several groups of them, each with an environment of its own.
+
+    A run that takes longer than `seconds_max` fails as a hang.
+    """
+    library = str(stub())
+    groups = [ranks] if isinstance(ranks, int) else list(ranks)
+    words: list[str] = [str(mpiexec())]
+    for index, count in enumerate(groups):
+        more = dict(environments[index]) if environments else {}
+        words += [":"] if index else []
+        words += ["-n", str(count), "env", *(f"{name}={value}" for name, value in more.items()), *tracer]
+        words += yielding.preloaded(*([library] if served else []))
+        words += map(str, command)
+    env = {**os.environ, "HYDRA_LAUNCHER": "fork", "SWATH_MPI_IO_REPORT": "1", **(environment or {})}
+    # Files, not pipes: a rank that outlives mpiexec would keep a pipe open.
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        with subprocess.Popen(words, env=env, stdout=out, stderr=err) as running:
+            try:
+                running.wait(timeout=seconds_max)
+            except subprocess.TimeoutExpired:
+                running.terminate()  # mpiexec ends its ranks
+                try:
+                    running.wait(timeout=10)
+                except subprocess.TimeoutExpired:
+                    running.kill()
+                said = _text(out)[-2000:] + _text(err)[-3000:]
+                pytest.fail(f"{command} on {ranks} ranks: still running after {seconds_max} s, a hang: {said}")
+        return Ended(running.returncode, _text(out), _text(err))
+
+
+def _text(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
+
+
+def run_well(ranks: int | Sequence[int], command: Command, **options: object) -> Ended:
+    """The same, for a program that must succeed, and whose files must be served."""
+    ended = run(ranks, command, **options)  # type: ignore[arg-type]
+    assert ended.status == 0, ended.out[-3000:] + ended.err[-6000:]
+    assert not any("given back" in line for line in ended.told), ended.told
+    return ended
+
+
+@dataclass(frozen=True)
+class Told:
+    """A line of the report: operations of one kind."""
+
+    kind: str
+    operations: int
+    bytes: int
+    requests: int
+    bytes_moved: int
+
+
+_KIND = re.compile(r"  (.+): operations (\d+), bytes (\d+), requests (\d+), bytes moved (\d+), ")
+
+
+def reported(ended: Ended) -> list[Told]:
+    """What the report says of operations."""
+    found = (_KIND.match(line) for line in ended.told)
+    return [Told(one[1], *map(int, one.groups()[1:])) for one in found if one]
