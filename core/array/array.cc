@@ -9,25 +9,13 @@
 #include "array/collectively.h"
 #include "base/hash.h"
 #include "chunks/chunks.h"
+#include "comm/nodes.h"
 
 namespace swath {
 namespace {
 
 // Of what is predicted to take less, agreement is a part worth saving.
 constexpr double kShortSeconds = 5e-3;
-
-int most_on_a_node(const Comm& comm) {
-  std::vector<int> counts(static_cast<size_t>(comm.node_count()));
-  for (int rank = 0; rank < comm.size(); ++rank) ++counts[static_cast<size_t>(comm.node_of(rank))];
-  return *std::max_element(counts.begin(), counts.end());
-}
-
-bool is_first_of_node(const Comm& comm) {
-  for (int rank = 0; rank < comm.rank(); ++rank) {
-    if (comm.node_of(rank) == comm.node_of(comm.rank())) return false;
-  }
-  return true;
-}
 
 bool is_nonzero(std::span<const std::byte> bytes) {
   return std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; });
@@ -160,18 +148,18 @@ Execution Array::execute(const Operation& operation, const LocalMemory& memory, 
   const bool is_read = operation.direction() == Direction::kRead;
   const Passage passage(*this, is_read ? Gate::Use::kShared : Gate::Use::kAlone, comm,
                         to_string(operation.direction()));
-  return execute_current(call);
+  return rebase_and_execute(call);
 }
 
 Execution Array::execute(const Operation& operation, const LocalMemory& memory) {
   return execute(operation, memory, {});
 }
 
-Execution Array::execute_current(const Call& call) {
+Execution Array::rebase_and_execute(const Call& call) {
   const auto now = form();
-  if (&call.operation.array() == now.get()) return execute_now(call);
+  if (&call.operation.array() == now.get()) return dispatch(call);
   const Operation current = call.operation.of(now);  // chunks have got a place since
-  return execute_now(call.with(current));
+  return dispatch(call.with(current));
 }
 
 bool Array::may_run_in_background(Direction direction) const {
@@ -200,7 +188,7 @@ Future Array::start(const Operation& operation, const LocalMemory& memory, const
     place->enter();
     Progress unwatched;
     Progress& progress = execute_options.progress == nullptr ? unwatched : *execute_options.progress;
-    return execute_current({operation, memory, execute_options, progress, comm, false, profile, sync});
+    return rebase_and_execute({operation, memory, execute_options, progress, comm, false, profile, sync});
   };
   if (!ranks_meet) return {background_, background_.start(execute_later, {.may_stop = true})};
   const auto job = [=, this] { return loops_.step(execute_options.loop, execute_later); };
@@ -228,8 +216,8 @@ Execution Future::wait() {
   return started_->execution();
 }
 
-Execution Array::execute_now(const Call& call) {
-  if (call.operation.array().layout() != nullptr) return execute_planned(call);
+Execution Array::dispatch(const Call& call) {
+  if (call.operation.array().layout() != nullptr) return plan_and_run(call);
   return goes_by_chunks(call.operation.direction()) ? execute_chunks(call) : execute_library(call);
 }
 
@@ -351,7 +339,7 @@ PlanInputs Array::plan_inputs(const Call& call, const AgreedInputs& agreed_input
   return inputs;
 }
 
-Execution Array::execute_planned(const Call& call) {
+Execution Array::plan_and_run(const Call& call) {
   Beginning begun = begin(call);
   const RankInputs all = agree(call, begun.failure, begun.own);
   const AgreedInputs agreed_inputs = all.agreed();

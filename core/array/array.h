@@ -211,9 +211,11 @@ class Array {
   void store_as(Stored stored);
   bool is_of_ranks(const Operation& operation) const;
   Comm& background_comm();
-  Execution execute_current(const Call& call);
-  Execution execute_now(const Call& call);
-  Execution execute_planned(const Call& call);
+  // Of the array as it is stored now: chunks may have got a place since the operation was made.
+  Execution rebase_and_execute(const Call& call);
+  // To a plan, to chunks, or to the format's library.
+  Execution dispatch(const Call& call);
+  Execution plan_and_run(const Call& call);
   Execution execute_chunks(const Call& call);
   Counters write_chunks_of(const ChunkWriting& writing, const CodedArray& chunks);
   Execution read_chunks_together(const Call& call, const CodedArray& chunks, const ChunkOptions& options);

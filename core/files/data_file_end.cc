@@ -4,6 +4,7 @@
 #include "array/file.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "comm/nodes.h"
 #include "files/array_form.h"
 #include "files/data_file.h"
 #include "files/file_array.h"
@@ -46,11 +47,7 @@ void DataFile::sync_bytes() {
   run_collectively(*comm_, question_of(words("sync")), [&] {
     if (mode_ != OpenMode::kReadWrite) return;
     refuse_writing("sync");
-    bool is_first_of_node = true;
-    for (int rank = 0; rank < comm_->rank(); ++rank) {
-      if (comm_->node_of(rank) == comm_->node_of(comm_->rank())) is_first_of_node = false;
-    }
-    if (is_first_of_node) file_->sync();
+    if (is_first_of_node(*comm_)) file_->sync();
   });
   do_on_first_rank(*comm_, words("keep changes"), [&] {
     if (changes_ == nullptr) return;

@@ -13,6 +13,7 @@
 #include "comm/agreement.h"
 #include "comm/comm.h"
 #include "comm/gather.h"
+#include "comm/nodes.h"
 #include "comm/simulated.h"
 
 namespace nb = nanobind;
@@ -63,6 +64,8 @@ void bind_comm(nb::module_& m) {
       .def_prop_ro("size", &Comm::size)
       .def("node_of", &Comm::node_of, "rank"_a)
       .def_prop_ro("node_count", &Comm::node_count)
+      .def_prop_ro("most_on_a_node", &swath::most_on_a_node, "How many ranks the fullest node has.")
+      .def_prop_ro("is_first_of_node", &swath::is_first_of_node, "Whether no lower rank is on this rank's node.")
       .def_prop_ro("shared_refusal", &Comm::shared_refusal)
       .def(
           "begin_turn",

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import inspect
 import pickle
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -35,13 +34,12 @@ class Ranks:
     @functools.cached_property
     def most_on_a_node(self) -> int:
         """Return how many ranks the fullest node has."""
-        counts = Counter(self.comm.node_of(rank) for rank in range(self.size))
-        return max(counts.values())
+        return self.comm.most_on_a_node
 
     @functools.cached_property
     def is_first_of_node(self) -> bool:
         """Return whether no lower rank is on the same node."""
-        return all(self.comm.node_of(rank) != self.comm.node_of(self.rank) for rank in range(self.rank))
+        return self.comm.is_first_of_node
 
     def agree(self, call: str, error: BaseException | None = None, *, says_yes: bool = False) -> bool:
         """Raise the same error on every rank if any brings one, or if their calls differ. Collective.
