@@ -67,21 +67,21 @@ std::optional<Gate::Reservation> Gate::reserve(Use use) {
 }
 
 void Gate::enter(Reservation& reservation) {
-  if (place.ticket == 0) return;
+  if (reservation.ticket == 0) return;
   Inside& inside = inside_.get();
   std::unique_lock guard(inside.mutex);
-  inside.wait_for_turn(guard, place.use, place.ticket);
-  inside.leave_queue(std::exchange(place.ticket, 0));
+  inside.wait_for_turn(guard, reservation.use, reservation.ticket);
+  inside.leave_queue(std::exchange(reservation.ticket, 0));
 }
 
 void Gate::leave(const Reservation& reservation) {
-  if (place.ticket == 0) {
-    leave(place.use);
+  if (reservation.ticket == 0) {
+    leave(reservation.use);
     return;
   }
   Inside& inside = inside_.get();
   const std::lock_guard guard(inside.mutex);
-  inside.leave_queue(place.ticket);
+  inside.leave_queue(reservation.ticket);
 }
 
 void Gate::leave(Use use) {

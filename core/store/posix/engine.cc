@@ -39,7 +39,7 @@ int64_t PosixEngine::read_to_end(const Transfer& piece, Counters& counters) {
       const int64_t result = attempt(Direction::kRead, request);
       const int64_t asked = request.part_bytes > 0 ? request.part_bytes : request.bytes_left();
       const bool is_at_end = result >= 0 && result < asked && request.next_offset() + result >= file_->size();
-      if (result != 0 || !is_at_end) drop_replaced(*file_, Direction::kRead, request, result, counters);
+      if (result != 0 || !is_at_end) finish_attempt(*file_, Direction::kRead, request, result, counters);
       if (is_at_end) return done + request.moved;
     }
     done += request.bytes;
@@ -59,7 +59,7 @@ void PosixEngine::transfer_batch(Direction direction, std::span<const Transfer> 
     cutter.next(request);
     while (!request.complete()) {
       check_interrupt_before(request);
-      drop_replaced(*file_, direction, request, attempt(direction, request), counters);
+      finish_attempt(*file_, direction, request, attempt(direction, request), counters);
     }
     moved(direction, request);
   }

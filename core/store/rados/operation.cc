@@ -39,7 +39,7 @@ void RadosOperation::cancel() {
   if (completion_ != nullptr) rados_aio_cancel(pool_->io(), completion_);
 }
 
-void RadosOperation::drop_replaced(Counters& counters) {
+void RadosOperation::complete(Counters& counters) {
   int result = refused_;
   if (result == 0) {
     // The callback runs before the completion counts as complete: what it has read is there when this returns.

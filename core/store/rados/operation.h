@@ -60,7 +60,7 @@ class RadosOperation : public ServedOperation {
   ~RadosOperation() override;
 
   void cancel() override;
-  void drop_replaced(Counters& counters) override;
+  void complete(Counters& counters) override;
 
   // The OSD of its object; while that is not known its place in a stripe, for objects at one place are mostly on one.
   int64_t server() const override;
