@@ -110,7 +110,7 @@ OF_THE_START = {
     "swath.mpi_io",
     "swath.mpi_io.measured",
     "swath.mpi_io.preload",
-    "swath.store",
+    "swath.base",
     "swath.base.cache_folder",
 }
 TAKE_LONG = {"argparse", "dataclasses", "inspect", "json", "pathlib", "platform", "subprocess", "tempfile", "typing"}
