@@ -8,12 +8,15 @@ import itertools
 import os
 import signal
 
+import hypothesis
 import pytest
 
 os.environ["SWATH_PROFILE"] = "none"
 os.environ.pop("PYTHONUNBUFFERED", None)  # with it a printed line is two writes, and lines of several ranks mix
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background of a shell
 TESTS = itertools.count()
+hypothesis.settings.register_profile("swath", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("swath")
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,7 @@ def mpi_io(*arguments: object, **more: object) -> subprocess.CompletedProcess[st
     env = {key: value for key, value in os.environ.items() if not key.startswith(("SWATH_MPI_IO", "PMI_", "OMPI_"))}
     env.update({name: str(value) for name, value in more.items()})
     command = [sys.executable, "-m", "swath.commands.cli", "mpi-io", *map(str, arguments)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
 
 
 SHOW = 'echo "$LD_PRELOAD ${SWATH_MPI_IO_REPORT-no}"; exit 3'
@@ -110,7 +110,7 @@ OF_THE_START = {
     "swath.mpi_io",
     "swath.mpi_io.measured",
     "swath.mpi_io.preload",
-    "swath.store",
+    "swath.base",
     "swath.base.cache_folder",
 }
 TAKE_LONG = {"argparse", "dataclasses", "inspect", "json", "pathlib", "platform", "subprocess", "tempfile", "typing"}

@@ -1,22 +1,11 @@
 #include "formats/hdf5/calls.h"
 
-#include <atomic>
 #include <cctype>
 #include <cstdlib>
-#include <mutex>
 #include <string_view>
-
-#include "base/per_process.h"
 
 namespace swath::formats::hdf5 {
 namespace {
-
-std::atomic<const OuterLock*> outer_lock = nullptr;
-
-PerProcess<std::recursive_mutex>& call_mutex() {
-  static auto* mutex = new PerProcess<std::recursive_mutex>;  // never destroyed: threads may outlive main
-  return *mutex;
-}
 
 // "errno = 11" of the words of HDF5; 0 for none.
 int os_error_in(std::string_view words) {
@@ -45,35 +34,12 @@ Words words_of_last_error() {
 
 }  // namespace
 
-void set_outer_lock(const OuterLock* lock) { outer_lock.store(lock); }
-
-// Found before anything is locked: to find it may need what another thread has that waits for us.
 Session::Session() {
-  const Library& all = library();
-  lock();
-  all.H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
-  all.H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  library().H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
+  library().H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-Session::~Session() {
-  library().H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_);
-  unlock();
-}
-
-// The outer lock first, always: a thread that has it already may wait for our mutex, whose owner waits for nothing
-// then.
-void Session::lock() {
-  outer_ = outer_lock.load();
-  has_outer_ = outer_ != nullptr && outer_->acquire();
-  auto& mutex = call_mutex().get();
-  mutex.lock();
-  mutex_ = &mutex;
-}
-
-void Session::unlock() {
-  static_cast<std::recursive_mutex*>(mutex_)->unlock();
-  if (has_outer_) outer_->release();
-}
+Session::~Session() { library().H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
 
 void fail_call() {
   const auto [called, reason] = words_of_last_error();

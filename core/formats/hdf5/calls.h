@@ -7,17 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "formats/hdf5/call_lock.h"
 #include "formats/hdf5/library.h"
 
 namespace swath::formats::hdf5 {
-
-// Another lock that is taken around all calls, before ours: h5py's. Its owner may call us while it has the lock.
-struct OuterLock {
-  bool (*acquire)() = nullptr;  // whether it was taken, and is to be released
-  void (*release)() = nullptr;
-};
-// `lock` lives as long as the process.
-void set_outer_lock(const OuterLock* lock);
 
 // For as long as it lives this thread may call the library, which prints no errors meanwhile. May be nested. A forked
 // child waits for no thread of its parent.
@@ -29,12 +22,11 @@ class Session {
   Session& operator=(const Session&) = delete;
 
  private:
-  void lock();
-  void unlock();
-
-  const OuterLock* outer_ = nullptr;
-  bool has_outer_ = false;
-  void* mutex_ = nullptr;
+  // Found before anything is locked: to find it may need what another thread has that waits for us.
+  struct FoundBefore {
+    FoundBefore() { library(); }
+  } found_;
+  CallLock lock_;
   H5E_auto2_t printer_ = nullptr;
   void* printer_data_ = nullptr;
 };

@@ -6,10 +6,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <string_view>
 
 #include "base/error.h"
+#include "formats/hdf5/call_lock.h"
 
 namespace swath::formats::hdf5 {
 namespace {
@@ -118,7 +119,10 @@ class Search {
     all.H5Oget_info1 = reinterpret_cast<decltype(all.H5Oget_info1)>(either("H5Oget_info1", "H5Oget_info"));
     all.H5Literate1 = reinterpret_cast<decltype(all.H5Literate1)>(either("H5Literate1", "H5Literate"));
     if (all.H5get_libversion == nullptr) return "it has no H5get_libversion";
-    all.H5get_libversion(&all.version.major, &all.version.minor, &all.version.release);
+    {
+      const CallLock lock;
+      all.H5get_libversion(&all.version.major, &all.version.minor, &all.version.release);
+    }
     if (all.version < kOldest) return "it is version " + all.version.to_string() + ", older than 1.10";
     if (!lacks.empty()) return lacks;
     if (all.H5Oget_info1 == nullptr || all.H5Literate1 == nullptr) return "it was built without deprecated functions";
@@ -168,14 +172,12 @@ bool find_of_system(Search& search) {
   return false;
 }
 
-const Library& found_library() {
-  static const Library found = [] {
-    Search search;
-    if (!find_named(search) && !find_of_h5py(search) && !find_loaded(search) && !find_of_system(search)) search.fail();
-    search.library().H5open();
-    return search.library();
-  }();
-  return found;
+Library find_library() {
+  Search search;
+  if (!find_named(search) && !find_of_h5py(search) && !find_loaded(search) && !find_of_system(search)) search.fail();
+  const CallLock lock;
+  search.library().H5open();
+  return search.library();
 }
 
 }  // namespace
@@ -201,7 +203,16 @@ std::vector<std::string> Library::missing() const {
   return words;
 }
 
-const Library& library() { return found_library(); }
+// Threads that are the first may search at the same time, and find the same. None waits for another: who has h5py's
+// lock could wait for one that waits for that lock.
+const Library& library() {
+  static std::atomic<const Library*> found = nullptr;
+  if (const Library* known = found.load()) return *known;
+  auto searched = std::make_unique<const Library>(find_library());
+  const Library* known = nullptr;
+  if (found.compare_exchange_strong(known, searched.get())) known = searched.release();
+  return *known;
+}
 
 void set_h5py_finder(std::string (*find)()) { h5py_finder.store(find); }
 

@@ -284,7 +284,7 @@ struct Library {
 const Library& library();
 
 // What bindings know of h5py: a module of it, which is linked to the HDF5 that it calls; "" where it is not installed.
-// Asked once, when the library is looked for; may import h5py.
+// Asked when the library is looked for; may import h5py.
 void set_h5py_finder(std::string (*find)());
 
 }  // namespace swath::formats::hdf5

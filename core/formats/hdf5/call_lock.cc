@@ -1,0 +1,34 @@
+#include "formats/hdf5/call_lock.h"
+
+#include <atomic>
+
+#include "base/per_process.h"
+
+namespace swath::formats::hdf5 {
+namespace {
+
+std::atomic<const OuterLock*> outer_lock = nullptr;
+
+PerProcess<std::recursive_mutex>& call_mutex() {
+  static auto* mutex = new PerProcess<std::recursive_mutex>;  // never destroyed: threads may outlive main
+  return *mutex;
+}
+
+}  // namespace
+
+void set_outer_lock(const OuterLock* lock) { outer_lock.store(lock); }
+
+// The outer lock first, always: a thread that has it already may wait for our mutex, whose owner waits for nothing
+// then.
+CallLock::CallLock() : outer_(outer_lock.load()) {
+  has_outer_ = outer_ != nullptr && outer_->acquire();
+  mutex_ = &call_mutex().get();
+  mutex_->lock();
+}
+
+CallLock::~CallLock() {
+  mutex_->unlock();
+  if (has_outer_) outer_->release();
+}
+
+}  // namespace swath::formats::hdf5
