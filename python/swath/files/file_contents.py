@@ -249,14 +249,12 @@ class FileContents:
     def _refuse_changed(self, changes: Changes) -> None:
         """Raise StoreError where others have changed the file since, now that nobody else can change it."""
         self.refuse_replaced("change")
-        if self.contents is not None:
-            known = {name: one.shape for name, one in self.contents.variables.items()}
-            now: Mapping[str, Sequence[int]] = formats.shapes(self.format, changes)
-        else:
-            known = {name: array.shape for name, array in dict(self._arrays).items()}
-            now = {name: self.describe(name).shape for name in known}
+        formats.check_changeable(self.path, self.format)
+        opened = {name: array.shape for name, array in dict(self._arrays).items()}
         has_lengths = formats.has_netcdf4_lengths(self.format)
-        _core.refuse_changed(self.final_path, known, now, self.contents, self._records, self._given_room, has_lengths)
+        formats.changed_file(self.format, changes).refuse_stale(
+            self.final_path, self.contents, opened, self._records, self._given_room, has_lengths
+        )
 
     def refuse_replaced(self, doing: str) -> None:
         """Raise StoreError where another file has its name since it was opened. Tells on rank 0 only."""
@@ -317,7 +315,7 @@ class FileContents:
             found[variable] = described
             rows = self.known_rows(variable)
             if rows is not None and rows > described.shape[0]:
-                found[variable] = formats.extend(self.format, self.changes(), described, rows)
+                found[variable] = formats.extend(self.format, self.changes(), variable, rows)
         return found
 
     def _relocate(self, descriptions: Mapping[str, Description], *, is_other_file: bool) -> None:
