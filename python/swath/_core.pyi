@@ -553,8 +553,7 @@ class FormatFile:
     def refuse_stale(
         self,
         path: str,
-        contents: Contents | None,
-        opened: Mapping[str, Sequence[int]],
+        known: Contents | dict[str, tuple[int, ...]],
         records: Records | None,
         given_room: dict[str, int],
         are_variables_as_long_as_dimensions: bool,
