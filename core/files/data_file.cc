@@ -254,7 +254,7 @@ FormatFile& DataFile::metadata_to_change() {
 void DataFile::refuse_stale() const {
   OwnRows own{.contents = &contents_, .records = records_ ? &*records_ : nullptr, .given_room = given_room_};
   own.are_variables_as_long_as_dimensions = format_.fills_rows();
-  refuse_changed(final_path_, shapes_of(contents_), shapes_of(metadata_->contents()), own);
+  swath::refuse_stale(final_path_, *metadata_, own);
 }
 
 namespace {

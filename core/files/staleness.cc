@@ -77,4 +77,13 @@ void refuse_changed(const std::string& path, const Shapes& known, const Shapes& 
               path + ": it was changed since it was opened (" + words + "): open it again to change it", ESTALE);
 }
 
+void refuse_stale(const std::string& path, formats::FormatFile& file, const OwnRows& own, const Shapes& opened) {
+  if (own.contents != nullptr) {
+    return refuse_changed(path, shapes_of(*own.contents), shapes_of(file.contents()), own);
+  }
+  Shapes now;
+  for (const auto& [variable, shape] : opened) now[variable] = file.describe(variable).shape;
+  refuse_changed(path, opened, now, own);
+}
+
 }  // namespace swath

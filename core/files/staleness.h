@@ -8,6 +8,7 @@
 
 #include "files/records.h"
 #include "formats/contents.h"
+#include "formats/format.h"
 #include "space/distribution.h"
 
 namespace swath {
@@ -35,5 +36,8 @@ struct OwnRows {
 // Throws Error{kStore} with ESTALE where a file holds other variables than its handle knows of, or longer or shorter
 // ones. `path`: of the file, for the message.
 void refuse_changed(const std::string& path, const Shapes& known, const Shapes& now, const OwnRows& own);
+// The same of a file that is open to be changed. `opened`: the arrays that its handle knows of, where it knows no
+// contents.
+void refuse_stale(const std::string& path, formats::FormatFile& file, const OwnRows& own, const Shapes& opened = {});
 
 }  // namespace swath

@@ -15,6 +15,7 @@
 #include "comm/comm.h"
 #include "files/data_file.h"
 #include "files/file_array.h"
+#include "formats/all.h"
 
 namespace swath {
 namespace {
@@ -75,6 +76,22 @@ TEST(StalenessTest, OfAFileThatWasOpenedForOneArrayItsRecordsSayEnough) {
   EXPECT_EQ(own.lengths("t", 0), (std::set<int64_t>{-1, 7}));
   EXPECT_EQ(own.lengths("u", 0), (std::set<int64_t>{-1, 5, 7}));
   EXPECT_TRUE(own.lengths("t", 1).empty());
+}
+
+TEST(StalenessTest, OfAFileThatWasOpenedForOneArrayThatOneIsCompared) {
+  const std::string path = testing::TempDir() + "swath_stale_" + std::to_string(getpid()) + ".nc3";
+  const auto made = DataFile::create(std::shared_ptr<Comm>(make_solo_comm()), path, {.format = "netcdf-classic"});
+  made->add({.shape = {2}, .type = formats::ElementType::parse("<i4"), .variable = "t"});
+  made->add({.shape = {3}, .type = formats::ElementType::parse("<i4"), .variable = "u"});
+  made->close();
+  const auto file = formats::format_of(path).open(path, nullptr);
+  EXPECT_NO_THROW(refuse_stale(path, *file, {}, {{"t", {2}}}));
+  EXPECT_THROW(refuse_stale(path, *file, {}, {{"t", {4}}}), Error);
+  Contents known = file->contents();
+  EXPECT_NO_THROW(refuse_stale(path, *file, {.contents = &known}));
+  known.add(Variable{.path = "v", .shape = {2}});
+  EXPECT_THROW(refuse_stale(path, *file, {.contents = &known}), Error);
+  std::filesystem::remove(path);
 }
 
 // Other programs change a store without consolidating its metadata again.

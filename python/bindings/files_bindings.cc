@@ -1,20 +1,16 @@
-// What an open file knows of itself, for swath/files: how far its variables are, and whether others have changed it.
+// What an open file knows of itself, for swath/files: how far its variables are, and by which name it was opened.
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 
 #include "bindings.h"
 #include "files/open_name.h"
 #include "files/records.h"
-#include "files/staleness.h"
 #include "formats_convert.h"
 
 namespace nb = nanobind;
@@ -23,7 +19,6 @@ using namespace nb::literals;
 namespace {
 
 using swath::OpenName;
-using swath::OwnRows;
 using swath::Records;
 using swath::formats::lengths_from;
 using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
@@ -58,16 +53,6 @@ void bind_records(nb::module_& m) {
       .def("behind", &Records::behind, "dimension"_a, "rows"_a);
 }
 
-// `contents`: a Contents, or None.
-void refuse_changed(const std::string& path, const swath::Shapes& known, const swath::Shapes& now,
-                    const nb::handle& contents, const Records* records,
-                    const std::map<std::string, int64_t>& given_room, bool are_variables_as_long_as_dimensions) {
-  std::optional<swath::formats::Contents> lengths;
-  if (!contents.is_none()) lengths = lengths_from(contents);
-  const OwnRows own = {lengths ? &*lengths : nullptr, records, given_room, are_variables_as_long_as_dimensions};
-  swath::refuse_changed(path, known, now, own);
-}
-
 }  // namespace
 
 void bind_files(nb::module_& m) {
@@ -76,8 +61,4 @@ void bind_files(nb::module_& m) {
       .def(nb::init<std::string>(), "path"_a, WithoutLock())
       .def("is_replaced", &OpenName::is_replaced, WithoutLock(), "Whether another file has the name now, or none.")
       .def("refuse_replaced", &OpenName::refuse_replaced, "doing"_a, WithoutLock(), "Raise StoreError where it is.");
-  m.def("refuse_changed", &refuse_changed, "path"_a, "known"_a, "now"_a, "contents"_a.none(), "records"_a.none(),
-        "given_room"_a, "are_variables_as_long_as_dimensions"_a,
-        "Raise StoreError where a file holds other variables than its handle knows of, or longer or shorter ones than "
-        "it has made them (core/files/staleness.h).");
 }

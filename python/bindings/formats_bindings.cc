@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -106,6 +107,20 @@ nb::list describe(OpenFormatFile& file, const Names& variables) {
   return described;
 }
 
+// `known`: a Contents, or a dict of shapes.
+void refuse_stale(OpenFormatFile& file, const std::string& path, const nb::handle& known, const swath::Records* records,
+                  const std::map<std::string, int64_t>& given_room, bool are_variables_as_long_as_dimensions) {
+  std::optional<formats::Contents> lengths;
+  swath::Shapes opened;
+  if (nb::isinstance<nb::dict>(known)) {
+    opened = nb::cast<swath::Shapes>(known);
+  } else {
+    lengths = formats::lengths_from(known);
+  }
+  const swath::OwnRows own = {lengths ? &*lengths : nullptr, records, given_room, are_variables_as_long_as_dimensions};
+  file.read([&](FormatFile& open) { swath::refuse_stale(path, open, own, opened); });
+}
+
 void bind_format_file(nb::module_& m) {
   nb::class_<OpenFormatFile>(m, "FormatFile", "The metadata of one file, open for as long as this lives.")
       .def(
@@ -116,12 +131,10 @@ void bind_format_file(nb::module_& m) {
           },
           nb::kw_only(), "to_change"_a = false,
           "Everything that it holds but the elements; to_change: for who will change the file.")
-      .def(
-          "shapes",
-          [](OpenFormatFile& file) {
-            return file.read([](FormatFile& open) { return swath::shapes_of(open.contents()); });
-          },
-          "Of all variables.")
+      .def("refuse_stale", &refuse_stale, "path"_a, "known"_a, "records"_a.none(), "given_room"_a,
+           "are_variables_as_long_as_dimensions"_a,
+           "Raise StoreError where it holds other variables than its handle knows of, or longer or shorter ones than "
+           "it has made them (core/files/staleness.h). known: Contents, or the shapes of those that it has opened.")
       .def(
           "describe",
           [](OpenFormatFile& file, const std::optional<std::string>& variable) {

@@ -30,7 +30,7 @@ class Relocated(NamedTuple):
     changed: Description | None
     """The variable that was changed."""
     others: dict[str, Description]
-    """The open arrays that the change may have moved, by variable."""
+    """The open arrays, by variable, where the change has moved some."""
     is_other_file: bool
     """Whether the name is another file's now: the old one was replaced by one with more in it."""
 
@@ -231,11 +231,10 @@ class FileContents:
             self.refuse_reading("change")
             self.refuse_replaced("change")
             pools.refuse_change(self.path)
-            inode = os.stat(self.path).st_ino
             changed = change(self.changes())
-            others = self._described_again() if formats.moves_others(self.format) else {}
-            is_other_file = os.stat(self.path).st_ino != inode
-            return Relocated(changed, others, is_other_file)
+            file = formats.changed_file(self.format, self.changes())
+            has_moved, is_other_file = file.has_moved_others(), file.has_replaced_file()
+            return Relocated(changed, self._described_again() if has_moved or is_other_file else {}, is_other_file)
 
         after = self.ranks.on_first(words, work)
         self._has_changed = True
@@ -249,14 +248,12 @@ class FileContents:
     def _refuse_changed(self, changes: Changes) -> None:
         """Raise StoreError where others have changed the file since, now that nobody else can change it."""
         self.refuse_replaced("change")
-        if self.contents is not None:
-            known = {name: one.shape for name, one in self.contents.variables.items()}
-            now: Mapping[str, Sequence[int]] = formats.shapes(self.format, changes)
-        else:
-            known = {name: array.shape for name, array in dict(self._arrays).items()}
-            now = {name: self.describe(name).shape for name in known}
+        formats.check_changeable(self.path, self.format)
+        opened = {name: array.shape for name, array in dict(self._arrays).items()}
         has_lengths = formats.has_netcdf4_lengths(self.format)
-        _core.refuse_changed(self.final_path, known, now, self.contents, self._records, self._given_room, has_lengths)
+        formats.changed_file(self.format, changes).refuse_stale(
+            self.final_path, self.contents or opened, self._records, self._given_room, has_lengths
+        )
 
     def refuse_replaced(self, doing: str) -> None:
         """Raise StoreError where another file has its name since it was opened. Tells on rank 0 only."""
@@ -317,7 +314,7 @@ class FileContents:
             found[variable] = described
             rows = self.known_rows(variable)
             if rows is not None and rows > described.shape[0]:
-                found[variable] = formats.extend(self.format, self.changes(), described, rows)
+                found[variable] = formats.extend(self.format, self.changes(), variable, rows)
         return found
 
     def _relocate(self, descriptions: Mapping[str, Description], *, is_other_file: bool) -> None:

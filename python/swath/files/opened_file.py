@@ -64,14 +64,13 @@ class OpenedFile(FileContents):
         variable = array.variable or ""
         records = self.records()
         rows = max(rows, records.length(records.dimension_of(variable)))
-        before = array.description
 
         def work() -> Description:
             self.refuse_reading("append to")
             self.refuse_replaced("append to")
             changes = self.changes()
             self._given_room[variable] = rows
-            described = formats.extend(self.format, changes, before, rows, written_from=written_from)
+            described = formats.extend(self.format, changes, variable, rows, written_from=written_from)
             if described.end > 0:
                 files.extend(self.path, described.end)  # gaps between what is written can be read
             return described

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from swath import _core
 from swath.errors import ArgumentError, ExistsError, UnsupportedError
 from swath.formats import (
     hdf5,
@@ -74,7 +75,6 @@ from swath.formats.registry import (
     kind_of,
     known_format,
     library_of,
-    moves_others,
     of_files,
     recognised,
     warn_of_raw,
@@ -93,6 +93,8 @@ __all__ = [
     "TiledLayout",
     "add",
     "allocate",
+    "changed_file",
+    "check_changeable",
     "check_codecs",
     "checked_path",
     "chunk_allocator",
@@ -116,7 +118,6 @@ __all__ = [
     "is_folder",
     "library_read",
     "library_write",
-    "moves_others",
     "new_array",
     "new_chunks",
     "recognised",
@@ -124,7 +125,6 @@ __all__ = [
     "refusals_of_array",
     "set_attributes",
     "set_length",
-    "shapes",
     "start",
     "take_objects",
     "warn_of_raw",
@@ -323,7 +323,7 @@ def contents(path: Path, *, to_change: bool = False) -> Contents:
 
 def check_changeable(path: str, format: str) -> None:  # noqa: A002
     """Raise StoreError where another program writes the file and lets others read it meanwhile: HDF5's SWMR mode."""
-    if format == "hdf5":
+    if has_filters(format):
         hdf5.refuse_written(path)
 
 
@@ -400,11 +400,13 @@ def refusals_of_array(format: str, new: NewArray) -> list[str]:  # noqa: A002
     return refused([("", lambda: (npy if kind == "npy" else raw).check(new))])
 
 
-def shapes(format: str, changes: Changes) -> Mapping[str, Sequence[int]]:  # noqa: A002
-    """Return the shapes of all variables of a file that is about to be changed. Raises as `check_changeable`."""
-    if has_filters(format):
-        check_changeable(changes.path, "hdf5")
-    return of_files(format).shapes(changes)
+def changed_file(format: str, changes: Changes) -> _core.FormatFile:  # noqa: A002
+    """Return the file that changes are of: open from the first that asks on, until they are closed or taken back.
+
+    Raises ArgumentError for a format of one array.
+    """
+    of_files(format)
+    return _core.changed_format_file("hdf5" if has_filters(format) else kind_of(format), changes)
 
 
 def add(format: str, changes: Changes, new: NewArray) -> Description:  # noqa: A002
@@ -440,17 +442,13 @@ def set_attributes(format: str, changes: Changes, holder: str, attributes: Attri
 def extend(
     format: str,  # noqa: A002
     changes: Changes,
-    array: Description,
+    variable: str,
     rows: int,
     *,
     written_from: int | None = None,
 ) -> Description:
-    """Give an array room for so many rows, and return where they are; the caller writes those from `written_from` on.
-
-    `array`: how the variable was described last.
-    """
-    name = array.variable or ""
-    return of_files(format).extend(changes, name, rows, written_from=written_from, seen=array)
+    """Give a variable room for so many rows, and return where they are; the caller writes from `written_from` on."""
+    return of_files(format).extend(changes, variable, rows, written_from=written_from)
 
 
 def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
@@ -561,10 +559,10 @@ def describe_seen(
     return dataclasses.replace(found, shape=seen.shape) if as_seen and is_longer else found
 
 
-def written(format: str, changes: Changes, variable: str, *, are_chunks: bool = False) -> None:  # noqa: A002
-    """Take note that rows of a variable, or chunks, are written that were given room: others may read them."""
+def written(format: str, changes: Changes, variable: str) -> None:  # noqa: A002
+    """Take note that rows of a variable are written that were given room: others may read them."""
     if has_filters(format):
-        hdf5.written(changes, variable, are_chunks=are_chunks)
+        changed_file(format, changes).written(variable)
 
 
 def describe_again(description: Description, path: str | None = None) -> Description:

@@ -14,9 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from swath.formats import hdf5
+from swath import _core
 from swath.formats.changes import Changes, Mark
-from swath.formats.hdf5 import NewChunk
+
+NewChunk = tuple[tuple[int, ...], int, int, bool]
+"""Its place in the grid, how many bytes it takes, a bit for each codec that was left out, and whether other codecs were
+left out of the chunk as it is stored now, which takes as many bytes."""
 
 
 class ChangedFile(Protocol):
@@ -52,13 +55,13 @@ class ChunkAllocator:
         changes = self._file.changes()
         if self._mark is None:
             self._mark = changes.mark()
-        return hdf5.place_chunks(changes, self._variable, self._shape, chunks)
+        return _core.changed_format_file("hdf5", changes).place_chunks(self._variable, self._shape, chunks)
 
     def keep(self) -> None:
         """Let all that was placed stay: it is written."""
         if self._mark is not None:
             self._file.checkpoint()
-            hdf5.written(self._file.changes(), self._variable, are_chunks=True)
+            _core.changed_format_file("hdf5", self._file.changes()).written(self._variable, are_chunks=True)
             self._mark = None  # else it is taken back
 
     def undo(self) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 
 from swath.formats import hdf5
 from swath.formats.description import Description, NewArray
-from swath.formats.hdf5 import add, contents, describe, describe_many, extend, set_attributes, set_length, shapes
+from swath.formats.hdf5 import add, contents, describe, describe_many, extend, set_attributes, set_length
 from swath.formats.new_file import NewFile
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "refusals",
     "set_attributes",
     "set_length",
-    "shapes",
     "start",
 ]
 

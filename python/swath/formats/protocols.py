@@ -32,22 +32,16 @@ class FormatOfFiles(Format, Protocol):
     def start(self, path: str, flavour: str | None) -> None:
         """Make a new file without variables."""
 
-    def shapes(self, changes: Changes) -> Mapping[str, Sequence[int]]:
-        """Return the shapes of all variables, as who changes the file finds them."""
-
     def add(self, changes: Changes, new: NewArray) -> Description:
         """Add a variable, with its dimensions and groups, without writing its elements."""
 
     def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
         """Add or replace attributes of the file (""), a group or a variable; None removes one."""
 
-    def extend(
-        self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None, seen: Seen | None = None
-    ) -> Description:
+    def extend(self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None) -> Description:
         """Give one variable room for so many rows, and return where they are; readers need not see them yet.
 
-        Rows from `written_from` on the caller writes next, or takes away: they may hold anything until then. Along
-        other dimensions the variable is as long as it was `seen` before.
+        Rows from `written_from` on the caller writes next, or takes away: they may hold anything until then.
         """
 
     def set_length(self, changes: Changes, dimension: str, rows: int) -> None:

@@ -119,11 +119,6 @@ def holds_many(format: str) -> bool:  # noqa: A002
     return kind_of(format) in MANY
 
 
-def moves_others(format: str) -> bool:  # noqa: A002
-    """Return whether a change of what such a file holds may move the elements of its other variables."""
-    return kind_of(format) == "netcdf-classic"
-
-
 def of_files(format: str) -> FormatOfFiles:  # noqa: A002
     """Return the module of a format of files with many variables; ArgumentError for another one."""
     kind = known_format(format)

@@ -50,10 +50,6 @@ class FormatOfCore:
         """Return the same for who will change the file: what each array says of itself."""
         return self._contents(path, self._opened(path).contents(to_change=True))
 
-    def shapes(self, changes: Changes) -> Mapping[str, Sequence[int]]:
-        """Return the shapes of all variables, as who changes the file finds them."""
-        return self._opened(changes.path, changes).shapes()
-
     def start(self, path: str, flavour: str | None) -> None:
         """Make a file without variables. Raises ExistsError where the name is taken."""
         self.create_file(path, NewFile(flavour, (Group(""),), ()))
@@ -79,11 +75,8 @@ class FormatOfCore:
         """Add or replace attributes of the file ("") or a variable; None removes one."""
         self._opened(changes.path, changes).set_attributes(holder, attributes)
 
-    def extend(
-        self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None, seen: Seen | None = None
-    ) -> Description:
+    def extend(self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None) -> Description:
         """Return where so many rows of a variable are, or will be."""
-        del seen
         return self._described(self._opened(changes.path, changes).extend(variable, rows, written_from))
 
     def set_length(self, changes: Changes, dimension: str, rows: int) -> None:

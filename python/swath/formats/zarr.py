@@ -183,5 +183,4 @@ extend = _core_format.extend
 refusals = _core_format.refusals
 set_attributes = _core_format.set_attributes
 set_length = _core_format.set_length
-shapes = _core_format.shapes
 start = _core_format.start

@@ -22,19 +22,15 @@ flush and close it before.
 from swath.formats.hdf5.access import changed, dataset_of, matches, refuse_written
 from swath.formats.hdf5.changing import (
     FLAVOURS,
-    NewChunk,
     add,
     allocate,
     create,
     create_file,
     extend,
-    place_chunks,
     refusals,
     set_attributes,
     set_length,
-    shapes,
     start,
-    written,
 )
 from swath.formats.hdf5.extent import grow
 from swath.formats.hdf5.reading import contents, describe, describe_many
@@ -42,7 +38,6 @@ from swath.formats.hdf5.through_library import library_read, library_write, writ
 
 __all__ = [
     "FLAVOURS",
-    "NewChunk",
     "add",
     "allocate",
     "changed",
@@ -57,13 +52,10 @@ __all__ = [
     "library_read",
     "library_write",
     "matches",
-    "place_chunks",
     "refusals",
     "refuse_written",
     "set_attributes",
     "set_length",
-    "shapes",
     "start",
     "write_texts",
-    "written",
 ]

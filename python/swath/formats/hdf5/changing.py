@@ -8,22 +8,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import hdf5_filters
 from swath.formats.changes import Changes, changes_of
-from swath.formats.description import ChunkedLayout, Description, NewArray, Seen
+from swath.formats.description import ChunkedLayout, Description, NewArray
 from swath.formats.through_core import FormatOfCore
 
 Changed = TypeVar("Changed")
 
 FLAVOURS = ("netcdf4",)
-
-NewChunk = tuple[tuple[int, ...], int, int, bool]
-"""Its place in the grid, how many bytes it takes, a bit for each codec that was left out, and whether other codecs were
-left out of the chunk as it is stored now, which takes as many bytes."""
 
 
 class Hdf5OfCore(FormatOfCore):
@@ -65,27 +61,15 @@ class Hdf5OfCore(FormatOfCore):
         with _own(description.path) if changes is None else contextlib.nullcontext(changes) as used:
             return self._described(self._opened(description.path, used).allocate(description.variable or ""))
 
-    def extend(
-        self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None, seen: Seen | None = None
-    ) -> Description:
+    def extend(self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None) -> Description:
         """Return where so many rows of a variable are, or will be."""
         add_rows = super().extend
-        return _with_plugins(lambda: add_rows(changes, variable, rows, written_from=written_from, seen=seen))
+        return _with_plugins(lambda: add_rows(changes, variable, rows, written_from=written_from))
 
     def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
         """Let the dimension have so many rows, for every variable along it and every reader."""
         make_longer = super().set_length
         _with_plugins(lambda: make_longer(changes, dimension, rows))
-
-    def place_chunks(
-        self, changes: Changes, variable: str, shape: tuple[int, ...], chunks: Sequence[NewChunk]
-    ) -> list[int]:
-        """Give coded chunks of an array of that shape room, and return where in the file; nothing is written there."""
-        return self._opened(changes.path, changes).place_chunks(variable, list(shape), list(chunks))
-
-    def written(self, changes: Changes, variable: str, *, are_chunks: bool = False) -> None:
-        """Take note that rows, or chunks, are written that were given room: until now nobody else could read them."""
-        self._opened(changes.path, changes).written(variable, are_chunks=are_chunks)
 
     def _array_for_core(self, new: NewArray) -> NewArray:
         """Return the array with the core's codecs for the user's words."""
@@ -116,10 +100,7 @@ allocate = _core_format.allocate
 create = _core_format.create
 create_file = _core_format.create_file
 extend = _core_format.extend
-place_chunks = _core_format.place_chunks
 refusals = _core_format.refusals
 set_attributes = _core_format.set_attributes
 set_length = _core_format.set_length
-shapes = _core_format.shapes
 start = _core_format.start
-written = _core_format.written
