@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-HEADER = "rados/librados.h"
+HEADER = "rados/objclass.h"
 
 
 class Checkout:

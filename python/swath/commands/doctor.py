@@ -196,8 +196,8 @@ def _rados() -> Iterator[Finding]:
     """Find what this Swath can do with Ceph pools. No cluster is asked."""
     version = _core.librados_version()
     if not version:
-        found = "built without librados: files in Ceph pools (rados:POOL/NAME) are refused"
-        yield Finding("RADOS", "without", found, _BUILD_AGAIN.format("librados-dev"))
+        found = "librados is not found: files in Ceph pools (rados:POOL/NAME) are refused"
+        yield Finding("RADOS", "without", found, "install librados2 (as Debian calls it)")
         return
     yield Finding("RADOS", "ok", f"files in Ceph pools, by librados {version}")
     library = rados.class_library()
