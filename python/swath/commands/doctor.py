@@ -78,6 +78,8 @@ _PACKAGES = (
 _BUILD_AGAIN = "install {} (as Debian calls it), and build Swath again"
 
 _LAUNCHER_PREFIXES = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPI_LOCAL")
+_SETTINGS = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+"""Of Open MPI's launcher, which takes ranks of root for a mistake without them."""
 _TRY_MPI = (
     "from mpi4py import MPI; from swath.ranks import loaded_mpi; loaded_mpi.module().MpiComm(MPI.COMM_SELF.handle)"
 )
@@ -381,7 +383,9 @@ def _try(command: list[str], **more: str) -> tuple[int, str]:
 
     more: variables of its environment.
     """
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(_LAUNCHER_PREFIXES)}
+    environment = {
+        key: value for key, value in os.environ.items() if key in _SETTINGS or not key.startswith(_LAUNCHER_PREFIXES)
+    }
     environment.update(more)
     try:
         tried = subprocess.run(
