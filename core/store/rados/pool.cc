@@ -118,6 +118,7 @@ struct Clusters {
 };
 
 PerProcess<Clusters>& clusters() {
+  librados();  // begun before, so that at the end of the process it ends after the clusters
   static PerProcess<Clusters> of_process;
   return of_process;
 }
