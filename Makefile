@@ -7,6 +7,7 @@ SHELL := bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
+DIST ?= dist
 # Tests in as many processes as there are cores: many of them wait for ranks, disks and programs that they have started.
 PYTEST = tools/run_pytest.sh -q -n $(JOBS) --dist worksteal --durations 50 --durations-min 1
 
@@ -41,7 +42,7 @@ C_OF_BENCHMARKS := $(filter %.c %.h,$(BENCHMARKS))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: .FORCE help setup demo modelled-disk rados-packages rados-test test test-all test-cpp test-py test-py-slow test-py-all sanitize sanitize-threads run-sanitized-threads build-tests mpi-io-suites lint lint-py lint-cpp format docs bench clean
+.PHONY: .FORCE help setup demo modelled-disk wheel sdist rados-packages rados-test test test-all test-cpp test-py test-py-slow test-py-all sanitize sanitize-threads run-sanitized-threads build-tests mpi-io-suites lint lint-py lint-cpp format docs bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -104,6 +105,15 @@ modelled-disk: $(VENV)/.installed  ## the FUSE file system that behaves as a dis
 	else \
 	  echo "swath-modelled-disk: NOT BUILT (libfuse 3 is not installed: libfuse3-dev, pkg-config)"; \
 	fi
+
+# ---- what is given away ----------------------------------------------------------------------------------------------
+
+wheel: $(VENV)/.ready  ## a wheel in dist that needs no compiler, no MPI and no package of the system (PYTHONS="python3.10 …")
+	WHEEL_FOLDER=$(DIST) tools/wheel.sh $(PYTHONS)
+
+sdist: $(VENV)/.ready  ## the sources in dist, to be built by pip
+	@mkdir -p $(DIST)
+	python -c "from scikit_build_core.build import build_sdist; print(build_sdist('$(DIST)'))"
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 

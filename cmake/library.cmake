@@ -1,6 +1,6 @@
 # The library as it is installed, for C and C++: libswath.so, libswath_mpi.so, the headers, a CMake package, files for
-# pkg-config and swath-config. In a build of the Python package only `cmake --install BUILD --component library` installs it, after the
-# target swath_library was built.
+# pkg-config and swath-config. In a build of the Python package, which has its own (package.cmake), only
+# `cmake --install BUILD --component library` installs it, after the target swath_library was built.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -38,13 +38,17 @@ install(DIRECTORY ${SWATH_PUBLIC}/include/swath DESTINATION ${CMAKE_INSTALL_INCL
 
 # ---- Libraries ---------------------------------------------------------------------------------------------------------
 # What the core is linked to is this library's own business: who links to it needs none of it.
-add_library(swath SHARED ${SWATH_IN_ALL} $<TARGET_OBJECTS:swath_core> $<TARGET_OBJECTS:swath_c>)
+add_library(swath SHARED $<TARGET_OBJECTS:swath_core> $<TARGET_OBJECTS:swath_c>)
 get_target_property(SWATH_CORE_LIBRARIES swath_core LINK_LIBRARIES)
 target_link_libraries(swath PRIVATE ${SWATH_CORE_LIBRARIES})
 target_link_options(swath PRIVATE -Wl,-z,defs -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/swath.map)
 target_include_directories(swath INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" SWATH_ABI ${SWATH_VERSION})  # before 1.0 a minor version may change it
-set_target_properties(swath PROPERTIES LINKER_LANGUAGE CXX VERSION ${SWATH_VERSION} SOVERSION ${SWATH_ABI}
+set(SWATH_FILE_VERSION ${SWATH_VERSION})
+if(SKBUILD)  # one file: a wheel has no links, but copies
+  set(SWATH_FILE_VERSION ${SWATH_ABI})
+endif()
+set_target_properties(swath PROPERTIES LINKER_LANGUAGE CXX VERSION ${SWATH_FILE_VERSION} SOVERSION ${SWATH_ABI}
   LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/swath.map BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
 add_custom_target(swath_library DEPENDS swath)
 install(TARGETS swath EXPORT SwathTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${SWATH_COMPONENT})
@@ -52,12 +56,14 @@ install(TARGETS swath EXPORT SwathTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LI
 # For one MPI: a library of its own, which finds that MPI and libswath.so by itself.
 set(SWATH_INSTALLED_MPICC "")
 if(TARGET swath_mpi)
+  get_property(SWATH_FAMILY GLOBAL PROPERTY SWATH_MPI_FAMILY_OF_CORE)
   get_property(SWATH_INSTALLED_MPICC GLOBAL PROPERTY SWATH_MPICC)
   get_property(SWATH_INSTALLED_MPI_INCLUDES GLOBAL PROPERTY SWATH_MPI_INCLUDES)
   get_property(SWATH_INSTALLED_MPI_LINK GLOBAL PROPERTY SWATH_MPI_LINK)
   get_property(SWATH_INSTALLED_MPI_FOLDERS GLOBAL PROPERTY SWATH_MPI_FOLDERS)
   list(TRANSFORM SWATH_INSTALLED_MPI_FOLDERS PREPEND "-Wl,-rpath," OUTPUT_VARIABLE SWATH_INSTALLED_MPI_RPATHS)
-  add_library(swath_mpi_installed SHARED ${SWATH_IN_ALL} $<TARGET_OBJECTS:swath_mpi> $<TARGET_OBJECTS:swath_c_mpi>)
+  add_library(swath_mpi_installed SHARED ${SWATH_IN_ALL}
+    $<TARGET_OBJECTS:swath_comm_of_${SWATH_FAMILY}> $<TARGET_OBJECTS:swath_c_of_${SWATH_FAMILY}>)
   target_link_libraries(swath_mpi_installed PRIVATE Threads::Threads)
   target_link_libraries(swath_mpi_installed PUBLIC swath ${SWATH_INSTALLED_MPI_LINK})
   target_link_libraries(swath_mpi_installed INTERFACE ${SWATH_INSTALLED_MPI_RPATHS})
@@ -69,7 +75,7 @@ if(TARGET swath_mpi)
     -Wl,-z,defs -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/swath_mpi.map)
   list(JOIN SWATH_INSTALLED_MPI_FOLDERS ":" SWATH_MPI_RPATH)
   set_target_properties(swath_mpi_installed PROPERTIES
-    LINKER_LANGUAGE CXX OUTPUT_NAME swath_mpi EXPORT_NAME mpi VERSION ${SWATH_VERSION} SOVERSION ${SWATH_ABI}
+    LINKER_LANGUAGE CXX OUTPUT_NAME swath_mpi EXPORT_NAME mpi VERSION ${SWATH_FILE_VERSION} SOVERSION ${SWATH_ABI}
     LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/swath_mpi.map LIBRARY_OUTPUT_DIRECTORY ${SWATH_PUBLIC}/lib
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:${SWATH_MPI_RPATH}")
   add_dependencies(swath_library swath_mpi_installed)
@@ -98,6 +104,7 @@ list(JOIN SWATH_PC_MPI_CFLAGS " " SWATH_PC_MPI_CFLAGS)
 list(APPEND SWATH_INSTALLED_MPI_LINK ${SWATH_INSTALLED_MPI_RPATHS})
 list(JOIN SWATH_INSTALLED_MPI_LINK " " SWATH_PC_MPI_LIBS)
 set(SWATH_PC_NAMES swath)
+set(SWATH_PC_RPATH "")
 if(TARGET swath_mpi)
   list(APPEND SWATH_PC_NAMES swath_mpi)
 endif()
@@ -106,5 +113,16 @@ foreach(SWATH_PC ${SWATH_PC_NAMES})
   install(FILES ${SWATH_PUBLIC}/${SWATH_PC}.pc DESTINATION ${SWATH_PC_FOLDER} ${SWATH_COMPONENT})
 endforeach()
 
+set(SWATH_CONFIG_MPI "mpicc='${SWATH_INSTALLED_MPICC}'
+mpi_libdir=$libdir
+mpi_cflags='${SWATH_PC_MPI_CFLAGS}'
+mpi_libs='${SWATH_PC_MPI_LIBS}'
+find_mpi() {
+  [ -n \"$mpicc\" ] || { echo 'swath-config: this Swath was built without MPI' >&2; exit 1; }
+}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/swath-config.in ${SWATH_PUBLIC}/swath-config @ONLY)
 install(PROGRAMS ${SWATH_PUBLIC}/swath-config DESTINATION ${CMAKE_INSTALL_BINDIR} ${SWATH_COMPONENT})
+
+if(SKBUILD)
+  include(${CMAKE_CURRENT_LIST_DIR}/package.cmake)
+endif()

@@ -8,7 +8,6 @@ look() {
   command -v ceph-mon >/dev/null || missing+=(ceph-mon)
   command -v ceph-osd >/dev/null || missing+=(ceph-osd)
   command -v rados >/dev/null || missing+=(ceph-common)
-  [[ -e /usr/include/rados/librados.h ]] || missing+=(librados-dev)
   [[ -e /usr/include/rados/buffer.h ]] || missing+=(libradospp-dev)
   [[ -e /usr/include/rados/objclass.h ]] || missing+=(rados-objclass-dev)
 }

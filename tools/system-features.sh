@@ -4,9 +4,9 @@
 set -euo pipefail
 
 CXX=${CXX:-c++}
-HEADERS=(liburing.h rados/librados.h rados/objclass.h rados/buffer.h zstd.h blosc.h lz4.h libdeflate.h fuse3/fuse.h
+HEADERS=(liburing.h rados/objclass.h rados/buffer.h zstd.h blosc.h lz4.h libdeflate.h fuse3/fuse.h
   gtest/gtest.h)
-LIBRARIES=(uring rados zstd blosc lz4 deflate fuse3 gtest)
+LIBRARIES=(uring zstd blosc lz4 deflate fuse3 gtest)
 
 for header in "${HEADERS[@]}"; do
   printf '#if __has_include(<%s>)\nheader %s: found\n#else\nheader %s: missing\n#endif\n' "$header" "$header" "$header"

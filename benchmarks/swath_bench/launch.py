@@ -29,7 +29,7 @@ def check_can_start() -> None:
     """Raises UnsupportedError where no ranks can be started: inside an mpiexec, or without MPI."""
     if mpi.launcher()[0] is not None:
         raise UnsupportedError("python -m swath_bench starts its own ranks: call it without mpiexec")
-    missing = [name for name in ("mpi4py", "swath._mpi") if importlib.util.find_spec(name) is None]
+    missing = [name for name in ("mpi4py",) if importlib.util.find_spec(name) is None]
     if missing or mpi.own_mpiexec() is None:
         needed = ", ".join(missing or ["mpiexec"])
         raise UnsupportedError(f"python -m swath_bench needs {needed}: pip install 'swath[mpi]', then swath doctor")

@@ -1,6 +1,7 @@
-// The module `_mpi`: hands the communicators of mpi4py to the core (core/comm/mpi_comm.h).
+// The modules `_mpi_mpich`, `_mpi_openmpi` and `_mpi_mpiabi`: hand the communicators of mpi4py to the core
+// (core/comm/mpi_comm.h).
 //
-// libmpi must be loaded before: import mpi4py.MPI first.
+// They are linked to no MPI: libmpi must be loaded before, its names visible to all (python/swath/ranks/loaded_mpi.py).
 
 #include <mpi.h>
 #include <nanobind/nanobind.h>
@@ -33,7 +34,7 @@ Communicator communicator_of(uintptr_t handle) {
 
 }  // namespace
 
-NB_MODULE(_mpi, m) {
+NB_MODULE(SWATH_MPI_MODULE, m) {
   m.doc() = "The ranks of an MPI communicator. Use the package `swath`; this module may change without notice.";
   const nb::module_ core = nb::module_::import_("swath._core");  // the base class, and the exceptions
   // Whoever waits for an operation in the background waits in `_core`, which has the process's function of its own.

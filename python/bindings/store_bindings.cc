@@ -62,7 +62,7 @@ void bind_store(nb::module_& m) {
   m.def("striped_name", &swath::striped_name_of, "path"_a, nb::call_guard<nb::gil_scoped_release>(),
         "What `rados --striper` calls the file that a name in a pool means now.");
   m.def("librados_version", &swath::librados_version,
-        "\"3.0.0\", of the librados that this process has; empty where Swath was built without librados.");
+        "\"3.0.0\", of the librados that this process has; empty where it can load none.");
   nb::class_<Capabilities>(m, "Capabilities", "What a plan may know of a store.")
       .def_ro("read_ranges_max", &Capabilities::read_ranges_max)
       .def_ro("write_ranges_max", &Capabilities::write_ranges_max)

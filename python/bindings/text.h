@@ -27,7 +27,7 @@ struct type_caster<std::string> {
     for (const char* errors : {"surrogateescape", "surrogatepass"}) {
       const object encoded = steal(PyUnicode_AsEncodedString(src.ptr(), "utf-8", errors));
       if (encoded.is_valid()) {
-        value.assign(PyBytes_AS_STRING(encoded.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
+        value.assign(PyBytes_AsString(encoded.ptr()), static_cast<size_t>(PyBytes_Size(encoded.ptr())));
         return true;
       }
       PyErr_Clear();

@@ -16,6 +16,7 @@ from swath.array.plan import Plan
 from swath.array.progress import progress
 from swath.array.recording import Recorded, recorded
 from swath.array.redistribution import redistribute
+from swath.base.c_library import get_include, get_library_dir
 from swath.copying import Comparison, Copied, CopyPlan, FileComparison, FilePlan, copy, explain_copy, verify
 from swath.errors import (
     ArgumentError,
@@ -103,6 +104,8 @@ __all__ = [
     "explain_fft",
     "fft2",
     "fftn",
+    "get_include",
+    "get_library_dir",
     "ifft2",
     "ifftn",
     "irfft2",

@@ -16,7 +16,7 @@ from tree import ROOT
 PACKAGE = ROOT / "python" / "swath"
 FACE = "swath"
 UNKNOWN = "a module whose name is not written down"
-COMPILED = {"swath._core", "swath._mpi"}
+COMPILED = {"swath._core", "swath._mpi_mpich", "swath._mpi_openmpi", "swath._mpi_mpiabi"}
 BY_NAME = {"import_module", "__import__", "resolve_name", "run_module", "find_spec"}
 """Functions that are given the name of a module."""
 

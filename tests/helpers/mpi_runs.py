@@ -19,7 +19,7 @@ from tree import PROGRAMS
 def needs_mpi() -> None:
     """Skips the calling test where there is no MPI to test with."""
     # Found, not imported: MPI would start in the process of the tests themselves.
-    for module in ("mpi4py", "swath._mpi"):
+    for module in ("mpi4py", "swath._mpi_mpich"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"no module {module}")
     if mpiexec() is None:

@@ -13,8 +13,9 @@ import pytest
 
 from swath.errors import UnsupportedError
 from swath.mpi_io import backends, preload
+from swath.ranks.loaded_mpi import FAMILIES
 
-OPTIONAL = ("mpi4py", "h5py", "netCDF4", "iris_sample_data", "swath._mpi")
+OPTIONAL = ("mpi4py", "h5py", "netCDF4", "iris_sample_data", "swath._mpi_mpich")
 
 
 def module_file(name: str) -> Path:
@@ -47,7 +48,7 @@ def test_search_paths_are_found_in_what_readelf_prints() -> None:
     assert search_paths(dynamic) == ["$ORIGIN", "/tmp/build/lib", "/opt/lib"]
 
 
-@pytest.mark.parametrize("name", ["swath._core", "swath._mpi"])
+@pytest.mark.parametrize("name", ["swath._core", *(f"swath._mpi_{family}" for family in FAMILIES)])
 def test_a_built_module_searches_libraries_beside_itself_only(name: str) -> None:
     dynamic = dynamic_section(module_file(name))
     assert "(NEEDED)" in dynamic
@@ -84,8 +85,10 @@ def test_a_backend_of_mpi_io_exports_no_more_than_the_stub_asks_for() -> None:
             assert sorted(exported) == ["swath_mpi_io_begin", "swath_mpi_io_build", "swath_mpi_io_function"]
 
 
-def test_the_core_needs_no_mpi() -> None:
-    assert "libmpi" not in dynamic_section(module_file("swath._core"))
+@pytest.mark.parametrize("name", ["swath._core", *(f"swath._mpi_{family}" for family in FAMILIES)])
+def test_modules_are_linked_to_no_mpi_and_to_nothing_that_is_found_at_run_time(name: str) -> None:
+    dynamic = dynamic_section(module_file(name))
+    assert [library for library in ("libmpi", "librados", "libhdf5", "libfuse") if library in dynamic] == []
 
 
 def test_import_swath_imports_nothing_optional(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tree import ROOT
 
-HEADER = "rados/librados.h"
+HEADER = "rados/objclass.h"
 
 
 class Checkout:

@@ -1,9 +1,8 @@
 #include "store/rados/driver.h"
 
-#include <rados/librados.h>
-
 #include "store/rados/engine.h"
 #include "store/rados/file.h"
+#include "store/rados/library.h"
 #include "store/rados/new_name.h"
 
 namespace swath {
@@ -27,10 +26,11 @@ std::unique_ptr<NewName> begin_rados_name(const std::string& final_path, AtomicF
 std::string striped_name_of(const std::string& path) { return RadosFile(path, OpenMode::kRead, {}).striped(); }
 
 std::string librados_version() {
+  if (!librados_refusal().empty()) return "";
   int major = 0;
   int minor = 0;
   int extra = 0;
-  rados_version(&major, &minor, &extra);
+  librados().version(&major, &minor, &extra);
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(extra);
 }
 

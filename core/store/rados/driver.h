@@ -1,4 +1,4 @@
-// What the rest of Swath asks of files in pools, whether it was built with librados or not (without_librados.cc).
+// What the rest of Swath asks of files in pools.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace swath {
 
-// All functions but librados_version() throw Error{kUnsupported} where Swath was built without librados.
+// All functions but librados_version() throw Error{kUnsupported} where the process can load no librados.
 
 // Makes engines of one file. An engine writes into *reason why it does not ask objects by structure; empty where it
 // does.
@@ -24,7 +24,7 @@ std::unique_ptr<NewName> begin_rados_name(const std::string& final_path, AtomicF
 // is none.
 std::string striped_name_of(const std::string& path);
 
-// "3.0.0", of the librados that this process has; empty where Swath was built without librados.
+// "3.0.0", of the librados that this process has; empty where it can load none.
 std::string librados_version();
 
 }  // namespace swath

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "store/open_file.h"
+#include "store/rados/library.h"
 #include "store/rados/structured.h"
 
 namespace swath {
@@ -98,10 +99,10 @@ void remove_striped(const RadosPool& pool, const std::string& striped) {
     std::vector<rados_completion_t> under_way;
     for (int64_t object = begin; object < std::min(objects, begin + kTogether); ++object) {
       rados_completion_t done = nullptr;
-      check(rados_aio_create_completion2(nullptr, nullptr, &done));
-      const int result = rados_aio_remove(pool.io(), object_name(striped, object).c_str(), done);
+      check(librados().aio_create_completion2(nullptr, nullptr, &done));
+      const int result = librados().aio_remove(pool.io(), object_name(striped, object).c_str(), done);
       if (result < 0) {
-        rados_aio_release(done);
+        librados().aio_release(done);
         check(result);
       } else {
         under_way.push_back(done);
@@ -109,14 +110,14 @@ void remove_striped(const RadosPool& pool, const std::string& striped) {
     }
     int failure = 0;
     for (const rados_completion_t done : under_way) {
-      rados_aio_wait_for_complete(done);
-      const int result = rados_aio_get_return_value(done);
+      librados().aio_wait_for_complete(done);
+      const int result = librados().aio_get_return_value(done);
       if (result < 0 && result != -ENOENT) failure = result;
-      rados_aio_release(done);
+      librados().aio_release(done);
     }
     check(failure);
   }
-  check(rados_remove(pool.io(), object_name(striped, 0).c_str()));
+  check(librados().remove(pool.io(), object_name(striped, 0).c_str()));
 }
 
 RadosFile::RadosFile(const std::string& path, OpenMode mode, const EngineOptions& options)
@@ -229,10 +230,10 @@ void RadosFile::cut_objects(int64_t old_bytes, int64_t bytes) const {
     const int64_t kept = stripes_.bytes_of_object(number, bytes);
     const std::string name = object(number);
     uint64_t stored = 0;
-    int result = rados_stat(pool->io(), name.c_str(), &stored, nullptr);
+    int result = librados().stat(pool->io(), name.c_str(), &stored, nullptr);
     if (result == 0 && static_cast<int64_t>(stored) > kept) {
-      result = kept == 0 && number > 0 ? rados_remove(pool->io(), name.c_str())
-                                       : rados_trunc(pool->io(), name.c_str(), static_cast<uint64_t>(kept));
+      result = kept == 0 && number > 0 ? librados().remove(pool->io(), name.c_str())
+                                       : librados().trunc(pool->io(), name.c_str(), static_cast<uint64_t>(kept));
     }
     if (result < 0 && result != -ENOENT) fail_rados("resize " + path_ + ": object " + name, result);
   }

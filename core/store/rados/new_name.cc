@@ -19,6 +19,7 @@
 #include "store/atomic_file.h"
 #include "store/new_name.h"
 #include "store/open_file.h"
+#include "store/rados/library.h"
 
 namespace swath {
 namespace {
@@ -45,7 +46,7 @@ void remove_generation(const RadosPool& pool, const std::string& striped) {
   remove_striped(pool, striped + kScratch);
   remove_striped(pool, striped);
   // Of a file that is gone, too: a late write may have made its first object anew.
-  const int result = rados_remove(pool.io(), object_name(striped, 0).c_str());
+  const int result = librados().remove(pool.io(), object_name(striped, 0).c_str());
   if (result < 0 && result != -ENOENT) fail_rados("remove " + striped + " of pool " + pool.name(), result);
 }
 
@@ -68,19 +69,19 @@ std::set<std::string> watchers(const RadosPool& pool, const std::string& object)
   constexpr uint64_t kMilliseconds = 2000;
   char* reply = nullptr;
   size_t bytes = 0;
-  const int result = rados_notify2(pool.io(), object.c_str(), "", 0, kMilliseconds, &reply, &bytes);
+  const int result = librados().notify2(pool.io(), object.c_str(), "", 0, kMilliseconds, &reply, &bytes);
   std::set<std::string> found;
   if (reply != nullptr) {
     notify_ack_t* acks = nullptr;
     notify_timeout_t* timeouts = nullptr;
     size_t ack_count = 0;
     size_t timeout_count = 0;
-    if (rados_decode_notify_response(reply, bytes, &acks, &ack_count, &timeouts, &timeout_count) == 0) {
+    if (librados().decode_notify_response(reply, bytes, &acks, &ack_count, &timeouts, &timeout_count) == 0) {
       for (size_t i = 0; i < ack_count; ++i) found.insert(std::to_string(acks[i].notifier_id));
       for (size_t i = 0; i < timeout_count; ++i) found.insert(std::to_string(timeouts[i].notifier_id));
-      rados_free_notify_response(acks, ack_count, timeouts);
+      librados().free_notify_response(acks, ack_count, timeouts);
     }
-    rados_buffer_free(reply);
+    librados().buffer_free(reply);
   } else if (result < 0 && result != -ENOENT) {
     fail_rados("ask who writes " + object + " of pool " + pool.name(), result);
   }
@@ -93,18 +94,18 @@ RadosWatch::RadosWatch(std::shared_ptr<RadosPool> pool, std::string object)
     : pool_(std::move(pool)), object_(std::move(object)), made_in_(fork_generation()) {
   const auto asked = [](void* of, uint64_t id, uint64_t cookie, uint64_t, void*, size_t) {
     const auto* watch = static_cast<RadosWatch*>(of);
-    rados_notify_ack(watch->pool_->io(), watch->object_.c_str(), id, cookie, "", 0);
+    librados().notify_ack(watch->pool_->io(), watch->object_.c_str(), id, cookie, "", 0);
   };
   // A watch that is lost is seen when the name is given: what was written may be gone then.
   const auto lost = [](void*, uint64_t, int) {};
-  const int result = rados_watch2(pool_->io(), object_.c_str(), &cookie_, asked, lost, this);
+  const int result = librados().watch2(pool_->io(), object_.c_str(), &cookie_, asked, lost, this);
   if (result < 0) fail_rados("watch object " + object_ + " of pool " + pool_->name(), result);
 }
 
 RadosWatch::~RadosWatch() {
   if (made_in_ == fork_generation()) {
-    rados_unwatch2(pool_->io(), cookie_);
-    rados_watch_flush(pool_->cluster());
+    librados().unwatch2(pool_->io(), cookie_);
+    librados().watch_flush(pool_->cluster());
     return;
   }
   // The parent's: never touched again.
@@ -146,7 +147,7 @@ std::unique_ptr<RadosNewName> RadosNewName::begin(const std::string& final_path,
 // others look at.
 void RadosNewName::begin_mark() {
   const auto pool = pool_.get();
-  const std::string owner = std::to_string(rados_get_instance_id(pool->cluster()));
+  const std::string owner = std::to_string(librados().get_instance_id(pool->cluster()));
   const std::string what = "create " + final_path_;
   for (int attempt = 0; attempt < kNamingAttemptsMax; ++attempt) {
     pause_before(attempt);
@@ -190,7 +191,7 @@ void RadosNewName::forget(const std::string& number) const {
   if (attributes && attributes->size() == 1 && value_of(attributes, mark_of(number)) == kReplaced) {
     RadosChange change;
     change.expect_version(version);
-    rados_write_op_remove(change.op());
+    librados().write_op_remove(change.op());
     if (change.apply(*pool, file_) == 0) return;
   }
   RadosChange change;

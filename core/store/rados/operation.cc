@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "store/open_file.h"
+#include "store/rados/library.h"
 
 namespace swath {
 
@@ -20,7 +21,7 @@ RadosOperation::RadosOperation(const RadosFile& file, Direction direction, int64
       flight_(flight) {}
 
 RadosOperation::~RadosOperation() {
-  if (completion_ != nullptr) rados_aio_release(completion_);
+  if (completion_ != nullptr) librados().aio_release(completion_);
 }
 
 int64_t RadosOperation::server() const {
@@ -30,21 +31,21 @@ int64_t RadosOperation::server() const {
 
 void RadosOperation::submit() {
   const auto arrived = [](rados_completion_t, void* of) { static_cast<RadosOperation*>(of)->is_answered(); };
-  refused_ = rados_aio_create_completion2(this, arrived, &completion_);
+  refused_ = librados().aio_create_completion2(this, arrived, &completion_);
   if (refused_ == 0) refused_ = submit(completion_);
   if (refused_ != 0) is_answered();
 }
 
 void RadosOperation::cancel() {
-  if (completion_ != nullptr) rados_aio_cancel(pool_->io(), completion_);
+  if (completion_ != nullptr) librados().aio_cancel(pool_->io(), completion_);
 }
 
 void RadosOperation::complete(Counters& counters) {
   int result = refused_;
   if (result == 0) {
     // The callback runs before the completion counts as complete: what it has read is there when this returns.
-    rados_aio_wait_for_complete(completion_);
-    result = take(rados_aio_get_return_value(completion_));
+    librados().aio_wait_for_complete(completion_);
+    result = take(librados().aio_get_return_value(completion_));
   }
   if (direction_ == Direction::kRead) {
     counters.read_requests += 1;
@@ -81,7 +82,7 @@ class ListRead final : public RadosOperation {
         ranges_(std::move(ranges)),
         got_(ranges_.size()),
         results_(ranges_.size()),
-        op_(rados_create_read_op()) {
+        op_(librados().create_read_op()) {
     offset_ = ranges_.front().offset;
     for (size_t i = 0; i < ranges_.size(); ++i) {
       const ObjectRange& range = ranges_[i];
@@ -92,15 +93,15 @@ class ListRead final : public RadosOperation {
         memory = copies_.back().get();
       }
       memory_.push_back(memory);
-      rados_read_op_read(op_, static_cast<uint64_t>(range.object_offset), static_cast<size_t>(range.bytes),
-                         reinterpret_cast<char*>(memory), &got_[i], &results_[i]);
+      librados().read_op_read(op_, static_cast<uint64_t>(range.object_offset), static_cast<size_t>(range.bytes),
+                              reinterpret_cast<char*>(memory), &got_[i], &results_[i]);
     }
   }
-  ~ListRead() override { rados_release_read_op(op_); }
+  ~ListRead() override { librados().release_read_op(op_); }
 
  private:
   int submit(rados_completion_t completion) override {
-    return rados_aio_read_op_operate(op_, pool_->io(), completion, name_.c_str(), 0);
+    return librados().aio_read_op_operate(op_, pool_->io(), completion, name_.c_str(), 0);
   }
 
   int take(int result) override {
@@ -138,7 +139,7 @@ class ListWrite final : public RadosOperation {
  public:
   ListWrite(const RadosFile& file, int64_t object, const std::vector<ObjectRange>& ranges, Flight& flight,
             ObjectState* state)
-      : RadosOperation(file, Direction::kWrite, object, flight), state_(state), op_(rados_create_write_op()) {
+      : RadosOperation(file, Direction::kWrite, object, flight), state_(state), op_(librados().create_write_op()) {
     offset_ = ranges.front().offset;
     if (state_ != nullptr) expect_unchanged();
     std::vector<char> copy;
@@ -153,14 +154,15 @@ class ListWrite final : public RadosOperation {
         memory = copy.data();
       }
       // librados has a copy when this returns.
-      rados_write_op_write(op_, memory, static_cast<size_t>(range.bytes), static_cast<uint64_t>(range.object_offset));
+      librados().write_op_write(op_, memory, static_cast<size_t>(range.bytes),
+                                static_cast<uint64_t>(range.object_offset));
     }
   }
-  ~ListWrite() override { rados_release_write_op(op_); }
+  ~ListWrite() override { librados().release_write_op(op_); }
 
  private:
   int submit(rados_completion_t completion) override {
-    return rados_aio_write_op_operate(op_, pool_->io(), completion, name_.c_str(), nullptr, 0);
+    return librados().aio_write_op_operate(op_, pool_->io(), completion, name_.c_str(), nullptr, 0);
   }
   int take(int result) override {
     if (state_ != nullptr) {
@@ -173,9 +175,9 @@ class ListWrite final : public RadosOperation {
 
   void expect_unchanged() {
     if (state_->is_there) {
-      rados_write_op_assert_version(op_, state_->version);
+      librados().write_op_assert_version(op_, state_->version);
     } else {
-      rados_write_op_create(op_, LIBRADOS_CREATE_EXCLUSIVE, nullptr);
+      librados().write_op_create(op_, LIBRADOS_CREATE_EXCLUSIVE, nullptr);
     }
   }
 

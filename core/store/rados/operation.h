@@ -1,8 +1,6 @@
 // One RADOS operation on its way: ranges of one object, all of them read or written together.
 #pragma once
 
-#include <rados/librados.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include "store/batch.h"
 #include "store/in_flight.h"
 #include "store/rados/file.h"
+#include "store/rados/library.h"
 
 namespace swath {
 
@@ -77,7 +76,7 @@ class RadosOperation : public ServedOperation {
   virtual int take(int result) = 0;
 
   // Of the object, after a read.
-  uint64_t version() const { return rados_aio_get_version(completion_); }
+  uint64_t version() const { return librados().aio_get_version(completion_); }
 
   const RadosFile& file_;
   const std::shared_ptr<RadosPool> pool_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/interrupt.h"
+#include "store/rados/library.h"
 #include "store/rados/placement_group.h"
 
 namespace swath {
@@ -35,12 +36,12 @@ std::string asked(rados_t cluster, const std::string& command) {
   size_t answer_bytes = 0;
   char* status = nullptr;
   size_t status_bytes = 0;
-  const int result = rados_mon_command(cluster, static_cast<const char**>(commands), 1, "", 0, &answer, &answer_bytes,
-                                       &status, &status_bytes);
+  const int result = librados().mon_command(cluster, static_cast<const char**>(commands), 1, "", 0, &answer,
+                                            &answer_bytes, &status, &status_bytes);
   std::string text;
   if (result == 0 && answer != nullptr) text.assign(answer, answer_bytes);
-  rados_buffer_free(answer);
-  rados_buffer_free(status);
+  librados().buffer_free(answer);
+  librados().buffer_free(status);
   return text;
 }
 

@@ -2,8 +2,6 @@
 // for one object of each placement group, once in a while.
 #pragma once
 
-#include <rados/librados.h>
-
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -12,6 +10,7 @@
 #include <string>
 
 #include "store/background.h"
+#include "store/rados/library.h"
 
 namespace swath {
 

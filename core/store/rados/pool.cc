@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "store/open_file.h"
+#include "store/rados/library.h"
 
 namespace swath {
 namespace {
@@ -46,18 +47,19 @@ class RadosPool::Cluster {
   explicit Cluster(const RadosName& name) {
     const std::string what = "connect to the Ceph cluster of rados:" + name.pool + "/" + name.file;
     const std::string user = name.id.empty() ? "" : "client." + name.id;
-    int result = name.id.empty() ? rados_create(&handle_, nullptr) : rados_create2(&handle_, "ceph", user.c_str(), 0);
+    int result =
+        name.id.empty() ? librados().create(&handle_, nullptr) : librados().create2(&handle_, "ceph", user.c_str(), 0);
     if (result < 0) fail_rados(what, result);
     try {
       connect(name, what);
     } catch (...) {
-      rados_shutdown(handle_);
+      librados().shutdown(handle_);
       throw;
     }
   }
   ~Cluster() {
     placements_.clear();
-    rados_shutdown(handle_);
+    librados().shutdown(handle_);
   }
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -74,21 +76,21 @@ class RadosPool::Cluster {
  private:
   void connect(const RadosName& name, const std::string& what) {
     const std::string where = name.conf.empty() ? "the usual places (/etc/ceph/ceph.conf, ~/.ceph)" : name.conf;
-    int result = rados_conf_read_file(handle_, name.conf.empty() ? nullptr : name.conf.c_str());
+    int result = librados().conf_read_file(handle_, name.conf.empty() ? nullptr : name.conf.c_str());
     if (result < 0) {
       throw Error(ErrorKind::kStore,
                   what + ": its configuration is not in " + where + ": " + system_message(-result) +
                       "; give ?conf=FILE, or set CEPH_CONF",
                   -result);
     }
-    rados_conf_parse_env(handle_, nullptr);
+    librados().conf_parse_env(handle_, nullptr);
     set("rados_osd_op_timeout", name.timeout_seconds);
     set("rados_mon_op_timeout", std::min(name.timeout_seconds, kMonitorSeconds));
     set("client_mount_timeout", std::min(name.timeout_seconds, kMonitorSeconds));
-    result = rados_connect(handle_);
+    result = librados().connect(handle_);
     if (result == 0) {
       std::array<char, 64> id{};
-      if (rados_cluster_fsid(handle_, id.data(), id.size()) > 0) id_ = id.data();
+      if (librados().cluster_fsid(handle_, id.data(), id.size()) > 0) id_ = id.data();
       return;
     }
     std::string advice = "; its configuration is in " + where;
@@ -98,7 +100,7 @@ class RadosPool::Cluster {
     throw Error(ErrorKind::kStore, what + ": " + system_message(-result) + advice, -result);
   }
 
-  void set(const char* option, double seconds) { rados_conf_set(handle_, option, seconds_text(seconds).c_str()); }
+  void set(const char* option, double seconds) { librados().conf_set(handle_, option, seconds_text(seconds).c_str()); }
 
   rados_t handle_ = nullptr;
   std::string id_ = "cluster";
@@ -116,6 +118,7 @@ struct Clusters {
 };
 
 PerProcess<Clusters>& clusters() {
+  librados();  // begun before, so that at the end of the process it ends after the clusters
   static PerProcess<Clusters> of_process;
   return of_process;
 }
@@ -132,36 +135,36 @@ std::shared_ptr<RadosPool> RadosPool::open(const RadosName& name) {
 
 RadosPool::RadosPool(std::shared_ptr<Cluster> cluster, std::string name)
     : cluster_(std::move(cluster)), name_(std::move(name)) {
-  const int result = rados_ioctx_create(cluster_->handle(), name_.c_str(), &io_);
+  const int result = librados().ioctx_create(cluster_->handle(), name_.c_str(), &io_);
   if (result == -ENOENT) {
     throw Error(ErrorKind::kStore,
                 "open pool " + name_ + ": there is no pool of that name in the cluster; see ceph osd pool ls", ENOENT);
   }
   if (result < 0) fail_rados("open pool " + name_, result);
   placement_ = cluster_->placement_of(name_);
-  rados_set_pool_full_try(io_);  // who writes into a full pool is told so, and does not wait until there is room
+  librados().set_pool_full_try(io_);  // who writes into a full pool is told so, and does not wait until there is room
 }
 
 RadosPool::~RadosPool() {
-  if (io_ != nullptr) rados_ioctx_destroy(io_);
+  if (io_ != nullptr) librados().ioctx_destroy(io_);
 }
 
 rados_t RadosPool::cluster() const { return cluster_->handle(); }
 
 std::optional<Attributes> RadosPool::attributes(const std::string& object, uint64_t* version) const {
   rados_xattrs_iter_t iterator = nullptr;
-  const int result = rados_getxattrs(io_, object.c_str(), &iterator);
+  const int result = librados().getxattrs(io_, object.c_str(), &iterator);
   if (result == -ENOENT) return std::nullopt;
   if (result < 0) fail_rados("look at object " + object + " of pool " + name_ + " on " + osd_of(object), result);
-  if (version != nullptr) *version = rados_get_last_version(io_);
+  if (version != nullptr) *version = librados().get_last_version(io_);
   Attributes found;
   const char* key = nullptr;
   const char* value = nullptr;
   size_t length = 0;
-  while (rados_getxattrs_next(iterator, &key, &value, &length) == 0 && key != nullptr) {
+  while (librados().getxattrs_next(iterator, &key, &value, &length) == 0 && key != nullptr) {
     found[key] = std::string(value, length);
   }
-  rados_getxattrs_end(iterator);
+  librados().getxattrs_end(iterator);
   return found;
 }
 
@@ -184,32 +187,32 @@ std::shared_ptr<RadosPool> RadosPoolOfProcess::get() const {
 }
 
 RadosChange& RadosChange::create(bool exclusive) {
-  rados_write_op_create(op_, exclusive ? LIBRADOS_CREATE_EXCLUSIVE : LIBRADOS_CREATE_IDEMPOTENT, nullptr);
+  librados().write_op_create(op_, exclusive ? LIBRADOS_CREATE_EXCLUSIVE : LIBRADOS_CREATE_IDEMPOTENT, nullptr);
   return *this;
 }
 
 RadosChange& RadosChange::expect_version(uint64_t version) {
-  rados_write_op_assert_version(op_, version);
+  librados().write_op_assert_version(op_, version);
   return *this;
 }
 
 RadosChange& RadosChange::expect(const std::string& attribute, const std::string& value) {
-  rados_write_op_cmpxattr(op_, attribute.c_str(), LIBRADOS_CMPXATTR_OP_EQ, value.data(), value.size());
+  librados().write_op_cmpxattr(op_, attribute.c_str(), LIBRADOS_CMPXATTR_OP_EQ, value.data(), value.size());
   return *this;
 }
 
 RadosChange& RadosChange::set(const std::string& attribute, const std::string& value) {
-  rados_write_op_setxattr(op_, attribute.c_str(), value.data(), value.size());
+  librados().write_op_setxattr(op_, attribute.c_str(), value.data(), value.size());
   return *this;
 }
 
 RadosChange& RadosChange::remove(const std::string& attribute) {
-  rados_write_op_rmxattr(op_, attribute.c_str());
+  librados().write_op_rmxattr(op_, attribute.c_str());
   return *this;
 }
 
 int RadosChange::apply(const RadosPool& pool, const std::string& object) const {
-  return rados_write_op_operate(op_, pool.io(), object.c_str(), nullptr, 0);
+  return librados().write_op_operate(op_, pool.io(), object.c_str(), nullptr, 0);
 }
 
 }  // namespace swath

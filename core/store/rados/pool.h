@@ -1,8 +1,6 @@
 // A connection to a pool of a Ceph cluster, and its small operations; of the process that makes it.
 #pragma once
 
-#include <rados/librados.h>
-
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +11,7 @@
 #include <string_view>
 
 #include "base/per_process.h"
+#include "store/rados/library.h"
 #include "store/rados/name.h"
 #include "store/rados/placement.h"
 
@@ -32,7 +31,7 @@ class RadosPool {
   rados_ioctx_t io() const { return io_; }
   rados_t cluster() const;
   const std::string& name() const { return name_; }
-  int64_t id() const { return rados_ioctx_get_id(io_); }
+  int64_t id() const { return librados().ioctx_get_id(io_); }
 
   // All attributes of an object; nothing where there is no such object. Throws Error{kStore}. `version` becomes the
   // object's; only where no other thread uses this connection.
@@ -73,8 +72,8 @@ class RadosPoolOfProcess {
 // A change of one object, all of it or nothing.
 class RadosChange {
  public:
-  RadosChange() : op_(rados_create_write_op()) {}
-  ~RadosChange() { rados_release_write_op(op_); }
+  RadosChange() : op_(librados().create_write_op()) {}
+  ~RadosChange() { librados().release_write_op(op_); }
   RadosChange(const RadosChange&) = delete;
   RadosChange& operator=(const RadosChange&) = delete;
 

@@ -12,6 +12,7 @@
 #include "rados_class/cut_requests.h"
 #include "rados_class/object_request.h"
 #include "store/open_file.h"
+#include "store/rados/library.h"
 
 namespace swath {
 namespace {
@@ -46,17 +47,18 @@ class StructuredRead final : public RadosOperation {
         message_(request.to_bytes()),
         gathered_(std::move(gathered)),
         answer_(std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes))),
-        op_(rados_create_read_op()) {
+        op_(librados().create_read_op()) {
     bytes_ = bytes;
     offset_ = request.view.begin();
-    rados_read_op_exec_user_buf(op_, kClass, "read", reinterpret_cast<const char*>(message_.data()), message_.size(),
-                                reinterpret_cast<char*>(answer_.get()), static_cast<size_t>(bytes), &got_, &result_);
+    librados().read_op_exec_user_buf(op_, kClass, "read", reinterpret_cast<const char*>(message_.data()),
+                                     message_.size(), reinterpret_cast<char*>(answer_.get()),
+                                     static_cast<size_t>(bytes), &got_, &result_);
   }
-  ~StructuredRead() override { rados_release_read_op(op_); }
+  ~StructuredRead() override { librados().release_read_op(op_); }
 
  private:
   int submit(rados_completion_t completion) override {
-    return rados_aio_read_op_operate(op_, pool_->io(), completion, name_.c_str(), 0);
+    return librados().aio_read_op_operate(op_, pool_->io(), completion, name_.c_str(), 0);
   }
 
   int take(int result) override {
@@ -85,7 +87,7 @@ class StructuredWrite final : public RadosOperation {
  public:
   StructuredWrite(const RadosFile& file, const ObjectRequest& request, const Gathered& gathered, int64_t bytes,
                   Flight& flight)
-      : RadosOperation(file, Direction::kWrite, request.object, flight), op_(rados_create_write_op()) {
+      : RadosOperation(file, Direction::kWrite, request.object, flight), op_(librados().create_write_op()) {
     bytes_ = bytes;
     offset_ = request.view.begin();
     std::vector<std::byte> message = request.to_bytes();
@@ -93,13 +95,14 @@ class StructuredWrite final : public RadosOperation {
     message.resize(described + static_cast<size_t>(bytes));
     copy_to_message(gathered, &message[described]);
     // librados has a copy when this returns.
-    rados_write_op_exec(op_, kClass, "write", reinterpret_cast<const char*>(message.data()), message.size(), nullptr);
+    librados().write_op_exec(op_, kClass, "write", reinterpret_cast<const char*>(message.data()), message.size(),
+                             nullptr);
   }
-  ~StructuredWrite() override { rados_release_write_op(op_); }
+  ~StructuredWrite() override { librados().release_write_op(op_); }
 
  private:
   int submit(rados_completion_t completion) override {
-    return rados_aio_write_op_operate(op_, pool_->io(), completion, name_.c_str(), nullptr, 0);
+    return librados().aio_write_op_operate(op_, pool_->io(), completion, name_.c_str(), nullptr, 0);
   }
   int take(int result) override {
     if (result >= 0) moved_ = bytes_;
@@ -116,7 +119,7 @@ std::string class_refusal(const RadosFile& file) {
   const std::string object = file.object(0);
   std::array<char, 32> answer{};
   const int result =
-      rados_exec(pool->io(), object.c_str(), kClass, "probe", nullptr, 0, answer.data(), answer.size() - 1);
+      librados().exec(pool->io(), object.c_str(), kClass, "probe", nullptr, 0, answer.data(), answer.size() - 1);
   const std::string instead = "; lists of ranges are sent instead of descriptions (docs/rados.md: the object class)";
   if (result == -EOPNOTSUPP) return "the OSDs have no object class swath, or the pool lets no class read" + instead;
   if (result == -EPERM) return "the OSDs may not run the object class swath (osd_class_load_list)" + instead;

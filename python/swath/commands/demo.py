@@ -112,7 +112,7 @@ def _at_least_1(option: str, text: str) -> int:
 def _check_can_start() -> None:
     if mpi.launcher()[0] is not None:
         raise UnsupportedError("swath demo starts its own ranks: call it without mpiexec")
-    missing = [name for name in ("mpi4py", "swath._mpi", "h5py") if importlib.util.find_spec(name) is None]
+    missing = [name for name in ("mpi4py", "h5py") if importlib.util.find_spec(name) is None]
     if missing or mpi.own_mpiexec() is None:
         missing = missing or ["mpiexec"]
         raise UnsupportedError(f"swath demo needs {', '.join(missing)}: pip install 'swath[demo]', then swath doctor")

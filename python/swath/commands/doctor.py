@@ -24,11 +24,11 @@ from rich.text import Text
 
 import swath
 from swath import _core
-from swath.base import units
+from swath.base import c_library, units
 from swath.commands import output, rados
 from swath.errors import ArgumentError, UnsupportedError
 from swath.mpi_io import backends, building, preload
-from swath.ranks import mpi
+from swath.ranks import loaded_mpi, mpi
 from swath.store import modelled_disk, profile
 
 DESCRIPTION = """\
@@ -78,7 +78,11 @@ _PACKAGES = (
 _BUILD_AGAIN = "install {} (as Debian calls it), and build Swath again"
 
 _LAUNCHER_PREFIXES = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPI_LOCAL")
-_TRY_MPI = "from mpi4py import MPI; from swath import _mpi; _mpi.MpiComm(MPI.COMM_SELF.handle)"
+_SETTINGS = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+"""Of Open MPI's launcher, which takes ranks of root for a mistake without them."""
+_TRY_MPI = (
+    "from mpi4py import MPI; from swath.ranks import loaded_mpi; loaded_mpi.module().MpiComm(MPI.COMM_SELF.handle)"
+)
 _TRY_MPI_IO = "from mpi4py import MPI; print(open('/proc/self/maps').read())"
 _TRY_RANKS = "import os; from mpi4py import MPI; os.write(1, b'ranks=%d\\n' % MPI.COMM_WORLD.Get_size())"
 
@@ -145,6 +149,8 @@ def _print(findings: list[Finding]) -> None:
 
 def _versions() -> Iterator[Finding]:
     yield Finding("swath", "ok", f"{swath.__version__}, in {os.path.dirname(swath.__file__)}")
+    yield _installed_as()
+    yield _library_for_c()
     yield Finding("Python", "ok", f"{platform.python_version()}, {sys.executable}, on {platform.platform()}")
     yield Finding("NumPy", "ok", importlib.metadata.version("numpy"))
     for package, use, install in _PACKAGES:
@@ -153,6 +159,25 @@ def _versions() -> Iterator[Finding]:
             yield Finding(package, "without", f"not installed: it is for {use}", f"pip install '{install}'")
         else:
             yield Finding(package, "ok", f"{version}, for {use}")
+
+
+def _installed_as() -> Finding:
+    """Say whether this is a wheel that brings its libraries, or was built on this machine."""
+    try:
+        said = importlib.metadata.distribution("swath").read_text("WHEEL") or ""
+    except importlib.metadata.PackageNotFoundError:
+        said = ""
+    tags = ", ".join(re.findall(r"^Tag: (.*manylinux.*)$", said, re.MULTILINE))
+    if tags:
+        return Finding("installed as", "ok", f"a wheel ({tags}), with the libraries that it needs")
+    return Finding("installed as", "ok", "built here, with libraries of this system")
+
+
+def _library_for_c() -> Finding:
+    try:
+        return Finding("library for C", "ok", f"{c_library.get_library_dir()}; swath-config says how to build with it")
+    except UnsupportedError as error:
+        return Finding("library for C", "without", str(error))
 
 
 def _version(package: str) -> str | None:
@@ -196,8 +221,8 @@ def _rados() -> Iterator[Finding]:
     """Find what this Swath can do with Ceph pools. No cluster is asked."""
     version = _core.librados_version()
     if not version:
-        found = "built without librados: files in Ceph pools (rados:POOL/NAME) are refused"
-        yield Finding("RADOS", "without", found, _BUILD_AGAIN.format("librados-dev"))
+        found = "librados is not found: files in Ceph pools (rados:POOL/NAME) are refused"
+        yield Finding("RADOS", "without", found, "install librados2 (as Debian calls it)")
         return
     yield Finding("RADOS", "ok", f"files in Ceph pools, by librados {version}")
     library = rados.class_library()
@@ -262,11 +287,12 @@ def _mpi() -> Iterator[Finding]:
         return
     yield Finding("mpi4py", "ok", f"{version}, with {library}")
     status, said = _try([sys.executable, "-c", _TRY_MPI])
+    served = "; ".join(loaded_mpi.FAMILIES[family] for family in loaded_mpi.installed()) or "no MPI"
     if status != 0:
-        advice = f"build Swath for {library}: pip install --force-reinstall swath, in this environment"
-        yield Finding("swath._mpi", "wrong", f"cannot work with {library}: {_last_line(said)}", advice)
+        advice = "pip install --force-reinstall swath: its wheel serves every MPI"
+        yield Finding("MPI", "wrong", f"no ranks of {library}: {_last_line(said)}. Built for: {served}", advice)
         return
-    yield Finding("swath._mpi", "ok", f"works with {library}")
+    yield Finding("MPI", "ok", f"works with {library}. Built for: {served}")
     yield from _launchers(library)
 
 
@@ -277,18 +303,18 @@ def _mpi_io() -> Iterator[Finding]:
         yield Finding("MPI-IO programs", "without", f"left to their MPI: {error}")
         return
     served = backends.installed()
-    names = "; ".join(backends.FAMILIES[family] for family in served)
+    names = "; ".join(loaded_mpi.FAMILIES[family] for family in served)
     yield Finding(
         "MPI-IO programs", "ok" if served else "without", f"served by swath mpi-io: {names or 'of no MPI yet'}"
     )
-    for mpicxx in _each_mpicxx():
+    for mpicxx in _each_mpicxx() if len(served) < len(loaded_mpi.FAMILIES) else ():
         try:
             mpi_there = building.find_mpi(mpicxx)
         except UnsupportedError as error:
             yield Finding("MPI-IO programs", "without", f"of {mpicxx}: {error}")
             continue
         if mpi_there.family not in served:
-            found = f"of {mpicxx} ({backends.FAMILIES[mpi_there.family]}): left to it, there is no backend"
+            found = f"of {mpicxx} ({loaded_mpi.FAMILIES[mpi_there.family]}): left to it, there is no backend"
             yield Finding("MPI-IO programs", "without", found, f"swath mpi-io build --mpicxx {mpicxx}")
     if _version("mpi4py") is not None:
         yield _tried_mpi_io(preloaded)
@@ -357,7 +383,9 @@ def _try(command: list[str], **more: str) -> tuple[int, str]:
 
     more: variables of its environment.
     """
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(_LAUNCHER_PREFIXES)}
+    environment = {
+        key: value for key, value in os.environ.items() if key in _SETTINGS or not key.startswith(_LAUNCHER_PREFIXES)
+    }
     environment.update(more)
     try:
         tried = subprocess.run(

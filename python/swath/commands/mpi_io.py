@@ -6,7 +6,8 @@ import argparse
 import time
 from typing import Any
 
-from swath.mpi_io import backends, building, preload
+from swath.mpi_io import building, preload
+from swath.ranks import loaded_mpi
 
 DESCRIPTION = """\
 Run a program that calls MPI-IO, itself or through HDF5, netCDF or PnetCDF, with
@@ -74,7 +75,7 @@ def _build(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="swath mpi-io build", description=HELP_OF_BUILD)
     parser.add_argument("--mpicxx", metavar="PATH", help="of the MPI to build for; by default the one in PATH")
     mpi = building.find_mpi(parser.parse_args(arguments).mpicxx)
-    print(f"{mpi.mpicxx}: {backends.FAMILIES[mpi.family]}; compiling ...", flush=True)
+    print(f"{mpi.mpicxx}: {loaded_mpi.FAMILIES[mpi.family]}; compiling ...", flush=True)
     begun = time.monotonic()
     made = building.build(mpi)
     print(f"{made}\nmade in {time.monotonic() - begun:.0f} s. Next: swath mpi-io mpiexec -n 4 ./program")

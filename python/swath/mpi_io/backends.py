@@ -6,13 +6,7 @@ import os
 from pathlib import Path
 
 import swath
-
-FAMILIES = {
-    "mpich": "MPICH, and what shares its ABI (Intel MPI, MVAPICH, Cray MPI)",
-    "openmpi": "Open MPI",
-    "mpiabi": "the standard ABI of MPI (libmpi_abi)",
-}
-"""By the name that a backend's file has; the stub finds the family by what the loaded libmpi defines."""
+from swath.ranks.loaded_mpi import FAMILIES
 
 VARIABLE = "SWATH_MPI_IO_BACKENDS"
 """A folder of backends that is looked into before all others."""

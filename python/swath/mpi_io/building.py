@@ -14,6 +14,7 @@ from pathlib import Path
 
 from swath.errors import UnsupportedError
 from swath.mpi_io import backends
+from swath.ranks.loaded_mpi import FAMILIES
 
 _COMPILE = (
     "-std=c++20",
@@ -51,9 +52,9 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
     compiler, *words = shlex.split(_said([found, "-show"])) or [""]
     flags = tuple(_flags_of_headers(words))
     # The compiler is asked, not this Python: which headers there are depends on its own search path, too.
-    preprocess = [compiler, *flags, "-E", "-P", "-x", "c++", str(_source() / "bindings" / "mpi_io" / "family.inc")]
+    preprocess = [compiler, *flags, "-E", "-P", "-x", "c++", str(_source() / "mpi_family.inc")]
     family = (_said(preprocess).split() or [""])[-1]
-    if family not in backends.FAMILIES:
+    if family not in FAMILIES:
         raise UnsupportedError(f"{found}: its MPI is neither MPICH, nor Open MPI, nor of the MPI ABI")
     return Mpi(found, compiler, flags, family)
 
@@ -92,7 +93,10 @@ def build(mpi: Mpi) -> Path:
 def _source() -> Path:
     source = backends.SOURCE
     if not (source / "libswath_core.a").exists():
-        raise UnsupportedError(f"{source} was not installed: install Swath again (pip install --force-reinstall swath)")
+        raise UnsupportedError(
+            f"{source / 'libswath_core.a'} is not installed: a wheel of Swath has the backends of all families, and "
+            "makes no more. To make others install Swath from its sources: pip install --no-binary swath swath"
+        )
     return source
 
 

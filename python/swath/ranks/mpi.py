@@ -12,6 +12,7 @@ from typing import Any
 
 from swath import _core
 from swath.errors import UnsupportedError
+from swath.ranks import loaded_mpi
 
 _made_in = _core.fork_generation()
 _keyval: int | None = None
@@ -21,7 +22,7 @@ _keyval: int | None = None
 def comm_of(communicator: Any) -> Any:
     """Return the core's comm for an mpi4py communicator. Collective the first time; it duplicates the communicator.
 
-    Raises UnsupportedError where the MPI module was not built, or cannot be loaded beside this mpi4py.
+    Raises UnsupportedError where Swath was not built for the MPI that this mpi4py uses.
     """
     global _keyval  # noqa: PLW0603 - one key a process
     from mpi4py import MPI
@@ -31,14 +32,7 @@ def comm_of(communicator: Any) -> Any:
     comm = communicator.Get_attr(_keyval)
     if comm is None:
         check_launcher()
-        try:
-            from swath import _mpi
-        except ImportError as error:
-            raise UnsupportedError(
-                f"swath's MPI module cannot be loaded ({error}). mpi4py uses {library_version()}; swath was built for "
-                "MPICH (the wheel `mpich`). Install matching ones: pip install 'swath[mpi]', then run `swath doctor`"
-            ) from None
-        comm = _mpi.MpiComm(communicator.handle)
+        comm = loaded_mpi.module().MpiComm(communicator.handle)
         communicator.Set_attr(_keyval, comm)
         # COMM_WORLD would let go of it in MPI_Finalize, after the interpreter is gone.
         atexit.register(_disconnect, communicator)

@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 from mpi4py import MPI
 
-from swath import _core, _mpi
+from swath import _core
+from swath.ranks import loaded_mpi
 
+_mpi = loaded_mpi.module()
 WORLD = MPI.COMM_WORLD
 RANK, SIZE = WORLD.rank, WORLD.size
 

@@ -1,0 +1,20 @@
+"""`swath-config`: what programs of C and C++ are compiled and linked with. The program itself is a shell script."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from swath.base import c_library
+from swath.errors import UnsupportedError
+
+
+def main() -> int:
+    """Become swath/library/bin/swath-config, with the same arguments."""
+    try:
+        c_library.get_library_dir()
+    except UnsupportedError as error:
+        print(f"swath-config: {error}", file=sys.stderr)
+        return 1
+    script = str(c_library.PREFIX / "bin" / "swath-config")
+    return os.execv("/bin/sh", ["sh", script, *sys.argv[1:]])
