@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import swath
-from fault_cases import FATAL, SCENES, SURVIVED, Break, Scene, attempts, breaks, check, outcome
+from fault_cases import FATAL, SCENES, SURVIVED, Break, Scene, attempts, breaks, check, has_uring, outcome
 from swath.simulated import run_ranks
 
 pytestmark = pytest.mark.timeout(300, method="thread")
@@ -29,14 +29,6 @@ pytestmark = pytest.mark.timeout(300, method="thread")
 # ranks, nodes, shared memory: windows of one node, messages between two, and messages only
 WORLDS = ((1, 1, True), (2, 1, True), (2, 2, True), (3, 2, True), (4, 1, True), (4, 2, True), (3, 1, False))
 QUICK_WORLDS = ((1, 1, True), (4, 2, True), (3, 1, False))
-
-
-def has_uring(folder: Path) -> bool:
-    """Whether this kernel and build have the engine."""
-    path = folder / "asked"
-    path.write_bytes(bytes(8))
-    with swath.open(path, shape=8, dtype="u1", engine="uring") as a:
-        return a.engine == "uring"
 
 
 def counts_of(scene: Scene, path: Path, ranks: int, **world: Any) -> list[dict[str, int]]:

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from test_faults import has_uring
 
+from fault_cases import has_uring
 from mpi_runs import run_ranks, run_well
 
 WAYS = {

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.test_copy_plan import COSTS
 
+from stated_costs import COSTS
 from swath import formats
 from swath.copying import ahead, one_pass
 from swath.copying.ahead import ReadAhead, runs_of

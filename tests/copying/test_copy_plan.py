@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stated_costs import COSTS
 from swath import _core
 from swath.copying.copy_layout import Side, pieces, same_order
 from swath.copying.costs import Costs, at
@@ -28,7 +29,6 @@ from swath.simulated import run_ranks
 from tree import TESTS
 
 GOLDEN = TESTS / "golden" / "copies"
-COSTS = Costs.of({**_core.default_profile().to_dict(), "source": "stated defaults"})
 GIB = 1 << 30
 
 

@@ -148,7 +148,7 @@ def test_a_signal_while_a_file_is_changed_is_raised_as_it_is(
 def test_a_program_ends_well_after_a_signal_while_hdf5_was_at_work(tmp_path: Path) -> None:
     """The library's lists of properties were freed when Python was gone already."""
     program = f"""
-import sys; sys.path.insert(0, {str(HELPERS)!r})
+import sys; sys.path[:0] = {[str(HELPERS), str(Path(__file__).parent)]!r}
 from pathlib import Path
 from test_append_interrupts import *
 file, t = new_file(Path({str(tmp_path / "a.h5")!r}))

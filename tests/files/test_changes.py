@@ -34,7 +34,7 @@ def states(path, count):
     return found
 
 
-@pytest.mark.parametrize("stay", ["commit", "settle", "settle, the journal being long"])
+@pytest.mark.parametrize("stay", ["commit", "checkpoint", "checkpoint, the journal being long"])
 def test_a_kill_at_any_call_leaves_what_was_let_stay_last(path, stay):
     expected = states(path, 3)
     stay, _, is_long = stay.partition(", ")
@@ -64,14 +64,14 @@ def test_a_kill_at_any_call_leaves_what_was_let_stay_last(path, stay):
     assert content(path) == expected[3]
 
 
-def test_the_journal_of_many_settled_changes_stays_short(path, tmp_path):
+def test_the_journal_of_many_checkpoints_stays_short(path, tmp_path):
     def change():
         changes = Changes(path, long_bytes=5000)
         lengths = []
         for number in range(100):
             transaction(changes, number % 10)
             settled = content(path)
-            changes.settle()
+            changes.checkpoint()
             lengths.append(os.path.getsize(journal_path(path)))
             assert lengths[-1] < 3 * 5000  # ten transactions keep less than 5000
             transaction(changes, number % 7)
@@ -88,7 +88,7 @@ def test_the_journal_of_many_settled_changes_stays_short(path, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a.bin", "settled"]
 
 
-def test_what_was_settled_of_a_file_without_a_name_takes_no_memory(path):
+def test_a_checkpoint_of_a_file_without_a_name_takes_no_memory(path):
     def resident_bytes():
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * mmap.PAGESIZE
@@ -98,7 +98,7 @@ def test_what_was_settled_of_a_file_without_a_name_takes_no_memory(path):
         before = resident_bytes()
         for _ in range(100):
             changes.keep(file.fileno(), 0, 1 << 20)
-            changes.settle()
+            changes.checkpoint()
         assert resident_bytes() < before + (50 << 20)
 
 
@@ -118,7 +118,7 @@ def test_a_journal_that_cannot_be_written_anew_stays_as_it_is(path, tmp_path):
         changes = Changes(path, long_bytes=1000)
         for number in range(5):
             transaction(changes, number)
-            changes.settle()
+            changes.checkpoint()
         (tmp_path / "settled").write_bytes(content(path))
         assert os.path.getsize(journal_path(path)) > 2000
         os.rmdir(f"{journal_path(path)}.new")
@@ -126,7 +126,7 @@ def test_a_journal_that_cannot_be_written_anew_stays_as_it_is(path, tmp_path):
         changes.undo()
         changes.begin()
         before = os.path.getsize(journal_path(path))
-        changes.settle()
+        changes.checkpoint()
         assert os.path.getsize(journal_path(path)) > before
         assert not os.path.lexists(f"{journal_path(path)}.new")
         transaction(changes, 5)
@@ -141,7 +141,7 @@ def test_nobody_else_gets_a_journal_that_is_written_anew(path):
     changes = Changes(path, long_bytes=1000)
     for number in range(9):
         transaction(changes, number)
-        changes.settle()
+        changes.checkpoint()
         with pytest.raises(StoreError, match="another program is changing it"):
             Changes(path, lock_seconds=0)
         assert not repair(path)
@@ -157,13 +157,13 @@ def test_where_the_machine_stopped_all_is_taken_back_to_the_last_commit(path, tm
         changes.commit()
         (tmp_path / "committed").write_bytes(content(path))
         transaction(changes, 2)
-        changes.settle()
+        changes.checkpoint()
         settled = content(path)
         transaction(changes, 3)
         changes.undo()
         assert content(path) == settled
         transaction(changes, 4)
-        changes.settle()
+        changes.checkpoint()
         transaction(changes, 5)
         return changes
 
@@ -230,7 +230,7 @@ def test_what_was_added_before_a_mark_is_at_the_mark_again_what_it_was(path, is_
 
 
 @pytest.mark.parametrize("is_durable", [True, False])
-@pytest.mark.parametrize("stay", ["commit", "settle"])
+@pytest.mark.parametrize("stay", ["commit", "checkpoint"])
 @pytest.mark.parametrize("is_first", [True, False], ids=["nothing was changed", "something was changed"])
 def test_what_was_let_stay_after_a_mark_is_not_taken_back_to_the_mark(path, is_first, stay, is_durable):
     changes = Changes(path, is_durable=is_durable)
@@ -256,7 +256,7 @@ def test_what_was_let_stay_after_a_mark_is_not_taken_back_to_the_mark(path, is_f
 @pytest.mark.parametrize("is_durable", [True, False])
 def test_the_first_mark_is_one_as_others_are(path, is_durable):
     with Changes(path, is_durable=is_durable) as changes:
-        changes.settle()
+        changes.checkpoint()
         mark = changes.mark()
         overwrite(changes, 10, b"x" * 10)
         changes.undo(mark)

@@ -87,7 +87,7 @@ def test_a_store_whose_journal_was_written_anew_goes_back_to_the_last_commit(sto
         changes = Changes(store, long_bytes=0)
         for number in range(4):
             add_to_store(changes, number)
-            changes.settle()
+            changes.checkpoint()
         settled = tree(store)
         add_to_store(changes, 4)
         changes.undo()

@@ -90,7 +90,7 @@ def test_the_journal_of_a_file_that_a_younger_one_has_replaced_goes(path, tmp_pa
     def change():
         changes = Changes(path, long_bytes=long_bytes)
         transaction(changes, 1)
-        changes.settle()
+        changes.checkpoint()
         transaction(changes, 2)
         os.kill(os.getpid(), signal.SIGKILL)
 

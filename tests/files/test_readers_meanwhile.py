@@ -177,7 +177,7 @@ def test_a_record_that_is_being_written_is_read_by_nobody(
         check_records(file, 3)
 
 
-def test_another_thread_reads_what_is_settled_while_a_record_is_written(tmp_path: Path) -> None:
+def test_another_thread_reads_the_last_checkpoint_while_a_record_is_written(tmp_path: Path) -> None:
     path = tmp_path / "a.nc4"
     new_file(path, 2)
     write = Array._write

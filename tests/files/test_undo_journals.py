@@ -35,7 +35,7 @@ def example(path: str) -> bytes:
         changes.mark()
         changes.keep(file.fileno(), 4, 3)
         os.pwrite(file.fileno(), b"XYZ", 4)
-        changes.settle()
+        changes.checkpoint()
         changes.keep(file.fileno(), 10, 2)
         os.pwrite(file.fileno(), b"--", 10)
         return Path(journal_path(path)).read_bytes()

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.hdf5_cases import KINDS, add, changing, new, started
 
 import swath
+from hdf5_cases import KINDS, add, changing, new, started
 from swath import formats
 from swath.formats import hdf5
 from swath.formats.changes import Changes

@@ -388,13 +388,13 @@ def test_places_are_taken_back_alone_or_left_to_whoever_has_the_file(tmp_path: P
     noise = np.random.default_rng(1).integers(0, 256, 20_000, np.uint8).tobytes()
 
     class OpenedOnce:
-        settled = 0
+        checkpoints = 0
 
         def changes(self) -> Changes:
             return changes
 
-        def settle(self) -> None:
-            self.settled += 1
+        def checkpoint(self) -> None:
+            self.checkpoints += 1
 
     with Changes(str(path)) as changes:
         file = OpenedOnce()
@@ -406,7 +406,7 @@ def test_places_are_taken_back_alone_or_left_to_whoever_has_the_file(tmp_path: P
                 for offset in offsets:
                     os.pwrite(stored.fileno(), noise, offset)
             ends()
-            assert (path.read_bytes() == before) == (file.settled == 0)
+            assert (path.read_bytes() == before) == (file.checkpoints == 0)
         changes.undo()
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["a.h5"]

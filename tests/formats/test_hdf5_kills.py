@@ -109,7 +109,10 @@ def test_a_program_that_is_killed_leaves_a_file_that_everybody_reads(tmp_path, k
     chance = random.Random(5)
     for _ in range(max(KILLS // 2, 1)):
         path = made(tmp_path / "a.nc", kind)
-        environment = {**os.environ, "PYTHONPATH": f"{HELPERS}:{os.environ.get('PYTHONPATH', '')}"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{HELPERS}:{Path(__file__).parent}:{os.environ.get('PYTHONPATH', '')}",
+        }
         with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment) as process:
             lines = [process.stdout.readline()]
             time.sleep(chance.random() * 0.5)

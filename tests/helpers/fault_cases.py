@@ -259,3 +259,11 @@ def check_error(
     assert moved == (wanted // 2 if broken.what.startswith("short+") else 0)
     if scene.method == "direct":
         assert (offset, wanted) == scene.direct_requests(len(counts), culprit)[broken.attempt]
+
+
+def has_uring(folder: Path) -> bool:
+    """Whether this kernel and build have the engine."""
+    path = folder / "asked"
+    path.write_bytes(bytes(8))
+    with swath.open(path, shape=8, dtype="u1", engine="uring") as a:
+        return a.engine == "uring"

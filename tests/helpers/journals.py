@@ -48,7 +48,7 @@ def records_in(journal: bytes) -> list[Record]:
 
 
 def as_if_machine_had_stopped(path: str) -> int:
-    """Let what is settled be of another start of the machine; return how many records said so."""
+    """Let the checkpoints be of another start of the machine; return how many records said so."""
     file = Path(path)
     records = records_in(file.read_bytes())
     stopped = [one._replace(data=b"another" + one.data[7:]) if one.kind == SETTLED else one for one in records]

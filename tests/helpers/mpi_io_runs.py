@@ -130,3 +130,14 @@ def reported(ended: Ended) -> list[Told]:
     """What the report says of operations."""
     found = (_KIND.match(line) for line in ended.told)
     return [Told(one[1], *map(int, one.groups()[1:])) for one in found if one]
+
+
+def compiled(folder: Path, source: str) -> Path:
+    """A program of tests/mpi_io, by the mpicc beside mpiexec."""
+    needs_mpi()
+    mpicc = Path(str(mpiexec())).with_name("mpicc")
+    if not mpicc.exists():
+        pytest.skip("no mpicc beside mpiexec")
+    program = folder / Path(source).stem
+    subprocess.run([mpicc, "-O1", "-rdynamic", "-o", program, PROGRAMS / "mpi_io" / source], check=True)
+    return program

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_mpi_io_errors import compiled
 
-from mpi_io_runs import run, run_well
+from mpi_io_runs import compiled, run, run_well
 
 ERR_NO_SPACE = 36  # of MPICH's mpi.h
 FULL = {"SWATH_MPI_IO_ENGINE": "fault:write@0=ENOSPC"}

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mpi_io_runs import run, run_well
-from mpi_runs import mpiexec, needs_mpi
-from tree import PROGRAMS
+from mpi_io_runs import compiled, run, run_well
 
 DIFFERENT = {
     # MPICH does not look at the mode in ordered calls, nor in preallocate, nor at which split call is ended.
@@ -23,17 +21,6 @@ DIFFERENT = {
 FREED = {"read_with_a_freed_type", "write_together_with_a_freed_type", "view_of_a_freed_type"}
 """What MPICH 5.0 itself crashes of, and may not with another number where the handle is."""
 NO_ERROR = {"no_null_buffer_of_nothing", "no_status", "together_while_begun", "view_whose_type_is_freed"}
-
-
-def compiled(folder: Path, source: str) -> Path:
-    """A program of tests/mpi_io, by the mpicc beside mpiexec."""
-    needs_mpi()
-    mpicc = Path(str(mpiexec())).with_name("mpicc")
-    if not mpicc.exists():
-        pytest.skip("no mpicc beside mpiexec")
-    program = folder / Path(source).stem
-    subprocess.run([mpicc, "-O1", "-rdynamic", "-o", program, PROGRAMS / "mpi_io" / source], check=True)
-    return program
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from test_mpi_io_errors import compiled
 
-from mpi_io_runs import python, run, run_well
+from mpi_io_runs import compiled, python, run, run_well
 
 ERR_NO_SPACE = 36  # of MPICH's mpi.h
 ERR_IN_STATUS = 17

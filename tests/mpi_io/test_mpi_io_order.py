@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_mpi_io_errors import compiled
 
-from mpi_io_runs import run_well
+from mpi_io_runs import compiled, run_well
 
 
 @pytest.fixture(scope="module")

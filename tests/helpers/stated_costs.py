@@ -1,0 +1,6 @@
+"""What copies cost by the stated defaults."""
+
+from swath import _core
+from swath.copying.costs import Costs
+
+COSTS = Costs.of({**_core.default_profile().to_dict(), "source": "stated defaults"})
