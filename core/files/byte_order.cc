@@ -6,67 +6,69 @@
 namespace swath {
 namespace {
 
-std::vector<int64_t> counts_of(const Part& part) {
-  std::vector<int64_t> counts;
-  for (const IndexSet& set : part.indices) counts.push_back(set.count());
-  return counts;
+// The elements of a part, from a dimension on.
+struct Elements {
+  const Part& part;
+  std::byte* first;
+
+  int64_t stride(size_t dimension) const { return part.memory_strides[dimension]; }
+  Elements at(size_t dimension, int64_t position) const { return {part, first + position * stride(dimension)}; }
+};
+
+Elements elements_of(const LocalMemory& memory, size_t part) {
+  return {memory.parts[part], memory.addresses[part] + memory.parts[part].memory_origin};
 }
 
-// Steps through the positions of a part, the last dimension fastest; false where there is no further one. `address`
-// moves along by `strides`.
-bool step(std::vector<int64_t>& position, const std::vector<int64_t>& counts, std::span<const Part* const> parts,
-          std::span<std::byte*> addresses) {
-  for (size_t d = position.size(); d-- > 0;) {
-    const int64_t moves = position[d] + 1 < counts[d] ? 1 : -position[d];
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (counts[d] > 1) addresses[i] += moves * parts[i]->memory_strides[d];
-    }
-    position[d] += moves;
-    if (moves == 1) return true;
+// Copies the elements of a part, from a dimension on; both parts have the same ones.
+void copy_elements(const Elements& from, const Elements& into, size_t dimension, int64_t bytes) {
+  if (dimension == from.part.indices.size()) {
+    std::memcpy(into.first, from.first, static_cast<size_t>(bytes));
+    return;
   }
-  return false;
+  const int64_t count = from.part.indices[dimension].count();
+  const bool is_last = dimension + 1 == from.part.indices.size();
+  if (is_last && from.stride(dimension) == bytes && into.stride(dimension) == bytes) {
+    std::memcpy(into.first, from.first, static_cast<size_t>(count * bytes));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) copy_elements(from.at(dimension, i), into.at(dimension, i), dimension + 1, bytes);
+}
+
+void swap_elements(const formats::ElementType& type, const Elements& elements, size_t dimension) {
+  const auto bytes = static_cast<size_t>(type.bytes);
+  if (dimension == elements.part.indices.size()) return formats::swap_bytes(type, {elements.first, bytes});
+  const int64_t count = elements.part.indices[dimension].count();
+  const bool is_last = dimension + 1 == elements.part.indices.size();
+  if (is_last && elements.stride(dimension) == type.bytes) {
+    return formats::swap_bytes(type, {elements.first, static_cast<size_t>(count) * bytes});
+  }
+  for (int64_t i = 0; i < count; ++i) swap_elements(type, elements.at(dimension, i), dimension + 1);
 }
 
 }  // namespace
 
 void swap_in_place(const formats::ElementType& type, const LocalMemory& memory) {
-  const auto bytes = static_cast<size_t>(type.bytes);
   if (memory.view) {
     formats::swap_bytes(type, {memory.addresses.front(), static_cast<size_t>(memory.view->view.bytes())});
     return;
   }
   for (size_t i = 0; i < memory.parts.size(); ++i) {
-    const Part& part = memory.parts[i];
-    if (part.count() == 0) continue;
+    const int64_t count = memory.parts[i].count();
+    if (count == 0) continue;
     if (memory.is_packed) {
-      formats::swap_bytes(type, {memory.addresses[i], static_cast<size_t>(part.count()) * bytes});
-      continue;
+      formats::swap_bytes(type, {memory.addresses[i], static_cast<size_t>(count * type.bytes)});
+    } else {
+      swap_elements(type, elements_of(memory, i), 0);
     }
-    const std::vector<int64_t> counts = counts_of(part);
-    std::vector<int64_t> position(counts.size());
-    const Part* const parts[] = {&part};
-    std::byte* at[] = {memory.addresses[i] + part.memory_origin};
-    do {
-      formats::swap_bytes(type, {at[0], bytes});
-    } while (step(position, counts, parts, at));
   }
 }
 
 void copy_swapped(const formats::ElementType& type, const LocalMemory& from, const LocalMemory& into) {
-  const auto bytes = static_cast<size_t>(type.bytes);
   if (from.view) {
     std::memcpy(into.addresses.front(), from.addresses.front(), static_cast<size_t>(from.view->view.bytes()));
   }
   for (size_t i = 0; i < from.parts.size(); ++i) {
-    if (from.parts[i].count() == 0) continue;
-    const std::vector<int64_t> counts = counts_of(from.parts[i]);
-    std::vector<int64_t> position(counts.size());
-    const Part* const parts[] = {&from.parts[i], &into.parts[i]};
-    std::byte* at[] = {from.addresses[i] + from.parts[i].memory_origin,
-                       into.addresses[i] + into.parts[i].memory_origin};
-    do {
-      std::memcpy(at[1], at[0], bytes);
-    } while (step(position, counts, parts, at));
+    if (from.parts[i].count() > 0) copy_elements(elements_of(from, i), elements_of(into, i), 0, type.bytes);
   }
   swap_in_place(type, into);
 }

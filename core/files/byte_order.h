@@ -2,17 +2,16 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "formats/element_type.h"
 #include "method/local_memory.h"
 
 namespace swath {
 
-// In their places. `type`: either of the two.
+// In their places. `type`: of either byte order.
 void swap_in_place(const formats::ElementType& type, const LocalMemory& memory);
 
-// All elements of `from`, turned round, in the places of `into`: the same ones.
+// Copies all elements of `from`, turned round, into `into`, whose parts have the same elements.
 void copy_swapped(const formats::ElementType& type, const LocalMemory& from, const LocalMemory& into);
 
 }  // namespace swath
