@@ -242,8 +242,7 @@ LocalMemory FileArray::swapped_copy(const Decomposition& whose, const LocalMemor
   return stored;
 }
 
-// ---- BackgroundQueue the program
-// ---------------------------------------------------------------------------------------------
+// ---- In the background ----------------------------------------------------------------------------------------------
 
 StartedMove::StartedMove(std::optional<Future> future, std::function<void()> finish)
     : future_(future ? std::make_unique<Future>(std::move(*future)) : nullptr), finish_(std::move(finish)) {}

@@ -39,7 +39,8 @@ void pause_before(int attempt) {
   throw Error(ErrorKind::kStore, "create " + path + ": " + what, error);
 }
 
-// BackgroundQueue what is written, for whoever needs room meanwhile (copying/prepare.py); goes with it.
+// The suffix of a second object for whoever needs room while the file is written (copying/prepare.py). It is removed
+// with the file.
 constexpr char kScratch[] = ".scratch";
 
 void remove_generation(const RadosPool& pool, const std::string& striped) {
