@@ -35,11 +35,11 @@ Words words_of_last_error() {
 }  // namespace
 
 Session::Session() {
-  library().H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
-  library().H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  found_.H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
+  found_.H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-Session::~Session() { library().H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
+Session::~Session() { found_.H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
 
 void fail_call() {
   const auto [called, reason] = words_of_last_error();

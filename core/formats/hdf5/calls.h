@@ -22,10 +22,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
  private:
-  // Found before anything is locked: to find it may need what another thread has that waits for us.
-  struct FoundBefore {
-    FoundBefore() { library(); }
-  } found_;
+  const Library& found_ = library();  // before the lock: to find it may need what a thread has that waits for us
   CallLock lock_;
   H5E_auto2_t printer_ = nullptr;
   void* printer_data_ = nullptr;
