@@ -72,7 +72,7 @@ Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Optio
       alone_(make_solo_comm()),
       name_(options.name),
       fill_(options.fill),
-      places_(options.places),
+      allocator_(options.allocator),
       new_file_(options.new_file),
       is_new_(is_new(options)),
       most_on_a_node_(most_on_a_node(*comm_)),
@@ -118,7 +118,7 @@ void Array::relocate(Stored stored, std::shared_ptr<File> file) {
 bool Array::goes_by_chunks(Direction direction) const {
   const auto chunks = stored()->chunks;
   if (chunks == nullptr) return false;
-  return direction == Direction::kRead || places_ != nullptr || !std::holds_alternative<ChunkTable>(chunks->places);
+  return direction == Direction::kRead || allocator_ != nullptr || !std::holds_alternative<ChunkTable>(chunks->places);
 }
 
 Question Array::question(const std::string& doing) const {
@@ -164,7 +164,7 @@ Execution Array::rebase_and_execute(const Call& call) {
 
 bool Array::may_run_in_background(Direction direction) const {
   if (form()->layout() == nullptr && !goes_by_chunks(direction)) return false;
-  return direction == Direction::kRead || (places_ == nullptr && ranks_allow_background());
+  return direction == Direction::kRead || (allocator_ == nullptr && ranks_allow_background());
 }
 
 // Collective where ranks meet for the first time.
@@ -485,7 +485,7 @@ Execution Array::execute_chunks(const Call& call) {
 Counters Array::write_chunks_of(const ChunkWriting& writing, const CodedArray& chunks) {
   writing.operation.decomposition().check_written_once();
   if (!std::holds_alternative<ChunkTable>(chunks.places)) return write_chunk_files(writing, chunks);
-  WrittenTable written = write_chunk_table(writing, chunks, file_->engine(), *places_);
+  WrittenTable written = write_chunk_table(writing, chunks, file_->engine(), *allocator_);
   store_as({form(), std::move(written.array)});
   return written.counters;
 }

@@ -76,7 +76,7 @@ class Array {
     std::vector<std::byte> fill;               // one element: what those read as that were never stored
     std::shared_ptr<const CodedArray> chunks;  // where they are coded; else null
     std::shared_ptr<Learning> learning;        // of all arrays of the file; null: the stated defaults, for this one
-    std::shared_ptr<ChunkAllocator> places;    // of coded chunks in one file; null: they are not written by Swath
+    std::shared_ptr<ChunkAllocator> allocator; // of coded chunks in one file; null: they are not written by Swath
     std::string name;                          // of the file and the variable, for messages
     // It is being made: all of it is in the page cache, elements that are never written are filled, and it will be
     // synced. Not for one that grows by records: its elements do not lie together.
@@ -115,7 +115,7 @@ class Array {
   Learning& learning() { return *learning_; }
   // Where the coded chunks are stored now; null where none are coded.
   std::shared_ptr<const CodedArray> chunks() const { return stored()->chunks; }
-  ChunkAllocator* places() const { return places_.get(); }
+  ChunkAllocator* allocator() const { return allocator_.get(); }
 
   // Collective, but for an operation of one rank alone (Decomposition::alone, share_of). Moves this rank's share
   // between the file and `memory`. When it throws, every rank throws the same; what is not part of the operation is
@@ -246,7 +246,7 @@ class Array {
   const std::unique_ptr<Comm> alone_;
   const std::string name_;
   const std::vector<std::byte> fill_;
-  const std::shared_ptr<ChunkAllocator> places_;
+  const std::shared_ptr<ChunkAllocator> allocator_;
   const std::shared_ptr<AtomicFile> new_file_;
   const bool is_new_;
   const int most_on_a_node_;

@@ -85,11 +85,11 @@ struct Window {
 
 class TableWriting {
  public:
-  TableWriting(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine, ChunkAllocator& places)
+  TableWriting(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine, ChunkAllocator& allocator)
       : writing_(writing),
         comm_(writing.comm),
         engine_(engine.lease()),
-        places_(places),
+        allocator_(allocator),
         array_(std::make_shared<CodedArray>(array)),
         units_(touched_units(array, writing.operation.decomposition(), own_number(writing))),
         touched_(array, writing.memory.parts),
@@ -103,7 +103,7 @@ class TableWriting {
     try {
       write_own(units_.own);
       write_shared(units_.shared);
-      if (was_placed_) on_first_rank(": kept", [&] { places_.keep(); });
+      if (was_placed_) on_first_rank(": kept", [&] { allocator_.keep(); });
     } catch (const Error& error) {
       if (!was_placed_) throw;
       throw taken_back(error);
@@ -126,7 +126,7 @@ class TableWriting {
   Error taken_back(const Error& error) {
     std::string text = error.what();
     try {
-      on_first_rank(": taken back", [&] { places_.undo(); });
+      on_first_rank(": taken back", [&] { allocator_.undo(); });
       if (!text.ends_with(kAsBefore)) text += std::string("; the file ") + kAsBefore;
     } catch (const Error& second) {
       text += "; and what was placed could not be taken back: " + std::string(second.what());
@@ -314,7 +314,7 @@ class TableWriting {
       chunks.push_back({coordinates_of(array_->shape, array_->chunk_shape, size.chunk), size.bytes, skipped,
                         is_as_long && table.skipped[entry] != skipped});
     }
-    const std::vector<int64_t> offsets = places_.place(chunks);
+    const std::vector<int64_t> offsets = allocator_.place(chunks);
     if (offsets.size() != sizes.size() || std::ranges::any_of(offsets, [](int64_t offset) { return offset < 0; })) {
       throw Error(ErrorKind::kInternal, array_->path + ": " + std::to_string(sizes.size()) + " chunks got " +
                                             std::to_string(offsets.size()) + " places, or some before the file");
@@ -340,7 +340,7 @@ class TableWriting {
   const ChunkWriting& writing_;
   Comm& comm_;
   const SharedEngine::Lease engine_;
-  ChunkAllocator& places_;
+  ChunkAllocator& allocator_;
   const std::shared_ptr<CodedArray> array_;  // as it is now
   const TouchedUnits units_;
   const TouchedChunks touched_;
@@ -374,10 +374,10 @@ Counters write_chunk_files(const ChunkWriting& writing, const CodedArray& array)
 }
 
 WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine,
-                               ChunkAllocator& places) {
+                               ChunkAllocator& allocator) {
   std::optional<TableWriting> table;
   run_collectively(writing.comm, step_of(writing.operation, ": units"),
-                   [&] { table.emplace(writing, array, engine, places); });
+                   [&] { table.emplace(writing, array, engine, allocator); });
   return table->write();
 }
 

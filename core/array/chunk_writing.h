@@ -54,9 +54,9 @@ struct WrittenTable {
   std::shared_ptr<const CodedArray> array;  // as it is stored now, the same on all ranks
   Counters counters;
 };
-// Collective. Of chunks in one file, whose bytes `engine` moves; `places`: used on rank 0. When it throws, the file is
+// Collective. Of chunks in one file, whose bytes `engine` moves; `allocator`: used on rank 0. When it throws, the file is
 // as it was.
 WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine,
-                               ChunkAllocator& places);
+                               ChunkAllocator& allocator);
 
 }  // namespace swath

@@ -205,14 +205,19 @@ void DataFile::open_bytes(const std::string& words) {
 
 // ---- What may be done ---------------------------------------------------------------------------------------------
 
-void DataFile::refuse_changing(const std::string& doing) const {
+// Or open in the parent of this process only.
+void DataFile::refuse_closed(const std::string& doing) const {
   if (is_closed_) fail_argument(doing + " " + final_path_ + ": the file is closed; open it again");
-  if (mode_ != OpenMode::kReadWrite) {
-    fail_argument(doing + " " + final_path_ + ": the file is open for reading; open it for reading and writing");
-  }
   if (made_in_ != fork_generation()) {
     fail_argument(doing + " " + final_path_ +
                   ": the process that has the file open was forked, and this is its child: open the file again here");
+  }
+}
+
+void DataFile::refuse_changing(const std::string& doing) const {
+  refuse_closed(doing);
+  if (mode_ != OpenMode::kReadWrite) {
+    fail_argument(doing + " " + final_path_ + ": the file is open for reading; open it for reading and writing");
   }
 }
 

@@ -137,6 +137,7 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
   void complete();
 
   // Local.
+  void refuse_closed(const std::string& doing) const;
   void refuse_changing(const std::string& doing) const;
   void refuse_writing(const std::string& doing) const;
   void has_written(const FileArray& array);

@@ -31,7 +31,7 @@ void DataFile::fill_unwritten() {
 void DataFile::sync() {
   const OneChange one_change(changing_);
   const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "sync", final_path_);
-  if (is_closed_) fail_argument("sync " + final_path_ + ": the file is closed; open it again");
+  refuse_closed("sync");
   finish_started();
   complete_records();
   if (records_) records_->synced();

@@ -1,6 +1,7 @@
 #include "files/data_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -455,6 +456,36 @@ TEST_P(OneArrayFileTest, ThatCannotGetItsNameIsAnErrorOnAllRanks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfFormats, OneArrayFileTest, testing::Values(".npy", ".raw"));
+
+TEST(ForkedFile, IsNeitherSyncedNorClosedByAChild) {
+  const std::string path = testing::TempDir() + "swath_forked_" + std::to_string(getpid()) + ".nc3";
+  std::filesystem::remove(path);
+  const auto file = DataFile::create(make_solo_comm(), path, {.format = "netcdf-classic"});
+  const auto t = file->add(temperature());
+  const Distribution row = columns(1, 1);
+  t->append(row, std::vector<float>(7, 1));
+  const pid_t child = fork();
+  if (child == 0) {
+    bool is_refused = false;
+    try {
+      file->sync();
+    } catch (const Error& error) {
+      is_refused = error.kind() == ErrorKind::kArgument;
+    }
+    file->close();
+    _exit(is_refused && !std::filesystem::exists(path) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  t->append(row, std::vector<float>(7, 2));
+  file->sync();
+  file->close();
+  const auto again = DataFile::open(make_solo_comm(), path, OpenMode::kRead);
+  EXPECT_EQ(again->array("t")->shape(), Shape({2, 7}));
+  again->close();
+  std::filesystem::remove(path);
+}
 
 TEST(RawFileTest, WhatItHoldsIsForTheCallerToSay) {
   const std::string path = testing::TempDir() + "swath_raw_" + std::to_string(getpid()) + ".bin";

@@ -8,12 +8,12 @@
 #include "array/array.h"
 #include "array/file.h"
 #include "base/error.h"
-#include "base/interrupt.h"
 #include "comm/agreement.h"
 #include "files/array_form.h"
 #include "files/byte_order.h"
 #include "files/data_file.h"
 #include "files/data_file_chunks.h"
+#include "files/one_change.h"
 #include "formats/description.h"
 #include "plan/explain.h"
 #include "plan/method.h"
@@ -348,8 +348,7 @@ void FileArray::append_as(const formats::ElementType* in_memory, const Distribut
 void FileArray::append_from(const formats::ElementType* in_memory, const WhoseRows& whose_rows, const MakeMemory& make,
                             int64_t records, bool writes_all) {
   const auto held = file("append to");
-  const std::lock_guard one_change(held->changing_.get());
-  const InterruptScope uninterrupted([] { return false; });
+  const OneChange one_change(held->changing_);
   const int64_t first = held->rows_to_append_to(*this, in_memory);
   const int64_t last = first + records;
   const std::string words = held->words("append " + std::to_string(records) + " records to " + name_);

@@ -112,10 +112,10 @@ class Callback {
 // A Python object that has the methods of ChunkAllocator.
 class PythonAllocator final : public swath::ChunkAllocator {
  public:
-  explicit PythonAllocator(nb::object places) : places_(std::move(places)) {}
+  explicit PythonAllocator(nb::object allocator) : allocator_(std::move(allocator)) {}
   ~PythonAllocator() override {
     const nb::gil_scoped_acquire acquire;
-    places_.reset();
+    allocator_.reset();
   }
   PythonAllocator(const PythonAllocator&) = delete;
   PythonAllocator& operator=(const PythonAllocator&) = delete;
@@ -129,22 +129,22 @@ class PythonAllocator final : public swath::ChunkAllocator {
         for (const int64_t coordinate : chunk.at) at.append(coordinate);
         asked.append(nb::make_tuple(nb::tuple(at), chunk.bytes, chunk.skipped, chunk.is_recoded));
       }
-      offsets = nb::cast<std::vector<int64_t>>(places_.attr("place")(asked));
+      offsets = nb::cast<std::vector<int64_t>>(allocator_.attr("place")(asked));
     });
     return offsets;
   }
   void keep() override {
-    raised_.call([&] { places_.attr("keep")(); });
+    raised_.call([&] { allocator_.attr("keep")(); });
   }
   void undo() override {
     Raised ignored;  // what went wrong before is what is raised
-    ignored.call([&] { places_.attr("undo")(); });
+    ignored.call([&] { allocator_.attr("undo")(); });
   }
   void raise() { raised_.raise(); }
   void forget() { raised_.forget(); }
 
  private:
-  nb::object places_;
+  nb::object allocator_;
   Raised raised_;
 };
 
@@ -169,8 +169,8 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
   }
   const bool alone = is_alone(array, operation);
   const bool writes = operation.direction() == swath::Direction::kWrite;
-  auto* places = writes ? dynamic_cast<PythonAllocator*>(array.places()) : nullptr;
-  if (places != nullptr) places->forget();
+  auto* allocator = writes ? dynamic_cast<PythonAllocator*>(array.allocator()) : nullptr;
+  if (allocator != nullptr) allocator->forget();
   try {
     const Interruptible interruptible(alone);
     return array.execute(operation, memory, execute_options);
@@ -178,7 +178,7 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
     if (alone) {
       by_library.raise();
       relocated.raise();
-      if (places != nullptr) places->raise();
+      if (allocator != nullptr) allocator->raise();
     }
     throw;
   }
@@ -584,8 +584,8 @@ void bind_open_array(nb::module_& m) {
             if (options.contains("chunks")) given.chunks = nb::cast<std::shared_ptr<CodedArray>>(options["chunks"]);
             given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
             given.is_new = nb::cast<bool>(options["is_new"]);
-            if (options.contains("places")) {
-              given.places = std::make_shared<PythonAllocator>(nb::object(options["places"]));
+            if (options.contains("allocator")) {
+              given.allocator = std::make_shared<PythonAllocator>(nb::object(options["allocator"]));
             }
             given.name = nb::cast<std::string>(options["name"]);
             new (self) HeldArray(std::move(comm), std::move(file), std::move(given));

@@ -153,8 +153,8 @@ class StoredArray:
         given: dict[str, Any] = {"name": self.path, "learning": self.file.learning, "is_new": is_new and not grows}
         if (chunks := layouts.coded_chunks(description)) is not None:
             given["chunks"] = chunks
-        if (rooms := self.file.chunk_allocator(description)) is not None:
-            given["places"] = rooms
+        if (allocator := self.file.chunk_allocator(description)) is not None:
+            given["allocator"] = allocator
         return _core.Array(self.ranks.comm, self.file.core, self.form, description.fill, given)
 
     def _identity_now(self) -> str:
