@@ -175,7 +175,7 @@ struct TableCase {
     options.form = std::make_shared<const ArrayForm>("a.h5", array.shape, array.element_bytes, nullptr);
     options.fill = array.fill;
     options.chunks = std::make_shared<const CodedArray>(array);
-    options.places = library;
+    options.allocator = library;
     return std::make_unique<Array>(shared(comm), File::open(file.path(), OpenMode::kReadWrite, {{.engine = engine}}),
                                    options);
   }

@@ -333,7 +333,7 @@ std::shared_ptr<FileArray> DataFile::make_array(const Description& description, 
   Array::Options given;
   given.form = array_form(description, identity);
   given.chunks = coded_chunks(description);
-  if (may_have_chunk_table(description)) given.places = std::make_shared<Chunks>(*this, description);
+  if (may_have_chunk_table(description)) given.allocator = std::make_shared<Chunks>(*this, description);
   given.fill = description.fill;
   given.learning = learning_;
   given.name = final_path_;

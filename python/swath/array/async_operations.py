@@ -1,4 +1,4 @@
-"""Reads and writes that go on in the background, and what it gets of them later."""
+"""Asynchronous reads and writes, and the futures that a program gets of them."""
 
 from __future__ import annotations
 
@@ -292,47 +292,47 @@ class AsyncOperations:
         return self._start_to_write(Request("write", distribution, selection, method, rank, tuning), values)
 
     def _start(
-        self, request: Request, parts_of: PartsOf, at_once: Callable[[], list[Part]], place: Participants = ALL_RANKS
+        self, request: Request, parts_of: PartsOf, at_once: Callable[[], list[Part]], participants: Participants = ALL_RANKS
     ) -> Future:
         """Begin what is requested, or do it now where it may not run in the background. Collective, unless alone."""
-        is_alone = place.alone or self._ranks.size == 1
+        is_alone = participants.alone or self._ranks.size == 1
         if not self._core.may_run_in_background(request.direction) or (
             request.direction == "write" and self._stored.relocation() is not None
         ):
-            if place.loop and not is_alone:
+            if participants.loop and not is_alone:
                 # Is everybody there?
-                self._core.start_comparing(place.loop, request.direction, (), is_waited_for=True).wait()
+                self._core.start_comparing(participants.loop, request.direction, (), is_waited_for=True).wait()
             return Future.done_at_once(self, request, at_once)
         if is_alone:
-            operation = self._operation(request, alone=place.alone)
+            operation = self._operation(request, alone=participants.alone)
             parts = parts_of(operation)
             return Future(self, request, self._core.start(operation, parts), parts)
         with self._ranks.in_turn(f"{request.direction} {self.path}"):
-            return self._start_together(request, parts_of, place)
+            return self._start_together(request, parts_of, participants)
 
-    def _start_together(self, request: Request, parts_of: PartsOf, place: Participants) -> Future:
+    def _start_together(self, request: Request, parts_of: PartsOf, participants: Participants) -> Future:
         operation: Operation | None = None
         try:
             operation = self._operation(request)
             parts = parts_of(operation)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
-            return Future(self, request, self._core.start_refused(operation, to_core(error), place.loop), [])
+            return Future(self, request, self._core.start_refused(operation, to_core(error), participants.loop), [])
         note_of_ranks(self)
-        started = self._core.start(operation, parts, place.loop, place.is_waited_for)
+        started = self._core.start(operation, parts, participants.loop, participants.is_waited_for)
         future = Future(self, request, started, parts)
-        future._is_waited_for = place.is_waited_for
+        future._is_waited_for = participants.is_waited_for
         return future
 
-    def _start_to_read(self, request: Request, place: Participants, out: Part | None = None) -> Future:
+    def _start_to_read(self, request: Request, participants: Participants, out: Part | None = None) -> Future:
         """Begin to read a step of a loop; `out` is memory for it, or None."""
         read = functools.partial(self._memory_to_read, request, out)
-        return self._start(request, read, lambda: self._read(request, out, alone=place.alone), place)
+        return self._start(request, read, lambda: self._read(request, out, alone=participants.alone), participants)
 
-    def _start_to_write(self, request: Request, values: Any, place: Participants = ALL_RANKS) -> Future:
+    def _start_to_write(self, request: Request, values: Any, participants: Participants = ALL_RANKS) -> Future:
         """Begin to write: see `write_async`."""
 
         def write() -> list[Part]:
             self._write(request, values)
             return []
 
-        return self._start(request, functools.partial(self._memory_to_write, request, values), write, place)
+        return self._start(request, functools.partial(self._memory_to_write, request, values), write, participants)

@@ -120,18 +120,18 @@ def iterate(array: Any, distribution: Distribution | None, axis: int, settings: 
         if ranks.size > 1:
             depth_max = min(ranks.gather_objects(depth_max))
             together = SharedLoop(array)
-    place = Participants(loop=0 if together is None else together.number)
+    participants = Participants(loop=0 if together is None else together.number)
 
     def read(selection: Any, out: Values | None) -> tuple[Values, Any]:
         request = Request("read", distribution, selection)
         if together is None:
             return array._read(request, out)[0], array._told_last()
-        future = array._start_to_read(request, place._replace(is_waited_for=True), out)
+        future = array._start_to_read(request, participants._replace(is_waited_for=True), out)
         return future.result(), future._told
 
     steps: Steps[Values] = Steps(
         items=items,
-        start=lambda selection, out: array._start_to_read(Request("read", distribution, selection), place, out),
+        start=lambda selection, out: array._start_to_read(Request("read", distribution, selection), participants, out),
         read=read,
         item=lambda _, values: settings.decode(values),
         shape=lambda _: share,

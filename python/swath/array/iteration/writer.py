@@ -63,7 +63,7 @@ class Writer:
     ) -> None:
         self._array = array
         self._together = together
-        self._place = Participants(loop=0 if together is None else together.number)
+        self._participants = Participants(loop=0 if together is None else together.number)
         self._refuses: str | None = None  # why nothing can be written any more
         self._has_ended = False
         self._memory = memory
@@ -111,7 +111,7 @@ class Writer:
         kept = _copied(values) if copies else values
         self._copying += time.monotonic() - begun if copies else 0.0
         request = Request("write", distribution, selection, method, rank, tuning)
-        future = self._array._start_to_write(request, kept, self._place)
+        future = self._array._start_to_write(request, kept, self._participants)
         self._held += nbytes
         self._writes.append(_Write(self._number, future, nbytes))
         if not copies:
