@@ -292,7 +292,11 @@ class AsyncOperations:
         return self._start_to_write(Request("write", distribution, selection, method, rank, tuning), values)
 
     def _start(
-        self, request: Request, parts_of: PartsOf, at_once: Callable[[], list[Part]], participants: Participants = ALL_RANKS
+        self,
+        request: Request,
+        parts_of: PartsOf,
+        at_once: Callable[[], list[Part]],
+        participants: Participants = ALL_RANKS,
     ) -> Future:
         """Begin what is requested, or do it now where it may not run in the background. Collective, unless alone."""
         is_alone = participants.alone or self._ranks.size == 1
