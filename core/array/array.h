@@ -73,11 +73,11 @@ class Array {
  public:
   struct Options {
     std::shared_ptr<const ArrayForm> form;
-    std::vector<std::byte> fill;               // one element: what those read as that were never stored
-    std::shared_ptr<const CodedArray> chunks;  // where they are coded; else null
-    std::shared_ptr<Learning> learning;        // of all arrays of the file; null: the stated defaults, for this one
-    std::shared_ptr<ChunkAllocator> allocator; // of coded chunks in one file; null: they are not written by Swath
-    std::string name;                          // of the file and the variable, for messages
+    std::vector<std::byte> fill;                // one element: what those read as that were never stored
+    std::shared_ptr<const CodedArray> chunks;   // where they are coded; else null
+    std::shared_ptr<Learning> learning;         // of all arrays of the file; null: the stated defaults, for this one
+    std::shared_ptr<ChunkAllocator> allocator;  // of coded chunks in one file; null: they are not written by Swath
+    std::string name;                           // of the file and the variable, for messages
     // It is being made: all of it is in the page cache, elements that are never written are filled, and it will be
     // synced. Not for one that grows by records: its elements do not lie together.
     bool is_new = false;

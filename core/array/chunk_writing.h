@@ -54,8 +54,8 @@ struct WrittenTable {
   std::shared_ptr<const CodedArray> array;  // as it is stored now, the same on all ranks
   Counters counters;
 };
-// Collective. Of chunks in one file, whose bytes `engine` moves; `allocator`: used on rank 0. When it throws, the file is
-// as it was.
+// Collective. Of chunks in one file, whose bytes `engine` moves; `allocator`: used on rank 0. When it throws, the file
+// is as it was.
 WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine,
                                ChunkAllocator& allocator);
 

@@ -1,16 +1,12 @@
 #include "throttle/tokens.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <mutex>
 
@@ -18,239 +14,16 @@
 #include "base/interrupt.h"
 #include "base/per_process.h"
 #include "base/process.h"
+#include "throttle/token_table.h"
 
 namespace swath {
 namespace {
 
-constexpr int32_t kSeats = 1024;
-constexpr int32_t kDecisionsKept = 256;
-constexpr int32_t kMembers = 512;
-constexpr int32_t kStreamsMax = 1 << 20;  // of one process
-constexpr uint64_t kForm = 2;             // of the table: another form, another name
-constexpr uint64_t kMagic = 0x5357'4154'4854'0000 + kForm;
 constexpr double kLookAgainSeconds = 0.25;  // who waits looks for those that died so often
-constexpr double kHoldSecondsMax = 60;
-constexpr double kOpenSecondsMax = 2;  // for others to have made, or removed, a table that is wanted
-constexpr double kOpenAgainSeconds = 1e-3;
-
-enum SeatState : uint32_t { kFree, kWaiting, kHolding };
-
-struct Seat {
-  std::atomic<uint32_t> state;  // what its stream waits on
-  Direction direction;
-  Pattern pattern;
-  StreamLimit limit;
-  Process owner;
-  uint64_t ticket;
-  double asked_at;
-  double granted_at;
-  double served_at_grant;  // Lane::served then
-  int32_t limit_in_force;  // then; 0: none
-  uint32_t epoch;          // of the controller then
-};
-
-// A process and the streams that it has; a place without any is free.
-struct Member {
-  Process process;
-  int32_t streams;
-};
-
-struct Lane {
-  int32_t active;
-  int32_t waiting;
-  double served;  // stream seconds: the integral of `active` over time
-  double served_until;
-  int64_t grants;
-  int64_t waits;
-  double wait_seconds;
-  double wait_seconds_max;
-  int64_t taken_back;
-  Controller controllers[kPatterns];
-
-  // Simulated time begins again with each simulation.
-  void count_until(double now) {
-    served += active * std::max(now - served_until, 0.0);
-    served_until = now;
-  }
-
-  Controller& controller(Pattern pattern) {
-    return controllers[std::clamp(static_cast<int>(pattern), 0, kPatterns - 1)];
-  }
-};
-
-}  // namespace
-
-// In shared memory: no pointers, no constructors that other processes would miss. Nothing in it is an index, a count or
-// the length of a text before make_sound().
-struct TokenTable {
-  std::atomic<uint64_t> magic;
-  pthread_mutex_t mutex;
-  char target[256];
-  char scope[64];
-  std::atomic<int32_t> streams;  // of all members
-  uint64_t next_ticket;
-  double looked_at;  // when somebody last looked for those that died
-  double hold_seconds_max;
-  int32_t seats_used;    // no seat beyond was ever taken
-  int32_t members_used;  // no member beyond has ever been
-  Lane lanes[2];
-  int64_t decisions;  // ever made
-  Decision decided[kDecisionsKept];
-  Member others;  // those that found no place among the members: they cannot be told apart, nor be missed
-  Member members[kMembers];
-  Seat seats[kSeats];
-
-  Lane& lane(Direction direction) { return lanes[direction == Direction::kRead ? 0 : 1]; }
-  void make_sound();
-  void count_served();
-  void count_streams();
-  Member* find_member(const Process& process);
-  Member& add_member(const Process& process);
-};
-
-void TokenTable::make_sound() {
-  seats_used = std::clamp(seats_used, 0, kSeats);
-  members_used = std::clamp(members_used, 0, kMembers);
-  decisions = std::clamp<int64_t>(decisions, 0, INT64_MAX / 2);
-  const bool is_time = hold_seconds_max > 0 && hold_seconds_max <= kHoldSecondsMax;
-  if (!is_time) hold_seconds_max = kHoldSecondsMax;
-  for (Lane& lane : lanes) {
-    for (Controller& controller : lane.controllers) {
-      if (!controller.is_sound()) controller = Controller();
-    }
-  }
-}
-
-void TokenTable::count_served() {
-  for (Lane& lane : lanes) lane.active = lane.waiting = 0;
-  for (int32_t i = 0; i < seats_used; ++i) {
-    lane(seats[i].direction).active += seats[i].state == kHolding;
-    lane(seats[i].direction).waiting += seats[i].state == kWaiting;
-  }
-}
-
-void TokenTable::count_streams() {
-  int32_t all = std::clamp(others.streams, 0, kStreamsMax);
-  for (int32_t i = 0; i < members_used; ++i) all += std::clamp(members[i].streams, 0, kStreamsMax);
-  streams = all;
-}
-
-// Null where a process has no streams yet.
-Member* TokenTable::find_member(const Process& process) {
-  Member* const end = members + members_used;
-  Member* const found =
-      std::find_if(members, end, [&](const Member& member) { return member.streams > 0 && member.process == process; });
-  return found == end ? nullptr : found;
-}
-
-Member& TokenTable::add_member(const Process& process) {
-  int32_t free = 0;
-  while (free < members_used && members[free].streams > 0) ++free;
-  if (free == kMembers) return others;
-  members_used = std::max(members_used, free + 1);
-  members[free] = {.process = process, .streams = 0};
-  return members[free];
-}
-
-namespace {
-
-void make_mutex(pthread_mutex_t& mutex) {
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  pthread_mutex_init(&mutex, &attributes);
-  pthread_mutexattr_destroy(&attributes);
-}
-
-void copy_text(char* to, size_t size, const std::string& text) { std::snprintf(to, size, "%s", text.c_str()); }
-
-// `memory` is all zero bytes.
-TokenTable* make_table(void* memory, const std::string& scope, const std::string& target) {
-  auto* table = static_cast<TokenTable*>(memory);
-  make_mutex(table->mutex);
-  copy_text(table->target, sizeof table->target, target);
-  copy_text(table->scope, sizeof table->scope, scope);
-  table->hold_seconds_max = kHoldSecondsMax;
-  for (Lane& lane : table->lanes) std::fill(std::begin(lane.controllers), std::end(lane.controllers), Controller());
-  table->magic = kMagic;
-  return table;
-}
-
-std::string name_of(const std::string& scope, const std::string& target) {
-  char hash[48];
-  std::snprintf(hash, sizeof hash, "%d-%016zx%016zx", static_cast<int>(kForm), std::hash<std::string>()(scope),
-                std::hash<std::string>()(target));
-  return SharedFolder::table_name(hash);
-}
 
 template <size_t kSize>
 std::string text_of(const char (&text)[kSize]) {
   return {text, strnlen(text, kSize)};
-}
-
-int64_t size_of(const Descriptor& file) {
-  struct stat status{};
-  return fstat(file.get(), &status) == 0 ? status.st_size : -1;
-}
-
-TokenTable* map_file(const Descriptor& file) {
-  void* memory = mmap(nullptr, sizeof(TokenTable), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<TokenTable*>(memory);
-}
-
-// A file that the caller holds alone becomes a table, and is held with others. Null, with errno, where there is no
-// room.
-TokenTable* make_in(const Descriptor& file, const std::string& scope, const std::string& target) {
-  errno = posix_fallocate(file.get(), 0, sizeof(TokenTable));
-  TokenTable* table = errno == 0 ? map_file(file) : nullptr;
-  if (table != nullptr) make_table(table, scope, target);
-  const int error = errno;
-  hold_with_others(file);
-  errno = error;
-  return table;
-}
-
-// One attempt to hold a file, with others, that has a table in it. Null, with errno EAGAIN, where others are making or
-// removing it: it is tried again with the file that then has the name.
-TokenTable* find_or_make_in(const SharedFolder& folder, const std::string& name, const Descriptor& file,
-                            const std::string& scope, const std::string& target) {
-  TokenTable* table = nullptr;
-  errno = EAGAIN;
-  if (hold_alone(file)) {
-    // Left by the dead where it has a size, and not used again: a process between its two holds may have it mapped.
-    if (size_of(file) != 0) {
-      folder.remove_if_unheld(file, name);
-      errno = EAGAIN;
-    } else if (has_name(file)) {
-      table = make_in(file, scope, target);
-      if (table == nullptr) return nullptr;
-    }
-  } else if (hold_with_others(file) && size_of(file) == sizeof(TokenTable)) {
-    table = map_file(file);
-  }
-  if (table == nullptr) return nullptr;
-  if (has_name(file) && table->magic == kMagic) return table;
-  munmap(table, sizeof(TokenTable));
-  errno = EAGAIN;
-  return nullptr;
-}
-
-TokenTable* open_table(const SharedFolder& folder, const std::string& name, const std::string& scope,
-                       const std::string& target, Descriptor& file, std::string& reason) {
-  Clock& clock = real_clock();
-  int error = EAGAIN;
-  for (const double deadline = clock.now() + kOpenSecondsMax; error == EAGAIN && clock.now() < deadline;) {
-    file = folder.open_or_create(name, reason);
-    if (!file.is_open()) return nullptr;
-    if (TokenTable* table = find_or_make_in(folder, name, file, scope, target); table != nullptr) return table;
-    error = errno;
-    file = {};
-    if (error == EAGAIN) clock.sleep_until(clock.now() + kOpenAgainSeconds);
-  }
-  reason = folder.path() + "/" + name + ": " +
-           (error == EAGAIN ? "another process is making or removing it, and does not go on" : std::strerror(error));
-  return nullptr;
 }
 
 // This process, for each of its threads found out once, and again after a fork.
@@ -331,8 +104,11 @@ std::shared_ptr<NodeTokens> NodeTokens::open(const std::string& scope, const std
   if (auto tokens = kept.lock()) return tokens;
 
   std::string why;
-  Location place{
-      .scope = scope, .target = target, .folder = SharedFolder::open(why), .name = name_of(scope, target), .file = {}};
+  Location place{.scope = scope,
+                 .target = target,
+                 .folder = SharedFolder::open(why),
+                 .name = table_name_of(scope, target),
+                 .file = {}};
   TokenTable* table = nullptr;
   if (place.folder != nullptr) table = open_table(*place.folder, place.name, scope, target, place.file, why);
   if (table == nullptr) {
@@ -361,12 +137,10 @@ std::vector<TargetStatus> NodeTokens::status_of_all(std::string* reason) {
     Descriptor file = folder->open_file(name, why_not);
     if (!file.is_open() && errno != ENOENT) why = why_not;
     if (!file.is_open() || folder->remove_if_unheld(file, name)) continue;
-    if (!hold_with_others(file) || size_of(file) != sizeof(TokenTable)) continue;
-    TokenTable* table = map_file(file);
+    TokenTable* const table = hold_with_others(file) ? map_table(file) : nullptr;
     if (table == nullptr) continue;
     const NodeTokens tokens(table,
                             {.scope = "", .target = "", .folder = folder, .name = name, .file = std::move(file)});
-    if (table->magic != kMagic) continue;
     tokens.look_for_lost(Lost::kDead, real_clock(), 0);
     all.push_back(tokens.status());
   }

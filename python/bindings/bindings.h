@@ -28,6 +28,7 @@ void bind_interrupt(nanobind::module_& m);
 void bind_journal(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
+void bind_open_file(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);
 void bind_space(nanobind::module_& m);

@@ -67,6 +67,7 @@ NB_MODULE(_core, m) {
   bind_store(m);
   bind_write_back(m);
   bind_plan(m);
+  bind_open_file(m);
   bind_array(m);
   bind_memory(m);
   bind_chunks(m);
