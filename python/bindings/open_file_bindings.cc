@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <memory>
@@ -56,7 +55,7 @@ void bind_open_file(nb::module_& m) {
               const nb::gil_scoped_release released;
               read.resize(static_cast<size_t>(file.read(offset, read)));
             }
-            return bytes_of(read);
+            return nb::bytes(read.data(), read.size());
           },
           "offset"_a, "bytes"_a, "So many bytes, fewer at the end.")
       .def(
