@@ -1,5 +1,5 @@
-// What a plan depends on and only a look at memory, file and machine can tell: as one rank knows it, and as all ranks
-// have agreed on it.
+// Inputs of a plan that are not in the operation: what is cached, and where memory lies. Each rank measures its own
+// (RankInputs); the agreement combines them into those of all ranks (AgreedInputs).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace swath {
 
-// What is cached of a file is told in so many steps, so that a few pages make no other plan.
+// The cached part of a file is rounded to so many steps. A few pages more or less then give the same plan.
 constexpr int64_t kCachedSteps = 16;
 constexpr int64_t kCachedUnknown = -1;
 

@@ -42,13 +42,14 @@ namespace swath {
 // An operation that may go on in the background.
 class Future {
  public:
-  // Collective where the operation is. Throws what execute() would have thrown. Told to stop meanwhile, it throws that,
-  // and the operation goes on.
+  // Collective where the operation is. Throws what execute() would have thrown. Where the caller is interrupted
+  // (base/interrupt.h) it throws Error{kInterrupted}, and the operation goes on.
   Execution wait();
   // Local. Whether wait() returns at once.
   bool is_done() const { return started_->is_done(); }
-  // Local. What comes of it is not wanted, and its memory goes away: of one rank alone it stops. Returns when it is
-  // done, but for one that is deferred and shared with other ranks (`keep` of its execute_options). Never throws.
+  // Local. Drops the operation, whose memory may be freed afterwards. One of this rank alone stops. Returns when the
+  // operation is done. One that is deferred and shared with other ranks stays deferred: `keep` of its execute_options
+  // holds its memory. Never throws.
   void cancel() noexcept { background_->cancel(started_); }
   // Of one that is done: when it was carried out, in seconds of the monotonic clock.
   double began() const { return started_->began(); }
@@ -78,8 +79,8 @@ class Array {
     std::shared_ptr<Learning> learning;         // of all arrays of the file; null: the stated defaults, for this one
     std::shared_ptr<ChunkAllocator> allocator;  // of coded chunks in one file; null: they are not written by Swath
     std::string name;                           // of the file and the variable, for messages
-    // It is being made: all of it is in the page cache, elements that are never written are filled, and it will be
-    // synced. Not for one that grows by records: its elements do not lie together.
+    // The array is being created: it is all in the page cache, elements that nobody writes get the fill value, and it
+    // will be synced. False for an array that grows by records: its elements do not lie together.
     bool is_new = false;
     // Of an array that is new and alone in its file: close() gives the file its name. Null: somebody else does.
     std::shared_ptr<AtomicFile> new_file;
@@ -90,14 +91,14 @@ class Array {
     std::shared_ptr<const CodedArray> chunks;  // null: not coded
   };
 
-  // What goes along with an operation.
+  // Options of one execution, which are no part of the operation.
   struct ExecuteOptions {
     Progress* progress = nullptr;  // for whoever watches from another thread
     // Moves this rank's elements by the format's own library, where neither a plan nor Swath's chunks can. Ranks read
     // at once, and write one after another.
     std::function<void()> library;
-    // Collective. Called by a write before it where chunks have no place in the file yet, or the file has less of the
-    // array than its shape says. How the array is stored from then on.
+    // Collective. A write calls it first where chunks have no place in the file yet, or where the file has room for
+    // less than the shape of the array. Returns how the array is stored from then on.
     std::function<Stored()> relocate;
     // Is held as long as the operation, where that goes on in the background.
     std::shared_ptr<void> keep;

@@ -24,17 +24,17 @@
 
 namespace swath {
 
-// Who keeps the table of a file's chunks: the format's library, on rank 0. Its calls may come from any thread, one at a
-// time; each may throw an Error.
+// Keeps the table of a file's chunks: the format's library does, on rank 0. Its calls may come from any thread, one at
+// a time; each may throw an Error.
 class ChunkAllocator {
  public:
   virtual ~ChunkAllocator() = default;
   // Gives chunks room, in place of that which they had, and returns where in the file. It writes nothing there, and the
   // library has the file open no longer when it returns.
   virtual std::vector<int64_t> place(std::span<const NewChunk> chunks) = 0;
-  // All chunks that were placed are written: so they stay.
+  // All chunks that were placed are written. undo() does not take them back any more.
   virtual void keep() = 0;
-  // The file is what it was when chunks were placed first since keep().
+  // Makes the file what it was before the first chunk was placed since keep().
   virtual void undo() = 0;
 };
 

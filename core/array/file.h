@@ -1,4 +1,5 @@
-// An open file, or folder of chunks, for any number of arrays and threads: what moves its bytes, and in whose turn.
+// An open file, or a folder of chunks, for any number of arrays and threads. It has the engines that move its bytes,
+// and the tokens that limit how many streams do.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +29,13 @@ struct FileOptions {
 
 // The order in which operations write into one file, whichever array they are of: one at a time.
 //
-// Who writes into holes reads a window, and writes back what others have in it: it must have read their latest. Locks
-// of the file keep other open files away, not whoever has the same one (store/open_file.h). Reads of other arrays need
-// no turn: what is written back of theirs is what is there.
+// A write that has holes reads a window of the file, fills in its own bytes, and writes the window back. Two such
+// writes at a time could undo one another. Locks of the file keep out other open files, but not other arrays of this
+// one (store/open_file.h); for these there is this order. Reads need no turn: the holes are written back as they were.
 struct WriteOrder {
   Gate gate;
-  // Held while an operation takes a place here and one at its array's gate: both orders are one, so that nobody waits
-  // for who waits for him.
+  // Held while an operation queues here and at the gate of its array. Both queues then have the same order, which
+  // excludes a deadlock.
   PerProcess<std::mutex> taking;
 };
 

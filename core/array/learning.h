@@ -1,13 +1,12 @@
 // How a profile learns from operations: measured seconds beside predicted ones, at collective points only.
 //
-// A profile that is wrong corrects itself, within bounds: one factor for each direction, medium and scale, and one for
-// each method there (plan/profile.h). All ranks must price alike: what a rank measured is not used before all ranks
-// know of it. It travels with the next agreement, and the slowest rank's time counts.
+// A profile that is wrong is corrected, within bounds: by one factor for each direction, medium and scale, and one for
+// each method there (plan/profile.h). All ranks must compute the same prices. So a rank's measurement is used only when
+// all ranks have it: it travels with the next agreement, and the time of the slowest rank counts.
 //
-// Short operations tell little but noise, and what is learned costs a new plan: the same ones in a row are a group,
-// which counts as one long operation, by its median. They are the same by what all ranks know of them, not by the plan
-// that this rank has kept: a rank that has forgotten it would learn at another time than the others, and plan
-// otherwise.
+// The time of a short operation is mostly noise, and each correction costs a new plan. So equal short operations in a
+// row form a group, which counts as one long operation, by its median. Whether operations are equal is decided by data
+// that all ranks have, not by the plans that this rank has in its cache: ranks must learn at the same time.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Plans of the latest operations of an array, for whoever asks for the same again, as programs do at every time step.
+// Cache of the plans of an array's latest operations. Programs repeat an operation at every time step.
 //
 // A plan is pure: the same operation, by the same agreed inputs and the same profile, has the same plan.
 #pragma once
@@ -63,7 +63,7 @@ class PlanCache {
 
   void clear();
 
-  // How many plans there were to be made.
+  // How many plans were made: operations whose plan was not in the cache.
   int64_t plans_made() const { return made_; }
 
  private:

@@ -1,9 +1,9 @@
-// One open file for any number of threads: each operation leases an engine of its own, and whatever else one operation
-// at a time works with.
+// A pool of engines of one open file, for any number of threads. Each operation leases an engine of its own, and what
+// else only one operation at a time can use.
 //
-// A lock around one engine would make threads wait for one another's reads; engines are cheap, and the file that they
-// move bytes of is open once. In a forked child the engines of the parent are left alone: their rings and threads are
-// the parent's.
+// A lock around one engine would make threads wait for one another's reads. Engines are cheap, and the file is open
+// once for all of them. A forked child does not use the engines of its parent: their rings and threads are the
+// parent's.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class SharedEngine {
     int exceptions_;  // on their way when it was leased
   };
 
-  // For one operation. Engines of operations that failed are thrown away with what they may have under way.
+  // For one operation. The engine of an operation that failed is destroyed: it may have transfers under way.
   Lease lease();
 
  private:

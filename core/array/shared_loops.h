@@ -1,4 +1,4 @@
-// Loops that all ranks go through together, a step at a time, and what becomes of one that a rank leaves alone.
+// Loops that all ranks go through together, one step at a time, and how they end when one rank leaves early.
 //
 // Steps are jobs of a queue that all ranks have alike (array/background_queue.h). A rank that leaves a loop starts, in
 // the place of the loop's next step, a job that tells the others so: a word. Whatever they are at in the queue then, a

@@ -1,4 +1,4 @@
-"""What an operation really did."""
+"""Counters: what an operation really did."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Counters(IoAmounts):
 
     @classmethod
     def of(cls, method: str, counted: _core.Counters, waiting: tuple[float, float] | None = None) -> Counters:
-        """Return what the core counted while it used `method`.
+        """Return the counters of the core as Counters, for an operation by `method`.
 
         Args:
             method: its name.

@@ -1,4 +1,4 @@
-"""Loops over open arrays: what is read at each step, and by whom."""
+"""Loops over open arrays: which selection each step reads, and which rank reads it."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ class SharedLoop:
         return self._array._core.start_comparing(self.number, "compare steps of", numbers, is_waited_for)
 
     def carry_out_begun(self) -> None:
-        """Take part in what the others wait for, where no thread does."""
+        """Carry out deferred operations that other ranks wait for, where no thread does it."""
         if not self._array._core.ranks_allow_background and self._made_in == _core.fork_generation():
             self._array._core.finish_started(is_alone=False)
 
     def end(self) -> None:
-        """Meet the others at the end of it."""
+        """Wait for the other ranks at the end of the loop."""
         self._array._core.start_comparing(self.number, "end the writer of", (), is_waited_for=True).wait()
 
     def leave(self, text: str) -> None:
-        """Tell the others that this rank goes on no longer. In a forked child nothing: it is none of the ranks."""
+        """Tell the other ranks that this one leaves the loop. A forked child is no rank, and tells nothing."""
         if self._made_in == _core.fork_generation():
             self._array._core.leave_loop(self.number, text)
 
@@ -200,7 +200,7 @@ def _depth_max(array: Any, elements: int, settings: Settings) -> int:
 
 
 def _totals(array: Any) -> Callable[[OperationCounts], None]:
-    """Return what adds up what a loop's steps did, as the array's counters."""
+    """Return a function that adds up the counters of a loop's steps as those of the array."""
     totals = Totals()
 
     def add(counts: OperationCounts) -> None:

@@ -1,4 +1,4 @@
-"""Memory of a loop's steps, used again where nobody can see that."""
+"""Buffers of a loop's steps. A buffer is used again when the program holds neither it nor a view of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Buffers:
         self._kept: list[Values] = []
 
     def give(self, values: Any) -> None:
-        """Take note of an array that the program gets now."""
+        """Remember an array that is now given to the program."""
         if self._works and type(values) is np.ndarray and values.ndim > 0 and values.flags.owndata:
             self._kept.append(values)
             del self._kept[:-KEPT_MAX]
@@ -47,7 +47,7 @@ class Buffers:
         return None
 
     def _is_as_made(self, values: Values, shape: Shape) -> bool:
-        """Return whether it is as `np.empty` makes it: the program may have changed its shape, or its flags."""
+        """Return whether the array still has the shape and flags of a new one: the program may have changed them."""
         flags = values.flags
         is_same = values.shape == shape and values.dtype == self._dtype
         return is_same and flags.c_contiguous and flags.writeable and weakref.getweakrefcount(values) == 0

@@ -13,15 +13,15 @@ import math
 from collections.abc import Sequence
 
 HANDING_OVER_SECONDS = 60e-6
-"""What it costs to have a step read by another thread."""
+"""Seconds that it costs to have a step read by another thread."""
 PAYS = 0.03
-"""Of a step's time, the least that must be hidden."""
+"""The least part of a step's time that reading ahead must hide, else it is not worth it."""
 NOISE = 0.1
-"""By which the same steps take longer now and then."""
+"""Noise: the relative difference between the times of equal steps."""
 CPU_BYTES_A_SECOND = 400e6
 """What is read faster comes from memory, and takes a core to read: it may disturb the computing."""
 FORGETS = 0.25
-"""The weight of the latest step in what is measured, once there are some."""
+"""Weight of the latest step in the running means."""
 DEPTH_FIRST = 2
 DEPTH_MAX = 8
 
@@ -93,12 +93,12 @@ class Measurements:
         return dataclasses.replace(self, **{"ahead" if is_ahead else "without": Measured()})
 
     def numbers(self) -> list[float]:
-        """Return what ranks compare."""
+        """Return the numbers that the ranks compare."""
         return [*self.ahead.numbers(), *self.without.numbers()]
 
     @staticmethod
     def of_numbers(numbers: Sequence[float]) -> Measurements:
-        """Return what counts for all ranks."""
+        """Return the measurements that count for all ranks."""
         half = len(numbers) // 2
         return Measurements(Measured.of_numbers(numbers[:half]), Measured.of_numbers(numbers[half:]))
 
@@ -110,7 +110,7 @@ class Decision:
     depth: int
     reason: str
     is_trial: bool = False
-    """Only to see what steps take then; decided again soon."""
+    """Whether this depth is a trial, to measure the steps; the next decision comes soon."""
 
 
 def depth_of_memory(memory: int, step_bytes: int) -> int:
@@ -177,7 +177,7 @@ def decide(depth_max: int, measured: Measurements, *, depth: int, is_long_ago: b
 
 
 def is_point(step: int) -> bool:
-    """Return whether it is decided anew before that step: after 2, 4, 8, … 64 steps, then after every 64."""
+    """Return whether the depth is decided again before that step: after 2, 4, 8, … 64 steps, then every 64."""
     return step >= 2 and (step % 64 == 0 or (step < 64 and step & (step - 1) == 0))
 
 

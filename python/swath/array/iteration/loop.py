@@ -36,10 +36,10 @@ class Pending(Protocol):
 
 
 class Comparing(Protocol):
-    """Numbers that ranks compare."""
+    """Numbers that the ranks compare in the background."""
 
     def wait(self) -> list[float]:
-        """Return of each the largest of all ranks."""
+        """Return the largest over all ranks of each number."""
 
 
 class Together(Protocol):
@@ -49,10 +49,10 @@ class Together(Protocol):
         """Begin to compare numbers, at this step on all ranks."""
 
     def leave(self, text: str) -> None:
-        """Tell the others that this rank goes on no longer."""
+        """Tell the other ranks that this one leaves the loop."""
 
     def carry_out_begun(self) -> None:
-        """Take part in what the others wait for, where no thread does."""
+        """Carry out deferred operations that other ranks wait for, where no thread does it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,11 +165,11 @@ class Loop(Generic[T]):
             )
 
     def never(self, reason: str) -> None:
-        """Read nothing ahead, for that reason."""
+        """Stop reading ahead; `reason` is reported."""
         self.depth, self.reason, self._is_auto = 0, reason, False
 
     def _refuse(self, why: str) -> None:
-        """End it, and let who asks for one more step know why there is none."""
+        """End the loop. Whoever asks for one more step gets an error that says why."""
         if not self._is_closed and self._given < len(self._steps.items):
             self._refuses = why
         self.close()
@@ -222,7 +222,7 @@ class Loop(Generic[T]):
             self._next += 1
 
     def _measure(self, now: float) -> None:
-        """Take note of the step that the program has just ended."""
+        """Record the time of the step that the program has just ended."""
         if self._latest is None or self._left is None:
             return
         is_ahead, *seconds, nbytes = self._latest
@@ -255,7 +255,7 @@ class Loop(Generic[T]):
         return is_point(self._given) or self._given == self._decides_at != 0
 
     def _decide(self, measurements: Measurements) -> None:
-        """Decide from what all ranks have measured, which is the same on all of them."""
+        """Decide the depth from the measurements of all ranks, so that all ranks decide the same."""
         decision = decide(self._depth_max, measurements, depth=self.depth, is_long_ago=self._given % 64 == 0)
         self.depth, self.reason = decision.depth, decision.reason
         if decision.is_trial:

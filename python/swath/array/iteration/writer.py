@@ -30,10 +30,10 @@ class SharedWriter(Protocol):
     number: int
 
     def end(self) -> None:
-        """Meet the others at the end of it."""
+        """Wait for the other ranks at the end of the block."""
 
     def leave(self, text: str) -> None:
-        """Tell the others that this rank goes on no longer."""
+        """Tell the other ranks that this one leaves the block."""
 
 
 class _Write(NamedTuple):
@@ -80,7 +80,7 @@ class Writer:
         self.reason = auto if behind is None else f"behind={behind} was asked for"
 
     def never(self, reason: str) -> None:
-        """Write nothing behind the program, for this reason, whatever was asked for."""
+        """Write at once from now on, whatever was asked for; `reason` is reported."""
         self._behind, self._is_auto, self.reason = 0, False, reason
 
     def write(
@@ -163,7 +163,7 @@ class Writer:
         )
 
     def _refuse(self, why: str) -> None:
-        """Write what was accepted, and let who writes once more know why that cannot be."""
+        """Write what was accepted. Later writes get an error that says why."""
         self._wait_before(self._number)
         self._refuses = why
         self._leave("")
@@ -204,7 +204,7 @@ class Writer:
         self._weigh(write.number)
 
     def _weigh(self, number: int) -> None:
-        """Copy no longer where writes are hardly slower than copies: into the page cache, say."""
+        """Stop copying where a write takes hardly longer than a copy, as into the page cache."""
         if not self._is_auto or not self._copies or number < MEASURED_WRITES:
             return
         if self._writing < WRITES_PAY * self._copying:
