@@ -24,6 +24,7 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using package_types::Arrays;
 using swath::Array;
 using swath::ArrayForm;
 using swath::CodedArray;
@@ -146,8 +147,8 @@ class PythonAllocator final : public swath::ChunkAllocator {
   Raised raised_;
 };
 
-Execution execute(Array& array, const Operation& operation, const nb::list& arrays, swath::Progress* watched,
-                  const nb::handle& library, const nb::handle& relocate) {
+Execution execute(Array& array, const Operation& operation, const Arrays& arrays, swath::Progress* watched,
+                  const package_types::Work& library, const package_types::Relocate& relocate) {
   const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
                                 operation.array().element_bytes(), arrays);
   Callback by_library(library);
@@ -256,8 +257,9 @@ LastCalls& last_calls() {
 }
 
 // What an operation holds, whichever thread lets go of it.
-std::shared_ptr<nb::list> held(const nb::list& arrays) {
-  return {new nb::list(arrays), [](nb::list* list) { last_calls().call([list] { delete list; }); }};
+std::shared_ptr<nb::list> held(const Arrays& arrays) {
+  return {new nb::list(static_cast<const nb::list&>(arrays)),
+          [](nb::list* list) { last_calls().call([list] { delete list; }); }};
 }
 
 // An Array that Python lets go of: threads that end with it may need the interpreter's lock.
@@ -304,7 +306,7 @@ Comparing start_comparing(const nb::object& self, int loop, const std::string& d
   return {self, std::move(numbers), std::move(future)};
 }
 
-std::unique_ptr<Started> start(const nb::object& self, const Operation& operation, const nb::list& arrays, int loop,
+std::unique_ptr<Started> start(const nb::object& self, const Operation& operation, const Arrays& arrays, int loop,
                                bool is_waited_for) {
   auto& array = nb::cast<Array&>(self);
   const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
@@ -381,9 +383,12 @@ void bind_open_array(nb::module_& m) {
       .def_prop_ro("has_learned", &swath::Learning::has_learned);
   nb::class_<Execution>(m, "Execution", "What was carried out.")
       .def_ro("method", &Execution::method)
-      .def_prop_ro("plan", [](const Execution& done) { return std::const_pointer_cast<swath::Plan>(done.plan); })
+      .def_prop_ro(
+          "plan", [](const Execution& done) { return std::const_pointer_cast<swath::Plan>(done.plan); },
+          nb::sig("def plan(self) -> swath._core.Plan | None"))
       .def_prop_ro(
           "of_chunks", [](const Execution& done) { return std::const_pointer_cast<Operation>(done.of_chunks); },
+          nb::sig("def of_chunks(self) -> swath._core.Operation | None"),
           "Of coded chunks: what was carried out, with the boxes of all ranks; else None.")
       .def_ro("counters", &Execution::counters)
       .def_ro("was_read_before_agreement", &Execution::was_read_before_agreement);
@@ -484,6 +489,7 @@ void bind_open_array(nb::module_& m) {
       .def_prop_ro("has_plans", &Array::has_plans)
       .def_prop_ro(
           "chunks", [](const Array& array) { return std::const_pointer_cast<CodedArray>(array.chunks()); },
+          nb::sig("def chunks(self) -> swath._core.CodedArray | None"),
           "The coded chunks as they are stored now; None where none are coded.")
       .def_prop_ro("plans_made", &Array::plans_made)
       .def(
@@ -498,7 +504,7 @@ void bind_open_array(nb::module_& m) {
       .def(
           "__init__",
           [](HeldArray* self, std::shared_ptr<Comm> comm, std::shared_ptr<File> file, std::shared_ptr<ArrayForm> form,
-             const nb::bytes& fill, const nb::dict& options) {
+             const nb::bytes& fill, const package_types::Facts& options) {
             Array::Options given;
             given.form = std::move(form);
             given.fill = vector_of(fill);

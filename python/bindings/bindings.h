@@ -13,6 +13,7 @@
 #include "base/interrupt.h"
 #include "comm/comm.h"
 #include "method/run.h"
+#include "package_types.h"
 #include "plan/profile.h"
 #include "text.h"
 
@@ -82,4 +83,4 @@ class StridedMemory {
 
 // A rank's parts and where they are. `arrays`: ndarrays, one a part, which the caller keeps alive.
 swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank, int64_t element_bytes,
-                             const nanobind::list& arrays);
+                             const package_types::Arrays& arrays);

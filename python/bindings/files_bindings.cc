@@ -23,18 +23,19 @@ using swath::Records;
 using swath::formats::lengths_from;
 using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
 
-void follow(Records& records, const nb::handle& contents, const std::string& variable) {
+void follow(Records& records, const package_types::Contents& contents, const std::string& variable) {
   if (!records.follows(variable)) records.follow(lengths_from(contents, variable), variable);
 }
 
-void begin(Records& records, const nb::handle& contents, const std::string& variable) {
+void begin(Records& records, const package_types::Contents& contents, const std::string& variable) {
   records.begin(lengths_from(contents, variable), variable);
 }
 
 void bind_records(nb::module_& m) {
   nb::class_<Records>(m, "Records", "How far the variables of a file are that grow (core/files/records.h).")
       .def(
-          "__init__", [](Records* self, const nb::handle& contents) { new (self) Records(lengths_from(contents)); },
+          "__init__",
+          [](Records* self, const package_types::Contents& contents) { new (self) Records(lengths_from(contents)); },
           "contents"_a)
       .def("follows", &Records::follows, "variable"_a)
       .def("is_empty", &Records::is_empty)

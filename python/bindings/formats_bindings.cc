@@ -76,7 +76,8 @@ std::unique_ptr<OpenFormatFile> open_file(const std::string& format, const std::
 }
 
 // The file that changes are of: opened by the first who asks, and open until the changes are closed or taken back.
-nb::object changed_file(const std::string& format, nb::handle changes) {
+nb::typed<nb::object, OpenFormatFile> changed_file(const std::string& format,
+                                                   const nb::typed<nb::handle, swath::Changes>& changes) {
   constexpr const char* kName = "open_file";
   nb::object held = nb::getattr(changes, kName, nb::none());
   if (!held.is_none()) return held;
@@ -96,7 +97,7 @@ std::vector<int64_t> place_chunks(OpenFormatFile& file, const std::string& varia
   return file.change([&](FormatFile& open) { return open.place_chunks(variable, shape, chunks); });
 }
 
-nb::list describe(OpenFormatFile& file, const Names& variables) {
+nb::typed<nb::list, package_types::Description> describe(OpenFormatFile& file, const Names& variables) {
   const auto found = file.read([&](FormatFile& open) {
     std::vector<formats::Description> descriptions;
     for (const std::string& variable : variables) descriptions.push_back(open.describe(variable));
@@ -144,14 +145,15 @@ void bind_format_file(nb::module_& m) {
       .def("describe_many", &describe, "variables"_a)
       .def(
           "add",
-          [](OpenFormatFile& file, const nb::handle& array) {
+          [](OpenFormatFile& file, const package_types::NewArray& array) {
             const formats::NewArray wanted = formats::new_array_from(array);
             return formats::to_python(file.change([&](FormatFile& open) { return open.add(wanted); }));
           },
           "array"_a)
       .def(
           "set_attributes",
-          [](OpenFormatFile& file, const std::string& holder, const nb::handle& attributes) {
+          [](OpenFormatFile& file, const std::string& holder,
+             const nb::typed<nb::mapping, std::string, package_types::Any>& attributes) {
             const formats::Attributes wanted = formats::attributes_from(attributes);
             file.change([&](FormatFile& open) { open.set_attributes(holder, wanted); });
           },
@@ -201,7 +203,7 @@ void bind_formats(nb::module_& m) {
         "The file that changes are of, the same one until they are closed or taken back. It is not used behind them.");
   m.def(
       "create_format_file",
-      [](const std::string& format, const std::string& path, const nb::handle& file) {
+      [](const std::string& format, const std::string& path, const package_types::NewFile& file) {
         const formats::Format& known = formats::format_named(format);
         const formats::NewContents wanted = formats::new_contents_from(file);
         const nb::gil_scoped_release unlocked;
@@ -210,7 +212,7 @@ void bind_formats(nb::module_& m) {
       "format"_a, "path"_a, "file"_a, "Makes a file with all that a NewFile says, but the elements.");
   m.def(
       "format_refusals",
-      [](const std::string& format, const nb::handle& file) {
+      [](const std::string& format, const package_types::NewFile& file) {
         const formats::NewContents wanted = formats::new_contents_from(file);
         const nb::gil_scoped_release unlocked;
         return formats::format_named(format).refusals(wanted);

@@ -34,21 +34,21 @@ namespace {
 using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
 
 template <typename Item>
-std::vector<Item> items_of(const nb::iterable& given) {
+std::vector<Item> items_of(const nb::typed<nb::iterable, Item>& given) {
   std::vector<Item> items;
   for (const nb::handle item : given) items.push_back(nb::cast<Item>(item));
   return items;
 }
 
-void keep_all(Changes& changes, int descriptor, const nb::iterable& given) {
+void keep_all(Changes& changes, int descriptor, const nb::typed<nb::iterable, std::pair<int64_t, int64_t>>& given) {
   std::vector<KeptRange> ranges;
-  for (const auto& [offset, bytes] : items_of<std::pair<int64_t, int64_t>>(given)) ranges.push_back({offset, bytes});
+  for (const auto& [offset, bytes] : items_of(given)) ranges.push_back({offset, bytes});
   const nb::gil_scoped_release release;
   changes.keep_all(descriptor, ranges);
 }
 
-void replaces_all(Changes& changes, const nb::iterable& given) {
-  const auto names = items_of<std::string>(given);
+void replaces_all(Changes& changes, const nb::typed<nb::iterable, std::string>& given) {
+  const auto names = items_of(given);
   const nb::gil_scoped_release release;
   changes.replaces_all(names);
 }
@@ -93,8 +93,10 @@ void bind_changes(nb::module_& m) {
           "is_durable: whether they can be taken back after a kill, too; False for a file that has no name yet. "
           "lock_seconds: to wait for another process that has the journal. long_bytes: of a journal that is written "
           "anew at a checkpoint. Raises StoreError.")
-      .def("__enter__", [](nb::object self) { return self; })
-      .def("__exit__", [](nb::handle self, const nb::args&) { close(self); })
+      .def("__enter__", [](nb::typed<nb::object, Changes> self) { return self; })
+      .def(
+          "__exit__", [](nb::handle self, const nb::args&) { close(self); },
+          nb::sig("def __exit__(self, *error: object) -> None"))
       .def(
           "release_open_file", [](nb::handle self) { release_open_file(self); },
           "Somebody else changes the file next: who has it open by these changes opens it anew.")

@@ -23,7 +23,7 @@ from swath.formats.description import Codec, Description, LibraryLayout, NewArra
 from swath.formats.new_file import NewFile, tried
 from swath.formats.through_core import FormatOfCore
 
-FLAVOURS = ("v3", "v2")
+FLAVOURS: tuple[str, ...] = ("v3", "v2")
 FILL = "_FillValue"
 _OF_NUMCODECS = "numcodecs."
 

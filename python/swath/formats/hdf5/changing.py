@@ -19,7 +19,7 @@ from swath.formats.through_core import FormatOfCore
 
 Changed = TypeVar("Changed")
 
-FLAVOURS = ("netcdf4",)
+FLAVOURS: tuple[str, ...] = ("netcdf4",)
 
 
 class Hdf5OfCore(FormatOfCore):
