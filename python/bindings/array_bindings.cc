@@ -16,10 +16,10 @@
 #include <utility>
 
 #include "array/array.h"
-#include "array/chunk_writing.h"
 #include "base/error.h"
 #include "base/per_process.h"
 #include "bindings.h"
+#include "files/chunk_room.h"
 #include "plan/operation.h"
 
 namespace nb = nanobind;
@@ -69,10 +69,9 @@ class Raised {
     try {
       work();
     } catch (nb::python_error& raised) {
-      const auto [kind, message, os_error] = nb::cast<std::tuple<int, std::string, int>>(
-          nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
+      Error error = error_of(raised);
       raised_.emplace(std::move(raised));
-      throw Error(static_cast<ErrorKind>(kind), message, os_error);
+      throw error;
     }
   }
 
@@ -83,7 +82,6 @@ class Raised {
     raised_.reset();
     throw nb::python_error();
   }
-  void forget() { raised_.reset(); }
 
  private:
   std::optional<nb::python_error> raised_;
@@ -108,45 +106,6 @@ class Callback {
   Raised raised_;
 };
 
-// A Python object that has the methods of ChunkAllocator.
-class PythonAllocator final : public swath::ChunkAllocator {
- public:
-  explicit PythonAllocator(nb::object allocator) : allocator_(std::move(allocator)) {}
-  ~PythonAllocator() override {
-    const nb::gil_scoped_acquire acquire;
-    allocator_.reset();
-  }
-  PythonAllocator(const PythonAllocator&) = delete;
-  PythonAllocator& operator=(const PythonAllocator&) = delete;
-
-  std::vector<int64_t> place(std::span<const swath::NewChunk> chunks) override {
-    std::vector<int64_t> offsets;
-    raised_.call([&] {
-      nb::list asked;
-      for (const swath::NewChunk& chunk : chunks) {
-        nb::list at;
-        for (const int64_t coordinate : chunk.at) at.append(coordinate);
-        asked.append(nb::make_tuple(nb::tuple(at), chunk.bytes, chunk.skipped, chunk.is_recoded));
-      }
-      offsets = nb::cast<std::vector<int64_t>>(allocator_.attr("place")(asked));
-    });
-    return offsets;
-  }
-  void keep() override {
-    raised_.call([&] { allocator_.attr("keep")(); });
-  }
-  void undo() override {
-    Raised ignored;  // what went wrong before is what is raised
-    ignored.call([&] { allocator_.attr("undo")(); });
-  }
-  void raise() { raised_.raise(); }
-  void forget() { raised_.forget(); }
-
- private:
-  nb::object allocator_;
-  Raised raised_;
-};
-
 Execution execute(Array& array, const Operation& operation, const Arrays& arrays, swath::Progress* watched,
                   const package_types::Work& library, const package_types::Relocate& relocate) {
   const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
@@ -167,9 +126,6 @@ Execution execute(Array& array, const Operation& operation, const Arrays& arrays
     };
   }
   const bool alone = is_alone(array, operation);
-  const bool writes = operation.direction() == swath::Direction::kWrite;
-  auto* allocator = writes ? dynamic_cast<PythonAllocator*>(array.allocator()) : nullptr;
-  if (allocator != nullptr) allocator->forget();
   try {
     const Interruptible interruptible(alone);
     return array.execute(operation, memory, execute_options);
@@ -177,7 +133,6 @@ Execution execute(Array& array, const Operation& operation, const Arrays& arrays
     if (alone) {
       by_library.raise();
       relocated.raise();
-      if (allocator != nullptr) allocator->raise();
     }
     throw;
   }
@@ -512,7 +467,7 @@ void bind_open_array(nb::module_& m) {
             given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
             given.is_new = nb::cast<bool>(options["is_new"]);
             if (options.contains("allocator")) {
-              given.allocator = std::make_shared<PythonAllocator>(nb::object(options["allocator"]));
+              given.allocator = nb::cast<std::shared_ptr<swath::ChunkRoom>>(options["allocator"]);
             }
             given.name = nb::cast<std::string>(options["name"]);
             new (self) HeldArray(std::move(comm), std::move(file), std::move(given));

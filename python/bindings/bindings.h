@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "comm/comm.h"
 #include "method/run.h"
@@ -22,6 +23,7 @@ void bind_calibrate(nanobind::module_& m);
 void bind_chunks(nanobind::module_& m);
 void bind_comm(nanobind::module_& m);
 void bind_counters(nanobind::module_& m);
+void bind_file_changes(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 void bind_formats(nanobind::module_& m);
 void bind_hdf5(nanobind::module_& m);
@@ -49,6 +51,9 @@ class Interruptible {
   std::optional<nanobind::gil_scoped_release> release_;  // first, so that the lock is there again last
   std::optional<swath::InterruptScope> scope_;
 };
+
+// What Python code has raised that the core calls, for the other ranks. With the interpreter's lock.
+swath::Error error_of(const nanobind::python_error& raised);
 
 // Where a signal handler has raised during what an Interruptible of this thread was for: raises that (in Python), true.
 bool raise_from_signal();
