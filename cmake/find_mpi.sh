@@ -1,6 +1,6 @@
 mpicc=${MPICC:-mpicc}
 mpi_libdir=""
-mpi_cflags=""
+mpi_cflags="-DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX"
 mpi_libs=""
 # The flags of the MPI that the program is built with, and which libswath_mpi.so is for it: it is asked, as this Swath
 # serves every family of MPI.
