@@ -156,7 +156,7 @@ class Array {
   Future start_comparing(int loop, const std::string& doing, std::shared_ptr<RankNumbers> numbers, bool is_waited_for);
   // Collective if the started operations are. Returns when all of them are done.
   void finish_started() { background_.finish(); }
-  // Any operation is in progress.
+  // True if an operation is in progress.
   bool is_under_way() { return background_.is_under_way(); }
   // Returns when no operation is in progress; none can be started from then on. The destructor calls it, too.
   void end_background() { background_.end(); }
@@ -196,7 +196,7 @@ class Array {
   void expect_sync() { will_sync_ = true; }
   bool is_closed() const { return gate_.is_closed(); }
 
-  // Elements go by Swath's own chunks. Otherwise they go by the format's library, or a plan moves them.
+  // True if Swath's own chunks carry the elements. If false, the format's library or a plan does.
   bool goes_by_chunks(Direction direction) const;
   int64_t plans_made() const { return plans_.plans_made(); }
   bool has_plans() const { return form()->layout() != nullptr; }
