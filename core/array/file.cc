@@ -17,7 +17,7 @@ void check_offset(const char* doing, const std::string& path, int64_t offset) {
   }
 }
 
-// Threads that read many files cannot use it: plain system calls serve them.
+// Threads that read many files cannot use these engines; they use plain system calls.
 bool is_of_one_file(const std::string& engine) { return engine == "uring" || engine == "null"; }
 
 }  // namespace
@@ -41,7 +41,7 @@ std::shared_ptr<File> File::open(const std::string& path, OpenMode mode, const F
   }
   const auto make = open_for_engines(path, mode, engines);
   std::string reason;
-  std::string* first_reason = &reason;  // engines are made by threads later: only the first one says it
+  std::string* first_reason = &reason;  // threads make more engines later: only the first engine reports a reason
   file->engine_.emplace(
       [make, first_reason, tokens = options.tokens, throttle = options.throttle]() mutable -> std::unique_ptr<Engine> {
         auto engine = make(std::exchange(first_reason, nullptr));
@@ -89,7 +89,7 @@ void File::write(int64_t offset, std::span<const std::byte> bytes) {
   const auto lease = engine().lease();
   const auto lock = lease->lock_shared(offset, offset + std::ssize(bytes));
   Counters counters;
-  // An engine reads from the memory of a write, and leaves it as it is.
+  // On a write, an engine only reads from the memory.
   const Transfer transfer{offset, const_cast<std::byte*>(bytes.data()), std::ssize(bytes)};
   lease->transfer(Direction::kWrite, {&transfer, 1}, counters);
   lease->end_burst();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "package_types.h"
 #include "files/chunk_room.h"
 #include "files/file_changes.h"
 #include "formats/all.h"
@@ -92,7 +93,7 @@ void make(PythonChanges* self, const std::string& format, const std::string& pat
 
 // What a change returns, which it makes without the interpreter's lock.
 template <typename Work>
-nb::object described(const Work& work) {
+package_types::Description described(const Work& work) {
   const formats::Description found = [&] {
     const nb::gil_scoped_release unlocked;
     return work();
@@ -104,14 +105,15 @@ void bind_changing(nb::class_<PythonChanges>& changes) {
   changes
       .def(
           "add",
-          [](PythonChanges& self, const nb::handle& array) {
+          [](PythonChanges& self, const package_types::NewArray& array) {
             const formats::NewArray wanted = formats::new_array_from(array);
             return described([&] { return self.change([&](FormatFile& file) { return file.add(wanted); }); });
           },
           "array"_a)
       .def(
           "set_attributes",
-          [](PythonChanges& self, const std::string& holder, const nb::handle& attributes) {
+          [](PythonChanges& self, const std::string& holder,
+             const nb::typed<nb::mapping, std::string, package_types::Any>& attributes) {
             const formats::Attributes wanted = formats::attributes_from(attributes);
             const nb::gil_scoped_release unlocked;
             self.change([&](FormatFile& file) { file.set_attributes(holder, wanted); });
@@ -141,7 +143,7 @@ void bind_changing(nb::class_<PythonChanges>& changes) {
           "variable"_a, WithoutLock(), "Rows that extend gave room for are written: others may read them.")
       .def(
           "contents",
-          [](PythonChanges& self) {
+          [](PythonChanges& self) -> package_types::Contents {
             const formats::Contents found = [&] {
               const nb::gil_scoped_release unlocked;
               return self.read([](FormatFile& file) { return file.contents(); });
@@ -190,8 +192,10 @@ void bind_ends(nb::class_<PythonChanges>& changes) {
            "The same, unless the file is to be removed, or another one has its name.")
       .def("close", &FileChanges::close, WithoutLock(),
            "Take back what was changed since the last checkpoint or commit, and let go of the file.")
-      .def("__enter__", [](nb::object self) { return self; })
-      .def("__exit__", [](PythonChanges& self, const nb::args&) { self.close(); }, WithoutLock());
+      .def("__enter__", [](nb::typed<nb::object, PythonChanges> self) { return self; })
+      .def(
+          "__exit__", [](PythonChanges& self, const nb::args&) { self.close(); }, WithoutLock(),
+          nb::sig("def __exit__(self, *error: object) -> None"));
 }
 
 }  // namespace
