@@ -65,7 +65,7 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(bytes=2 * MIB, repetitions=1, records=5)
 
 
@@ -75,5 +75,5 @@ def needs(options: Options) -> dict[str, int]:
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for: all."""
+    """Return the peers that `--peers` without names selects: all."""
     return PEERS

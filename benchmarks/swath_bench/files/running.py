@@ -30,7 +30,7 @@ LIBRARIES = ("h5py", "netCDF4", "zarr", "xarray", "h5netcdf", "scipy", "hdf5plug
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Case after case; `keep` is given what there is after each.
+    """Case after case; `keep` gets the results after each.
 
     Raises BenchmarkFailedError where Swath fails, or its result is wrong: a peer that does is refused.
     """

@@ -47,7 +47,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for."""
+    """Return the peers that `--peers` without names selects."""
     return PEERS
 
 

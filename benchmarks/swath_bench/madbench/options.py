@@ -155,7 +155,7 @@ def runs_of(options: Options) -> Iterator[Options]:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes: all chunks, also in the page cache, and what the tasks hold."""
+    """Return the needed bytes of disk and memory: all chunks, also in the page cache, and what the tasks hold."""
     matrix = options.pixels**2 * 8
     held = 6 * matrix + (2 * matrix if options.verify and options.compute else 0)
     return {

@@ -111,7 +111,7 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(ranks=(2,), bytes=1 << 20, repetitions=1, rounds=1, cases=("cyclic", "varn", "segments"))
 
 
@@ -164,6 +164,6 @@ def bytes_of(name: str, options: Options, ranks: int) -> int:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes."""
+    """Return the needed bytes of disk and memory."""
     most = max(bytes_of(name, options, ranks) for name in options.cases for ranks in options.ranks)
     return {"disk": 2 * most, "memory": MEMORY_FACTOR_MAX * most + max(options.ranks) * RANK_BYTES}

@@ -35,7 +35,7 @@ SAID_MAX = 600
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure all cells; `keep` is given what there is after each cell.
+    """Measure all cells; `keep` gets the results after each cell.
 
     Raises BenchmarkFailedError where the program fails with the drop-in, or moves wrong data: without, it is refused.
     """

@@ -86,7 +86,7 @@ def _add_other_environments(
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for: the MPI installed here, and every other environment."""
+    """Return the peers that `--peers` without names selects: the MPI installed here, and every other environment."""
     from swath_bench.ncio import peers
 
     return (MPI_PEER, *peers.NAMES)

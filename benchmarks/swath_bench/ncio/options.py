@@ -51,7 +51,7 @@ class Options:
         sync: after every write, and timed with it.
         together: whether ranks wait for each other before every operation, outside of its time; else only before the
             first of those that are repeated within one repetition.
-        repetitions: counted ones, each with every contender.
+        repetitions: number of counted repetitions, each with every contender.
         keep_extremes: whether the highest and the lowest count.
         pause: before every operation, seconds.
         limit_seconds: what a contender may take for one operation; else it is not repeated.

@@ -30,7 +30,7 @@ class Pattern:
     is region 2.
 
     Attributes:
-        ranks: how many.
+        ranks: number of ranks.
         count: regions of each rank.
         region_bytes: of each region, a multiple of 8.
         spacing_bytes: between regions where noncontiguous, a multiple of 8.

@@ -70,7 +70,7 @@ def measure(
 
     Args:
         names: some of `NAMES`.
-        ranks: how many.
+        ranks: number of ranks.
         cells: as in the JSON of `swath bench ncio`; "contenders" is not looked at.
         options: as there.
         folder: where the stores go, and are removed again.

@@ -27,7 +27,7 @@ class Options:
     Attributes:
         inputs: "small", "medium", "dimer", or paths of XYZ files.
         basis: as PySCF names it.
-        ranks: how many.
+        ranks: number of ranks.
         integrals: modes of the application.
         shares: of "balanced": percents of the integrals' bytes that are kept on disk, or "auto".
         memory: of "balanced": bytes that keep integrals.
@@ -93,6 +93,6 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes: the integrals, in the page cache too, and what PySCF holds."""
+    """Return the needed bytes of disk and memory: the integrals, in the page cache too, and what PySCF holds."""
     most = max(INTEGRAL_BYTES.get(name, OTHER_BYTES) for name in options.inputs)
     return {"disk": most, "memory": 2 * most + max(options.ranks) * RANK_BYTES}

@@ -26,7 +26,7 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Run after run; `keep` is given what there is after each.
+    """Run after run; `keep` gets the results after each.
 
     Raises UnsupportedError without the application or PySCF, BenchmarkFailedError where a run fails or its energy is
     not PySCF's.

@@ -31,7 +31,7 @@ __all__ = ["Options", "measure", "needs", "peer_names", "quick_options", "show",
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Store after store; `keep` is given what there is after each of them, also when it fails or is interrupted.
+    """Store after store; `keep` gets the results after each of them, also after a failure or an interrupt.
 
     Raises BenchmarkFailedError where Swath fails, or reads wrong data: a peer that does is refused.
     """

@@ -74,7 +74,7 @@ def run(
         contender: who.
         made: its environment.
         store: what is read.
-        repetitions: counted ones.
+        repetitions: number of counted repetitions.
         folder: for the program's own files.
     """
     request = {

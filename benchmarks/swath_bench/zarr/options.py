@@ -80,7 +80,7 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests: Swath alone, which needs no network."""
+    """Small sizes for a quick run, and for tests: Swath alone, which needs no network."""
     return Options(bytes=MIB, chunk=64, peers=(), rounds=2, repetitions=1)
 
 
@@ -90,5 +90,5 @@ def needs(options: Options) -> dict[str, int]:
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for: all."""
+    """Return the peers that `--peers` without names selects: all."""
     return PEERS
