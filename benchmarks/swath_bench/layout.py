@@ -96,11 +96,11 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        bytes: of the array, about.
-        disks: modelled ones, by their presets; "here" and "cache": that of the folder, and its page cache.
-        mixes: how many of the twenty are measured.
-        seed: of the places that are measured.
-        peers: names of `PEERS`, whose chunk shapes are measured too.
+        bytes: approximate bytes of the array.
+        disks: presets of modelled disks; "here" and "cache" are the folder's disk, and its page cache.
+        mixes: number of the twenty mixes that are measured.
+        seed: seed of the measured positions.
+        peers: names from `PEERS`, whose chunk shapes are measured too.
     """
 
     bytes: int = 64 << 20

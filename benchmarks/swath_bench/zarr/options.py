@@ -1,4 +1,4 @@
-"""What the Zarr benchmark is asked to measure."""
+"""The options of the Zarr benchmark."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        bytes: of the array, not compressed; rounded down to whole chunks.
+        bytes: bytes of the array without compression, rounded down to whole chunks.
         chunk: elements of a chunk along each of the two dimensions.
         stores: kinds of stores.
         patterns: what is read.
         caches: the store in the page cache before each read, or out of it.
         peers: names of environments.
         rounds: how often all programs are run, one after the other.
-        repetitions: of each read that are counted, within a round.
-        seed: of the values, and of which chunks, row and column are read.
+        repetitions: number of counted repetitions of each read within a round.
+        seed: seed of the values, and of the chosen chunks, row and column.
     """
 
     bytes: int = 1 << 30
