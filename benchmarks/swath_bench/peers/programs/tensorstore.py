@@ -70,7 +70,7 @@ class TensorStoreFolder(Store):
         self._sync = sync
 
     def _open(self, **options: Any) -> Any:
-        # Opened anew, so its caches are empty. By itself it syncs: not if the benchmark does not sync.
+        # Opened anew, so its caches are empty. TensorStore syncs its files only if the benchmark syncs.
         return ts.open(self._spec, context=ts.Context({"file_io_sync": self._sync}), **options).result()
 
     def create(self, pattern: Pattern) -> None:
