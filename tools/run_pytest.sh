@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs pytest with the given arguments. On a busy machine a test may fail because it waited too long for a disk, a
-# program or its ranks: if at most three failed, they are named and run once more, alone. One that fails again has failed.
+# program or its ranks: if at most three failed, they are named and run once more, alone. A second failure counts.
 set -uo pipefail
 
 CACHE=build/pytest-cache
