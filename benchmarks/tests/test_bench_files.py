@@ -1,4 +1,4 @@
-"""`swath bench files`: contenders do the requested work, data are compared with NumPy, and missed goals are reported."""
+"""`swath bench files`: contenders do the requested work, data agree with NumPy, and missed goals are reported."""
 
 from __future__ import annotations
 
