@@ -42,7 +42,7 @@ C_OF_BENCHMARKS := $(filter %.c %.h,$(BENCHMARKS))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: .FORCE help setup demo modelled-disk wheel sdist rados-packages rados-test test test-all test-cpp test-py test-py-slow test-py-all sanitize sanitize-threads run-sanitized-threads build-tests mpi-io-suites lint lint-py lint-cpp format docs bench clean
+.PHONY: .FORCE help setup demo modelled-disk wheel sdist rados-packages rados-test test test-all test-cpp test-py test-py-slow test-py-all sanitize sanitize-threads run-sanitized-threads build-tests mpi-io-suites lint lint-py lint-cpp stubs format docs bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -189,6 +189,10 @@ lint-cpp: $(VENV)/.ready | build
 	@echo "clang-format" && clang-format --dry-run -Werror $(CXX_SOURCES) $(C_OF_BENCHMARKS)
 	$(call configure,$(LINT),-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DSWATH_UNITY=OFF)
 	@echo "clang-tidy" && python tools/clang_tidy.py $(LINT) $(JOBS)
+
+stubs: $(VENV)/.installed $(VENV)/.ready  ## write the stub of the compiled core, python/swath/_core.pyi, as its bindings say
+	python tools/make_stub.py >build/_core.pyi
+	cp build/_core.pyi python/swath/_core.pyi
 
 format: $(VENV)/.ready  ## rewrite the sources in the project's style
 	ruff check --fix-only --quiet $(PY)

@@ -1,6 +1,6 @@
 mpicc=${MPICC:-mpicc}
 mpi_libdir=""
-mpi_cflags=""
+mpi_cflags="-DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX"
 mpi_libs=""
 # Finds the flags of the MPI that the program is built with, and the libswath_mpi.so for it: this Swath
 # serves every MPI family.

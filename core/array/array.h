@@ -115,7 +115,6 @@ class Array {
   Learning& learning() { return *learning_; }
   // Where the coded chunks are stored now; null where none are coded.
   std::shared_ptr<const CodedArray> chunks() const { return stored()->chunks; }
-  ChunkAllocator* allocator() const { return allocator_.get(); }
 
   // Collective, but for an operation of one rank alone (Decomposition::alone, share_of). Moves this rank's share
   // between the file and `memory`. When it throws, every rank throws the same; what is not part of the operation is

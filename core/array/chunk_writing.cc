@@ -314,7 +314,7 @@ class TableWriting {
       chunks.push_back({coordinates_of(array_->shape, array_->chunk_shape, size.chunk), size.bytes, skipped,
                         is_as_long && table.skipped[entry] != skipped});
     }
-    const std::vector<int64_t> offsets = allocator_.place(chunks);
+    const std::vector<int64_t> offsets = allocator_.place(array_->shape, chunks);
     if (offsets.size() != sizes.size() || std::ranges::any_of(offsets, [](int64_t offset) { return offset < 0; })) {
       throw Error(ErrorKind::kInternal, array_->path + ": " + std::to_string(sizes.size()) + " chunks got " +
                                             std::to_string(offsets.size()) + " places, or some before the file");

@@ -29,9 +29,9 @@ namespace swath {
 class ChunkAllocator {
  public:
   virtual ~ChunkAllocator() = default;
-  // Gives chunks room, in place of that which they had, and returns where in the file. It writes nothing there, and the
-  // library has the file open no longer when it returns.
-  virtual std::vector<int64_t> place(std::span<const NewChunk> chunks) = 0;
+  // Gives chunks of an array of that shape room, in place of that which they had, and returns where in the file. It
+  // writes nothing there.
+  virtual std::vector<int64_t> place(const Shape& shape, std::span<const NewChunk> chunks) = 0;
   // All chunks that were placed are written: so they stay.
   virtual void keep() = 0;
   // The file is what it was when chunks were placed first since keep().

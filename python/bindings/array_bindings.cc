@@ -16,14 +16,15 @@
 #include <utility>
 
 #include "array/array.h"
-#include "array/chunk_writing.h"
 #include "base/error.h"
 #include "base/per_process.h"
 #include "bindings.h"
+#include "files/chunk_room.h"
 #include "plan/operation.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using package_types::Arrays;
 using swath::Array;
 using swath::ArrayForm;
 using swath::CodedArray;
@@ -68,10 +69,9 @@ class Raised {
     try {
       work();
     } catch (nb::python_error& raised) {
-      const auto [kind, message, os_error] = nb::cast<std::tuple<int, std::string, int>>(
-          nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
+      Error error = error_of(raised);
       raised_.emplace(std::move(raised));
-      throw Error(static_cast<ErrorKind>(kind), message, os_error);
+      throw error;
     }
   }
 
@@ -82,7 +82,6 @@ class Raised {
     raised_.reset();
     throw nb::python_error();
   }
-  void forget() { raised_.reset(); }
 
  private:
   std::optional<nb::python_error> raised_;
@@ -107,47 +106,8 @@ class Callback {
   Raised raised_;
 };
 
-// A Python object that has the methods of ChunkAllocator.
-class PythonAllocator final : public swath::ChunkAllocator {
- public:
-  explicit PythonAllocator(nb::object allocator) : allocator_(std::move(allocator)) {}
-  ~PythonAllocator() override {
-    const nb::gil_scoped_acquire acquire;
-    allocator_.reset();
-  }
-  PythonAllocator(const PythonAllocator&) = delete;
-  PythonAllocator& operator=(const PythonAllocator&) = delete;
-
-  std::vector<int64_t> place(std::span<const swath::NewChunk> chunks) override {
-    std::vector<int64_t> offsets;
-    raised_.call([&] {
-      nb::list asked;
-      for (const swath::NewChunk& chunk : chunks) {
-        nb::list at;
-        for (const int64_t coordinate : chunk.at) at.append(coordinate);
-        asked.append(nb::make_tuple(nb::tuple(at), chunk.bytes, chunk.skipped, chunk.is_recoded));
-      }
-      offsets = nb::cast<std::vector<int64_t>>(allocator_.attr("place")(asked));
-    });
-    return offsets;
-  }
-  void keep() override {
-    raised_.call([&] { allocator_.attr("keep")(); });
-  }
-  void undo() override {
-    Raised ignored;  // what went wrong before is what is raised
-    ignored.call([&] { allocator_.attr("undo")(); });
-  }
-  void raise() { raised_.raise(); }
-  void forget() { raised_.forget(); }
-
- private:
-  nb::object allocator_;
-  Raised raised_;
-};
-
-Execution execute(Array& array, const Operation& operation, const nb::list& arrays, swath::Progress* watched,
-                  const nb::handle& library, const nb::handle& relocate) {
+Execution execute(Array& array, const Operation& operation, const Arrays& arrays, swath::Progress* watched,
+                  const package_types::Work& library, const package_types::Relocate& relocate) {
   const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
                                 operation.array().element_bytes(), arrays);
   Callback by_library(library);
@@ -166,9 +126,6 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
     };
   }
   const bool alone = is_alone(array, operation);
-  const bool writes = operation.direction() == swath::Direction::kWrite;
-  auto* allocator = writes ? dynamic_cast<PythonAllocator*>(array.allocator()) : nullptr;
-  if (allocator != nullptr) allocator->forget();
   try {
     const Interruptible interruptible(alone);
     return array.execute(operation, memory, execute_options);
@@ -176,7 +133,6 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
     if (alone) {
       by_library.raise();
       relocated.raise();
-      if (allocator != nullptr) allocator->raise();
     }
     throw;
   }
@@ -256,8 +212,9 @@ LastCalls& last_calls() {
 }
 
 // What an operation holds, whichever thread lets go of it.
-std::shared_ptr<nb::list> held(const nb::list& arrays) {
-  return {new nb::list(arrays), [](nb::list* list) { last_calls().call([list] { delete list; }); }};
+std::shared_ptr<nb::list> held(const Arrays& arrays) {
+  return {new nb::list(static_cast<const nb::list&>(arrays)),
+          [](nb::list* list) { last_calls().call([list] { delete list; }); }};
 }
 
 // An Array that Python lets go of: threads that end with it may need the interpreter's lock.
@@ -304,7 +261,7 @@ Comparing start_comparing(const nb::object& self, int loop, const std::string& d
   return {self, std::move(numbers), std::move(future)};
 }
 
-std::unique_ptr<Started> start(const nb::object& self, const Operation& operation, const nb::list& arrays, int loop,
+std::unique_ptr<Started> start(const nb::object& self, const Operation& operation, const Arrays& arrays, int loop,
                                bool is_waited_for) {
   auto& array = nb::cast<Array&>(self);
   const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
@@ -381,9 +338,12 @@ void bind_open_array(nb::module_& m) {
       .def_prop_ro("has_learned", &swath::Learning::has_learned);
   nb::class_<Execution>(m, "Execution", "What was carried out.")
       .def_ro("method", &Execution::method)
-      .def_prop_ro("plan", [](const Execution& done) { return std::const_pointer_cast<swath::Plan>(done.plan); })
+      .def_prop_ro(
+          "plan", [](const Execution& done) { return std::const_pointer_cast<swath::Plan>(done.plan); },
+          nb::sig("def plan(self) -> swath._core.Plan | None"))
       .def_prop_ro(
           "of_chunks", [](const Execution& done) { return std::const_pointer_cast<Operation>(done.of_chunks); },
+          nb::sig("def of_chunks(self) -> swath._core.Operation | None"),
           "Of coded chunks: what was carried out, with the boxes of all ranks; else None.")
       .def_ro("counters", &Execution::counters)
       .def_ro("was_read_before_agreement", &Execution::was_read_before_agreement);
@@ -484,6 +444,7 @@ void bind_open_array(nb::module_& m) {
       .def_prop_ro("has_plans", &Array::has_plans)
       .def_prop_ro(
           "chunks", [](const Array& array) { return std::const_pointer_cast<CodedArray>(array.chunks()); },
+          nb::sig("def chunks(self) -> swath._core.CodedArray | None"),
           "The coded chunks as they are stored now; None where none are coded.")
       .def_prop_ro("plans_made", &Array::plans_made)
       .def(
@@ -498,7 +459,7 @@ void bind_open_array(nb::module_& m) {
       .def(
           "__init__",
           [](HeldArray* self, std::shared_ptr<Comm> comm, std::shared_ptr<File> file, std::shared_ptr<ArrayForm> form,
-             const nb::bytes& fill, const nb::dict& options) {
+             const nb::bytes& fill, const package_types::Facts& options) {
             Array::Options given;
             given.form = std::move(form);
             given.fill = vector_of(fill);
@@ -506,7 +467,7 @@ void bind_open_array(nb::module_& m) {
             given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
             given.is_new = nb::cast<bool>(options["is_new"]);
             if (options.contains("allocator")) {
-              given.allocator = std::make_shared<PythonAllocator>(nb::object(options["allocator"]));
+              given.allocator = nb::cast<std::shared_ptr<swath::ChunkRoom>>(options["allocator"]);
             }
             given.name = nb::cast<std::string>(options["name"]);
             new (self) HeldArray(std::move(comm), std::move(file), std::move(given));

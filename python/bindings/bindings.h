@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "comm/comm.h"
 #include "method/run.h"
+#include "package_types.h"
 #include "plan/profile.h"
 #include "text.h"
 
@@ -21,6 +23,7 @@ void bind_calibrate(nanobind::module_& m);
 void bind_chunks(nanobind::module_& m);
 void bind_comm(nanobind::module_& m);
 void bind_counters(nanobind::module_& m);
+void bind_file_changes(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 void bind_formats(nanobind::module_& m);
 void bind_hdf5(nanobind::module_& m);
@@ -48,6 +51,9 @@ class Interruptible {
   std::optional<nanobind::gil_scoped_release> release_;  // first, so that the lock is there again last
   std::optional<swath::InterruptScope> scope_;
 };
+
+// What Python code has raised that the core calls, for the other ranks. With the interpreter's lock.
+swath::Error error_of(const nanobind::python_error& raised);
 
 // Where a signal handler has raised during what an Interruptible of this thread was for: raises that (in Python), true.
 bool raise_from_signal();
@@ -82,4 +88,4 @@ class StridedMemory {
 
 // A rank's parts and where they are. `arrays`: ndarrays, one a part, which the caller keeps alive.
 swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank, int64_t element_bytes,
-                             const nanobind::list& arrays);
+                             const package_types::Arrays& arrays);

@@ -48,7 +48,7 @@ void bind_calibrate(nb::module_& m) {
             seconds_max));
       },
       "file"_a, "write"_a, "bytes"_a, "first"_a, "stride"_a, "count"_a, "batch"_a = 1, "shuffled"_a = false,
-      "sync"_a = false, "memory_bytes"_a = 0, "seconds_max"_a, Unlocked(), "(seconds, requests)");
+      "sync"_a = false, "memory_bytes"_a = 0, nb::kw_only(), "seconds_max"_a, Unlocked(), "(seconds, requests)");
   m.def(
       "time_streams",
       [](const std::string& path, bool write, int64_t bytes, int64_t count, bool sync, int streams, int64_t distance,

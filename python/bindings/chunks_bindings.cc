@@ -103,7 +103,8 @@ void bind_chunks(nb::module_& m) {
             return make_array(std::move(path), std::move(shape), element_bytes, std::move(chunk_shape), order, codecs,
                               fill, swath::ChunkTable{std::move(offsets), std::move(bytes), std::move(skipped)});
           },
-          "All chunks in one file.")
+          "path"_a, "shape"_a, "element_bytes"_a, "chunk_shape"_a, "order"_a, "codecs"_a, "fill"_a, "offsets"_a,
+          "bytes"_a, "skipped"_a, "All chunks in one file.")
       .def_static(
           "files",
           [](std::string path, swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape,
@@ -112,7 +113,8 @@ void bind_chunks(nb::module_& m) {
             return make_array(std::move(path), std::move(shape), element_bytes, std::move(chunk_shape), order, codecs,
                               fill, swath::ChunkFiles{std::move(first), std::move(separator), std::move(scalar)});
           },
-          "A file a chunk.")
+          "path"_a, "shape"_a, "element_bytes"_a, "chunk_shape"_a, "order"_a, "codecs"_a, "fill"_a, "first"_a,
+          "separator"_a, "scalar"_a, "A file a chunk.")
       .def_static(
           "shards",
           [](std::string path, swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape,
@@ -124,7 +126,8 @@ void bind_chunks(nb::module_& m) {
                 std::move(path), std::move(shape), element_bytes, std::move(chunk_shape), order, codecs, fill,
                 swath::Shards{std::move(files), std::move(shard_shape), chain_of(index_codecs), index_at_end});
           },
-          "A file a shard.")
+          "path"_a, "shape"_a, "element_bytes"_a, "chunk_shape"_a, "order"_a, "codecs"_a, "fill"_a, "first"_a,
+          "separator"_a, "scalar"_a, "shard_shape"_a, "index_codecs"_a, "index_at_end"_a, "A file a shard.")
       .def_prop_ro("chunk_bytes", &CodedArray::chunk_bytes)
       .def_prop_ro(
           "stored_chunks",
@@ -140,7 +143,7 @@ void bind_chunks(nb::module_& m) {
       "Raises UnsupportedError for a codec that this build has not.");
   m.def(
       "time_coding",
-      [](const CodecTuples& codecs, const nb::handle& elements, int64_t chunk_bytes, double seconds_max) {
+      [](const CodecTuples& codecs, const package_types::AnyArray& elements, int64_t chunk_bytes, double seconds_max) {
         const StridedMemory memory(elements);
         const std::span<const std::byte> bytes = packed_bytes("time_coding", memory);
         const swath::CodecChain chain = chain_of(codecs);
@@ -156,7 +159,7 @@ void bind_chunks(nb::module_& m) {
       "Processor seconds a byte of encoding and decoding chunks of the elements, and decoded bytes to stored ones.");
   m.def(
       "crc32c",
-      [](const nb::handle& array) {
+      [](const package_types::AnyArray& array) {
         const StridedMemory memory(array);
         const std::span<const std::byte> bytes = packed_bytes("crc32c", memory);
         const nb::gil_scoped_release release;

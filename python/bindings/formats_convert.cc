@@ -372,7 +372,7 @@ std::vector<Codec> codecs_from(const nb::handle& codecs) {
   return found;
 }
 
-nb::object to_python(const Codec& codec) {
+package_types::Codec to_python(const Codec& codec) {
   return dataclass("description", "Codec")(to_string(codec.kind), settings_of(codec));
 }
 
@@ -411,7 +411,7 @@ nb::dict to_python(const Attributes& attributes) {
   return found;
 }
 
-nb::object to_python(const Contents& contents) {
+package_types::Contents to_python(const Contents& contents) {
   nb::dict groups;
   for (const Group& group : contents.groups()) groups[nb::cast(group.path)] = to_python(group);
   nb::dict variables;
@@ -420,7 +420,7 @@ nb::object to_python(const Contents& contents) {
                                            to_python(OtherAttributes(contents.others())));
 }
 
-nb::object to_python(const Description& description) {
+package_types::Description to_python(const Description& description) {
   const nb::object variable = description.variable ? nb::cast(*description.variable) : nb::none();
   const nb::tuple stored = description.stored_shape ? tuple_of(*description.stored_shape) : nb::tuple();
   return dataclass("description", "Description")(

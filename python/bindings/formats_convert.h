@@ -16,6 +16,7 @@
 #include "formats/description.h"
 #include "formats/element_type.h"
 #include "formats/new_array.h"
+#include "package_types.h"
 #include "text.h"
 
 namespace swath::formats {
@@ -23,9 +24,9 @@ namespace swath::formats {
 nanobind::object to_python(const ElementType& type);
 nanobind::object to_python(const AttributeValue& value);
 nanobind::dict to_python(const Attributes& attributes);
-nanobind::object to_python(const Codec& codec);
-nanobind::object to_python(const Contents& contents);
-nanobind::object to_python(const Description& description);
+package_types::Codec to_python(const Codec& codec);
+package_types::Contents to_python(const Contents& contents);
+package_types::Description to_python(const Description& description);
 
 // Throws Error{kFormat} for a dtype that no file has, such as Python's own objects in a structure.
 ElementType element_type_from(const nanobind::handle& dtype);

@@ -21,6 +21,7 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using package_types::Facts;
 
 namespace {
 
@@ -60,8 +61,9 @@ constexpr hdf5::OuterLock kLockOfH5py = {acquire_lock_of_h5py, release_lock_of_h
 
 using SeenTuples = std::map<std::string, std::tuple<swath::Shape, std::vector<std::string>, bool>>;
 
-nb::list describe_datasets(const std::string& path, const std::vector<std::optional<std::string>>& names,
-                           const SeenTuples& seen) {
+nb::typed<nb::list, package_types::Description> describe_datasets(const std::string& path,
+                                                                  const std::vector<std::optional<std::string>>& names,
+                                                                  const SeenTuples& seen) {
   hdf5::SeenArrays known;
   for (const auto& [name, one] : seen) known[name] = {std::get<0>(one), std::get<1>(one), std::get<2>(one)};
   std::vector<swath::formats::Description> found;
@@ -74,7 +76,7 @@ nb::list describe_datasets(const std::string& path, const std::vector<std::optio
   return list;
 }
 
-nb::object contents(const std::string& path) {
+package_types::Contents contents(const std::string& path) {
   std::optional<swath::formats::Contents> found;
   {
     const Interruptible unlocked;  // who waits for a lock may be told to stop
@@ -83,7 +85,7 @@ nb::object contents(const std::string& path) {
   return swath::formats::to_python(*found);
 }
 
-nb::dict library_facts() {
+Facts library_facts() {
   const hdf5::Library* library = nullptr;
   bool is_thread_safe = false;
   {
@@ -92,7 +94,7 @@ nb::dict library_facts() {
     const hdf5::Session session;
     if (library->H5is_library_threadsafe != nullptr) library->H5is_library_threadsafe(&is_thread_safe);
   }
-  nb::dict facts;
+  Facts facts;
   facts["path"] = library->path;
   facts["version"] = library->version.to_string();
   facts["found_as"] = library->found_as;

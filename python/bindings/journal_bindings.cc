@@ -34,53 +34,34 @@ namespace {
 using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
 
 template <typename Item>
-std::vector<Item> items_of(const nb::iterable& given) {
+std::vector<Item> items_of(const nb::typed<nb::iterable, Item>& given) {
   std::vector<Item> items;
   for (const nb::handle item : given) items.push_back(nb::cast<Item>(item));
   return items;
 }
 
-void keep_all(Changes& changes, int descriptor, const nb::iterable& given) {
+void keep_all(Changes& changes, int descriptor, const nb::typed<nb::iterable, std::pair<int64_t, int64_t>>& given) {
   std::vector<KeptRange> ranges;
-  for (const auto& [offset, bytes] : items_of<std::pair<int64_t, int64_t>>(given)) ranges.push_back({offset, bytes});
+  for (const auto& [offset, bytes] : items_of(given)) ranges.push_back({offset, bytes});
   const nb::gil_scoped_release release;
   changes.keep_all(descriptor, ranges);
 }
 
-void replaces_all(Changes& changes, const nb::iterable& given) {
-  const auto names = items_of<std::string>(given);
+void replaces_all(Changes& changes, const nb::typed<nb::iterable, std::string>& given) {
+  const auto names = items_of(given);
   const nb::gil_scoped_release release;
   changes.replaces_all(names);
 }
 
-// What somebody has open by the changes (formats_bindings.cc) is not true any more when they are taken back.
-Changes& release_open_file(nb::handle changes) {
-  if (nb::hasattr(changes, "open_file")) nb::delattr(changes, "open_file");
-  return nb::cast<Changes&>(changes);
-}
-
-void undo(nb::handle self, const Mark* given) {
+void undo(Changes& changes, const Mark* given) {
   const std::optional<Mark> mark = given == nullptr ? std::nullopt : std::optional(*given);
-  Changes& changes = release_open_file(self);
   const nb::gil_scoped_release release;
   mark ? changes.undo(*mark) : changes.undo();
 }
 
-void close(nb::handle self) {
-  Changes& changes = release_open_file(self);
-  const nb::gil_scoped_release release;
-  changes.close();
-}
-
-void abandon(nb::handle self) {
-  Changes& changes = release_open_file(self);
-  const nb::gil_scoped_release release;
-  changes.abandon();
-}
-
 void bind_changes(nb::module_& m) {
   nb::class_<Mark>(m, "Mark", "A moment between two changes of a file.");
-  nb::class_<Changes>(m, "Changes", nb::is_weak_referenceable(), nb::dynamic_attr(),
+  nb::class_<Changes>(m, "Changes",
                       "Changes of one file, or of a folder that is a store, that can be taken back until they are "
                       "committed, also after their process was killed. They are taken back where nobody closes them.")
       .def(
@@ -93,11 +74,9 @@ void bind_changes(nb::module_& m) {
           "is_durable: whether they can be taken back after a kill, too; False for a file that has no name yet. "
           "lock_seconds: to wait for another process that has the journal. long_bytes: of a journal that is written "
           "anew at a checkpoint. Raises StoreError.")
-      .def("__enter__", [](nb::object self) { return self; })
-      .def("__exit__", [](nb::handle self, const nb::args&) { close(self); })
+      .def("__enter__", [](nb::typed<nb::object, Changes> self) { return self; })
       .def(
-          "release_open_file", [](nb::handle self) { release_open_file(self); },
-          "Somebody else changes the file next: who has it open by these changes opens it anew.")
+          "__exit__", [](Changes& self, const nb::args&) { self.close(); }, WithoutLock())
       .def_prop_ro("path", &Changes::path)
       .def_prop_ro("is_durable", &Changes::is_durable)
       .def("begin", &Changes::begin, WithoutLock(), "Note how long the file is, before it grows.")
@@ -113,8 +92,9 @@ void bind_changes(nb::module_& m) {
       .def("commit", &Changes::commit, WithoutLock(), "What was changed is on the medium, and stays.")
       .def("undo", &undo, "mark"_a.none() = nb::none(),
            "Make the file what it was at the mark; without one, at the last checkpoint or commit.")
-      .def("close", &close, "Take back what was changed since the last checkpoint or commit, and let go of the file.")
-      .def("abandon", &abandon, "Let go of a file that is removed: nothing is taken back.")
+      .def("close", &Changes::close, WithoutLock(),
+           "Take back what was changed since the last checkpoint or commit, and let go of the file.")
+      .def("abandon", &Changes::abandon, WithoutLock(), "Let go of a file that is removed: nothing is taken back.")
       .def("lose", &Changes::lose, "why"_a, WithoutLock(),
            "A change failed that cannot be taken back: the file can neither be changed nor committed any more.");
   m.def("changes_of", &swath::changes_of, "path"_a, nb::kw_only(), "is_durable"_a = true, WithoutLock(),

@@ -20,6 +20,7 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using package_types::AnyArray;
 using swath::Comm;
 using swath::Error;
 using swath::ErrorKind;
@@ -46,7 +47,7 @@ swath::LocalMemory memory_of_view(const swath::View& view, const nb::handle& giv
 }  // namespace
 
 swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank, int64_t element_bytes,
-                             const nb::list& arrays) {
+                             const package_types::Arrays& arrays) {
   const size_t wanted = decomposition.is_views() ? 1 : decomposition.parts(rank, element_bytes).size();
   if (wanted != arrays.size()) throw Error(ErrorKind::kInternal, "one array a part is needed");
   if (decomposition.is_views()) return memory_of_view(decomposition.view(rank), arrays[0]);
@@ -80,13 +81,13 @@ void bind_memory(nb::module_& m) {
   nb::class_<ViewMemory>(m, "ViewMemory", "Where the bytes of a view are in an ndarray.")
       .def(
           "__init__",
-          [](ViewMemory* self, nb::object array, const swath::Nest& nest) {
+          [](ViewMemory* self, AnyArray array, const swath::Nest& nest) {
             new (self) ViewMemory{std::move(array), nest};
           },
           "array"_a, "nest"_a, "Offsets of the nest count from the array's element 0.");
   m.def(
       "copy_strided",
-      [](const nb::handle& target, const nb::handle& source) {
+      [](const AnyArray& target, const AnyArray& source) {
         const StridedMemory to(target);
         const StridedMemory from(source);
         const auto shape = to.shape();
@@ -116,7 +117,7 @@ void bind_memory(nb::module_& m) {
   m.def(
       "redistribute",
       [](int64_t element_bytes, const swath::Decomposition& from, const swath::Decomposition& to, Comm& comm,
-         const nb::list& source, const nb::list& target, swath::Progress* watched) {
+         const package_types::Arrays& source, const package_types::Arrays& target, swath::Progress* watched) {
         const auto before = memory_of(from, comm.rank(), element_bytes, source);
         const auto after = memory_of(to, comm.rank(), element_bytes, target);
         swath::Progress unwatched;

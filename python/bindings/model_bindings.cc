@@ -14,11 +14,12 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using package_types::Facts;
 
 namespace {
 
-nb::dict dict_of(const swath::DiskParameters& parameters) {
-  nb::dict values;
+Facts dict_of(const swath::DiskParameters& parameters) {
+  Facts values;
   values["name"] = parameters.name;
   values["description"] = parameters.description;
   values["disks"] = parameters.disks;
@@ -27,10 +28,10 @@ nb::dict dict_of(const swath::DiskParameters& parameters) {
   return values;
 }
 
-nb::dict statistics_of(const std::string& name) {
+Facts statistics_of(const std::string& name) {
   const auto disk = swath::find_modelled_disk(name);
   const swath::DiskStatistics statistics = disk->statistics();
-  nb::dict values;
+  Facts values;
   values["what"] = "modelled disk";
   values["preset"] = disk->parameters().name;
   values["requests"] = statistics.requests;
@@ -60,7 +61,7 @@ std::vector<Position> trace_of(const std::string& name) {
 
 void bind_model(nb::module_& m) {
   m.def("modelled_disk_presets", [] {
-    std::vector<nb::dict> presets;
+    std::vector<Facts> presets;
     for (const swath::DiskParameters& preset : swath::disk_presets()) presets.push_back(dict_of(preset));
     return presets;
   });

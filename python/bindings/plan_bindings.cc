@@ -26,19 +26,23 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using package_types::Facts;
 
 namespace {
 
-nb::dict io_counts_dict(const swath::IoCounts& cost) {
-  nb::dict dict;
+using Tuning = nb::typed<nb::dict, std::string, int64_t>;
+using Seconds = nb::typed<nb::dict, std::string, double>;
+
+Facts io_counts_dict(const swath::IoCounts& cost) {
+  Facts dict;
   dict["requests"] = cost.requests();
   swath::for_each_amount([&](const char* name, auto amount) { dict[name] = cost.*amount; });
   dict["exact"] = cost.exact;
   return dict;
 }
 
-nb::dict cost_estimate_dict(const swath::CostEstimate& price) {
-  nb::dict dict;
+Facts cost_estimate_dict(const swath::CostEstimate& price) {
+  Facts dict;
   dict["seconds"] = price.seconds();
   dict["transfer"] = price.transfer;
   dict["copy"] = price.copy;
@@ -51,8 +55,8 @@ nb::dict cost_estimate_dict(const swath::CostEstimate& price) {
   return dict;
 }
 
-nb::dict tuning_dict(const swath::Tuning& tuning) {
-  nb::dict dict;
+Tuning tuning_dict(const swath::Tuning& tuning) {
+  Tuning dict;
   dict["sieve_bytes"] = tuning.sieve_bytes;
   dict["list_pieces"] = tuning.list_pieces;
   dict["window_bytes"] = tuning.window_bytes;
@@ -66,8 +70,8 @@ std::optional<std::string> name_of_inner(swath::Method inner) {
   return inner == swath::Method::kAuto ? std::nullopt : std::optional(swath::to_string(inner));
 }
 
-nb::dict chunk_counts_dict(const swath::ChunkPlan& plan, const swath::ChunkCounts& counts) {
-  nb::dict dict;
+Facts chunk_counts_dict(const swath::ChunkPlan& plan, const swath::ChunkCounts& counts) {
+  Facts dict;
   dict["requests"] = counts.requests();
   swath::for_each_amount([&](const char* name, auto amount) { dict[name] = counts.*amount; });
   dict["chunks"] = counts.chunks;
@@ -78,8 +82,8 @@ nb::dict chunk_counts_dict(const swath::ChunkPlan& plan, const swath::ChunkCount
   return dict;
 }
 
-nb::dict chunk_price_dict(const swath::ChunkPrice& price) {
-  nb::dict dict;
+Seconds chunk_price_dict(const swath::ChunkPrice& price) {
+  Seconds dict;
   dict["seconds"] = price.seconds();
   dict["transfer"] = price.transfer;
   dict["coding"] = price.coding;
@@ -185,10 +189,12 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro("runs", [](const swath::Plan& plan) { return plan.runs.count; })
       .def_prop_ro("run_bytes_max", [](const swath::Plan& plan) { return plan.runs.bytes_max; })
       .def_prop_ro("bytes", [](const swath::Plan& plan) { return plan.runs.bytes; })
-      .def("requests_with_stripes",
-           [](const swath::Plan& plan, int64_t stripe_bytes) {
-             return swath::requests_with_stripes(plan.runs, stripe_bytes);
-           })
+      .def(
+          "requests_with_stripes",
+          [](const swath::Plan& plan, int64_t stripe_bytes) {
+            return swath::requests_with_stripes(plan.runs, stripe_bytes);
+          },
+          "stripe_bytes"_a)
       .def("local_bytes", &swath::Plan::local_bytes, "rank"_a)
       .def(
           "cost",
@@ -202,9 +208,9 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro("tuning", [](const swath::Plan& plan) { return tuning_dict(plan.request.tuning); })
       .def("candidates",
            [](const swath::Plan& plan) {
-             nb::dict dict;
+             Facts dict;
              for (const auto& candidate : plan.candidates()) {
-               nb::dict cost = io_counts_dict(candidate.cost.sum);
+               Facts cost = io_counts_dict(candidate.cost.sum);
                cost["buffer_bytes_max"] = candidate.cost.buffer_bytes_max;
                cost["price"] = cost_estimate_dict(candidate.option.price);
                cost["tuning"] = tuning_dict(candidate.option.tuning);

@@ -20,6 +20,7 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using package_types::Facts;
 
 namespace {
 
@@ -60,7 +61,7 @@ void set_member(const std::string& name, Curve& member, nb::handle value) {
   }
 }
 
-Profile profile_of(const nb::dict& values) {
+Profile profile_of(const Facts& values) {
   Profile profile = swath::default_profile();
   size_t known = 0;
   swath::for_each_member(profile, [&](const std::string& name, auto& member) {
@@ -78,8 +79,8 @@ Profile profile_of(const nb::dict& values) {
   return profile;
 }
 
-nb::dict profile_dict(const Profile& profile) {
-  nb::dict values;
+Facts profile_dict(const Profile& profile) {
+  Facts values;
   swath::for_each_member(profile, [&](const std::string& name, const auto& member) {
     if constexpr (std::is_same_v<std::decay_t<decltype(member)>, Curve>) {
       nb::list points;

@@ -120,55 +120,70 @@ swath::Decomposition decomposition_of_boxes(const std::vector<std::vector<Corner
 void bind_space(nb::module_& m) {
   bind_nest(m);
   nb::class_<swath::Distribution>(m, "Distribution")
-      .def("__init__",
-           [](swath::Distribution* self, const std::vector<std::pair<std::string, int64_t>>& rules,
-              std::vector<int64_t> grid, std::vector<int> ranks) {
-             new (self) swath::Distribution(make_distribution(rules, std::move(grid), std::move(ranks)));
-           })
+      .def(
+          "__init__",
+          [](swath::Distribution* self, const std::vector<std::pair<std::string, int64_t>>& rules,
+             std::vector<int64_t> grid, std::vector<int> ranks) {
+            new (self) swath::Distribution(make_distribution(rules, std::move(grid), std::move(ranks)));
+          },
+          "rules"_a, "grid"_a, "ranks"_a)
       .def_prop_ro("grid", &swath::Distribution::grid)
       .def_prop_ro("places", &swath::Distribution::places)
-      .def("holds", &swath::Distribution::holds)
-      .def("check", &swath::Distribution::check)
-      .def("local_shape", &swath::Distribution::local_shape)
-      .def("indices",
-           [](const swath::Distribution& self, const swath::Shape& shape, int rank) {
-             std::vector<IndexArray> arrays;
-             for (const auto& set : self.local_sets(shape, rank)) arrays.push_back(index_array(set));
-             return arrays;
-           })
+      .def("holds", &swath::Distribution::holds, "rank"_a)
+      .def("check", &swath::Distribution::check, "shape"_a)
+      .def("local_shape", &swath::Distribution::local_shape, "shape"_a, "rank"_a)
+      .def(
+          "indices",
+          [](const swath::Distribution& self, const swath::Shape& shape, int rank) {
+            std::vector<IndexArray> arrays;
+            for (const auto& set : self.local_sets(shape, rank)) arrays.push_back(index_array(set));
+            return arrays;
+          },
+          "shape"_a, "rank"_a)
       .def("__str__", &swath::Distribution::to_string);
 
   nb::class_<swath::Layout>(m, "Layout", "Which byte of the file holds which element.")
-      .def_static("strided",
-                  [](swath::Shape shape, int64_t element_bytes, int64_t offset, std::vector<int64_t> strides) {
-                    return std::make_shared<swath::Layout>(
-                        swath::Layout::strided(std::move(shape), element_bytes, offset, std::move(strides)));
-                  })
+      .def_static(
+          "strided",
+          [](swath::Shape shape, int64_t element_bytes, int64_t offset, std::vector<int64_t> strides) {
+            return std::make_shared<swath::Layout>(
+                swath::Layout::strided(std::move(shape), element_bytes, offset, std::move(strides)));
+          },
+          "shape"_a, "element_bytes"_a, "offset"_a, "strides"_a)
       .def_static(
           "chunked",
           [](swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape, std::vector<int64_t> offsets) {
             return std::make_shared<swath::Layout>(
                 swath::Layout::chunked(std::move(shape), element_bytes, std::move(chunk_shape), std::move(offsets)));
-          })
-      .def_static("tiled",
-                  [](swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape, int64_t offset) {
-                    return std::make_shared<swath::Layout>(
-                        swath::Layout::tiled(std::move(shape), element_bytes, std::move(chunk_shape), offset));
-                  })
+          },
+          "shape"_a, "element_bytes"_a, "chunk_shape"_a, "offsets"_a)
+      .def_static(
+          "tiled",
+          [](swath::Shape shape, int64_t element_bytes, swath::Shape chunk_shape, int64_t offset) {
+            return std::make_shared<swath::Layout>(
+                swath::Layout::tiled(std::move(shape), element_bytes, std::move(chunk_shape), offset));
+          },
+          "shape"_a, "element_bytes"_a, "chunk_shape"_a, "offset"_a)
       .def_prop_ro("has_absent_chunks", &swath::Layout::has_absent_chunks)
       .def("__str__", &swath::Layout::to_string);
 
   nb::class_<swath::Decomposition>(m, "Decomposition", "Whose elements are whose.")
-      .def_static("distributed",
-                  [](const swath::Distribution& distribution, const SelectionTuples& selection, int ranks) {
-                    return swath::Decomposition::distributed(distribution, selection_of(selection), ranks);
-                  })
-      .def_static("share_of",
-                  [](const swath::Distribution& distribution, const SelectionTuples& selection, int rank) {
-                    return swath::Decomposition::share_of(distribution, selection_of(selection), rank);
-                  })
-      .def_static("alone",
-                  [](const SelectionTuples& selection) { return swath::Decomposition::alone(selection_of(selection)); })
+      .def_static(
+          "distributed",
+          [](const swath::Distribution& distribution, const SelectionTuples& selection, int ranks) {
+            return swath::Decomposition::distributed(distribution, selection_of(selection), ranks);
+          },
+          "distribution"_a, "selection"_a, "ranks"_a)
+      .def_static(
+          "share_of",
+          [](const swath::Distribution& distribution, const SelectionTuples& selection, int rank) {
+            return swath::Decomposition::share_of(distribution, selection_of(selection), rank);
+          },
+          "distribution"_a, "selection"_a, "rank"_a)
+      .def_static(
+          "alone",
+          [](const SelectionTuples& selection) { return swath::Decomposition::alone(selection_of(selection)); },
+          "selection"_a)
       .def_static("boxes", &decomposition_of_boxes, "boxes_of_rank"_a, "shape"_a)
       .def_static(
           "own_boxes",

@@ -18,6 +18,7 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using package_types::Facts;
 
 namespace {
 
@@ -27,8 +28,8 @@ using swath::Tokens;
 
 Direction direction_of(bool write) { return write ? Direction::kWrite : Direction::kRead; }
 
-nb::dict lane_dict(const swath::LaneStatus& lane) {
-  nb::dict dict;
+Facts lane_dict(const swath::LaneStatus& lane) {
+  Facts dict;
   dict["active"] = lane.active;
   dict["waiting"] = lane.waiting;
   dict["grants"] = lane.grants;
@@ -50,8 +51,8 @@ nb::dict lane_dict(const swath::LaneStatus& lane) {
   return dict;
 }
 
-nb::dict decision_dict(const swath::Decision& decision) {
-  nb::dict dict;
+Facts decision_dict(const swath::Decision& decision) {
+  Facts dict;
   dict["time"] = decision.time;
   dict["direction"] = static_cast<Direction>(decision.direction) == Direction::kRead ? "read" : "write";
   dict["requests"] = swath::to_string(static_cast<swath::Pattern>(decision.pattern));
@@ -65,8 +66,8 @@ nb::dict decision_dict(const swath::Decision& decision) {
   return dict;
 }
 
-nb::dict status_dict(const swath::TargetStatus& status) {
-  nb::dict dict;
+Facts status_dict(const swath::TargetStatus& status) {
+  Facts dict;
   dict["target"] = status.target;
   dict["scope"] = status.scope;
   dict["streams"] = status.streams;
@@ -134,10 +135,10 @@ void bind_throttle(nb::module_& m) {
   m.def(
       "status_of_all_tokens",
       [] {
-        nb::list all;
+        std::vector<Facts> all;
         std::string reason;
-        for (const swath::TargetStatus& status : NodeTokens::status_of_all(&reason)) all.append(status_dict(status));
-        return nb::make_tuple(all, reason);
+        for (const swath::TargetStatus& status : NodeTokens::status_of_all(&reason)) all.push_back(status_dict(status));
+        return std::make_pair(std::move(all), reason);
       },
       "Of every target that some process of this user has open on this node, and why not all can be seen.");
   m.def(
@@ -151,7 +152,7 @@ void bind_throttle(nb::module_& m) {
       .def(nb::init<std::shared_ptr<Tokens>>(), "tokens"_a)
       .def_prop_ro("address", [](const swath::TokenServer& server) {
         const swath::ServerAddress& address = server.address();
-        return nb::make_tuple(address.host, address.port, address.key);
+        return std::make_tuple(address.host, address.port, address.key);
       });
 
   m.def("clock_now", [] { return swath::clock_of_thread().now(); }, "Seconds, of this thread's clock.");

@@ -39,7 +39,8 @@ void bind_codecs(nb::module_& m) {
       "The codec of that name, configured as numcodecs and Zarr's version 3 do: by JSON.");
   m.def(
       "zarr_registered_codecs",
-      [](const nb::object& codecs, int64_t chunk_bytes) {
+      [](const nb::typed<nb::sequence, package_types::Codec>& codecs,
+         int64_t chunk_bytes) -> nb::typed<nb::tuple, package_types::Codec, nb::ellipsis> {
         nb::list found;
         for (const swath::Codec& codec : zarr::registered(formats::codecs_from(codecs), chunk_bytes)) {
           found.append(formats::to_python(codec));
@@ -49,7 +50,7 @@ void bind_codecs(nb::module_& m) {
       "codecs"_a, "chunk_bytes"_a, "Codecs that are registered for version 3 in place of those that are not.");
   m.def(
       "zarr_codec_json",
-      [](const nb::object& codec, int version) {
+      [](const package_types::Codec& codec, int version) {
         const swath::Codec found = formats::codec_from(codec);
         return zarr::to_text(version == 2 ? zarr::codec_to_v2(found) : zarr::codec_to_v3(found), 0);
       },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -13,21 +14,10 @@ import pytest
 
 import installed_library
 import swath
-from installed_library import MPICH, OPENMPI, ROOT, WHEEL, Mpi, prefix_for, run, surroundings
-from tree import PROGRAMS
+from fortran_programs import HERE, compiled, fortran_prefix, parallel, written
+from installed_library import MPIS, ROOT, Mpi, run, surroundings
 
 EXAMPLES = ROOT / "examples/fortran"
-HERE = PROGRAMS / "fortran"
-FLAGS = [
-    "-std=f2018",
-    "-Wall",
-    "-Wextra",
-    "-Wno-uninitialized",
-    "-Wno-maybe-uninitialized",
-    "-Wno-compare-reals",
-    "-fcheck=all",
-]
-FLAGS += ["-ffree-line-length-none", "-Wno-conversion"]
 KINDS = {
     "i1": "integer(int8)",
     "i2": "integer(int16)",
@@ -40,57 +30,15 @@ KINDS = {
 }
 SUFFIXES = {"c8": [".npy"], "c16": [".npy", ".zarr"]}
 ALL_SUFFIXES = [".npy", ".nc3", ".nc4", ".h5", ".zarr"]
-CASES_A_KIND = 24
+CASES_A_KIND = int(os.environ.get("SWATH_FORTRAN_CASES", "24"))
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(installed_library.BUILD_SECONDS_MAX + 100)]
 
 
-@pytest.fixture(
-    params=[
-        WHEEL,
-        pytest.param(OPENMPI, marks=pytest.mark.exhaustive),  # the library is compiled once more for each
-        pytest.param(MPICH, marks=pytest.mark.exhaustive),
-    ],
-    ids=lambda mpi: mpi.name,
-)
+@pytest.fixture(params=MPIS, ids=lambda mpi: mpi.name)
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     found: Mpi = request.param
     return found
-
-
-def fortran_prefix(mpi: Mpi = WHEEL) -> Path:
-    if shutil.which("gfortran") is None:
-        pytest.skip("gfortran is not installed")
-    prefix = prefix_for(mpi)
-    if not (prefix / "include/swath/fortran/swath.mod").exists():
-        pytest.skip("Swath was built without Fortran")
-    return prefix
-
-
-def compiled(source: Path, prefix: Path, *more: str) -> Path:
-    config = prefix / "bin/swath-config"
-    program = source.with_suffix("")
-    flags = run([config, "--fflags"]).split()
-    run(
-        ["gfortran", *FLAGS, *more, source, *flags, *run([config, "--flibs"]).split(), "-o", program], cwd=source.parent
-    )
-    return program
-
-
-def parallel(source: Path, folder: Path, prefix: Path, mpi: Mpi) -> Path:
-    """A program with ranks. The wheel of MPICH has no Fortran: the few calls that are needed come from C there."""
-    text = source.read_text()
-    if mpi is not WHEEL:
-        return compiled(written(folder, source.name, text), prefix)
-    run([mpi.mpicc, "-c", HERE / "mpi_of_c.c", "-o", folder / "c.o"], cwd=folder)
-    run(["gfortran", "-c", HERE / "mpi_of_c.f90", "-o", folder / "f.o"], cwd=folder)
-    return compiled(written(folder, source.name, text.replace("use mpi_f08", "use mpi_of_c")), prefix, "f.o", "c.o")
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    source = folder / name
-    source.write_text(text)
-    return source
 
 
 # ---- Arrays of all kinds and ranks -----------------------------------------------------------------------------------
@@ -203,7 +151,7 @@ def test_the_first_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_a_dump_and_its_restart_by_ranks_of_mpi(tmp_path: Path, mpi: Mpi, ranks: int) -> None:
     prefix = fortran_prefix(mpi)
-    program = parallel(EXAMPLES / "dump.f90", tmp_path, prefix, mpi)
+    program = parallel(EXAMPLES / "dump.f90", tmp_path, mpi)
     told = run([*mpi.mpiexec, "-n", str(ranks), program], cwd=tmp_path, env=surroundings(prefix))
     assert f"wrote and read 3 records by {ranks} ranks" in told
     netCDF4 = pytest.importorskip("netCDF4")
@@ -221,7 +169,7 @@ def test_a_dump_and_its_restart_by_ranks_of_mpi(tmp_path: Path, mpi: Mpi, ranks:
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_shares_selections_and_errors_of_ranks(tmp_path: Path, mpi: Mpi, ranks: int) -> None:
     prefix = fortran_prefix(mpi)
-    program = parallel(HERE / "shares.f90", tmp_path, prefix, mpi)
+    program = parallel(HERE / "shares.f90", tmp_path, mpi)
     told = run([*mpi.mpiexec, "-n", str(ranks), program], cwd=tmp_path, env=surroundings(prefix))
     lines = [line.split(" ", 1) for line in told.splitlines() if " " in line]
     assert len(lines) == 4 * ranks

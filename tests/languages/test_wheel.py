@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from installed_library import ROOT, run
+from swath import _core
 from swath.ranks.loaded_mpi import FAMILIES
 
 BUILD_SECONDS_MAX = 900
@@ -282,6 +283,18 @@ def test_a_program_of_c_dumps_and_goes_on(
     installed.python(shown, path, tmp_path / "t.npy")
     expected = np.arange(1, 6)[:, None, None] * np.arange(1.0, 91.0) * np.ones((5, 45, 90))
     np.testing.assert_array_equal(np.load(tmp_path / "t.npy"), expected)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_a_program_of_c_makes_files_of_every_format(
+    installed: Environment, cc: str, tmp_path: Path, ranks: int
+) -> None:
+    source = ROOT / "tests/programs/installed/everything.c"
+    flags = flags_of(installed, "--mpi", "--cflags", "--libs")
+    run([cc, "-std=c99", source, *flags, "-o", tmp_path / "everything"])
+    env = {**installed.variables, "SWATH_HDF5": _core.hdf5_library()["path"]}
+    command = [installed.folder / "bin/mpiexec", "-n", ranks, tmp_path / "everything"]
+    assert run(command, env=env, cwd=tmp_path).endswith("right\n")
 
 
 def test_a_program_without_mpi_needs_the_wheel_only(with_mpich: Environment, cc: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from swath.formats.through_core import FormatOfCore
 
-FLAVOURS = ("cdf1", "cdf2", "cdf5")
+FLAVOURS: tuple[str, ...] = ("cdf1", "cdf2", "cdf5")
 """The versions by the names that `format` gives them."""
 
 _core_format = FormatOfCore("netcdf-classic")

@@ -1,0 +1,41 @@
+// Types of the package and of NumPy, as arguments and results of functions here: the stub (python/swath/_core.pyi, made
+// by `make stubs`) shows their names. An argument is not checked against the name: whoever takes it apart does that.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <utility>
+
+namespace package_types {
+
+inline bool is_any(PyObject* /*object*/) { return true; }
+
+// NOLINTBEGIN(bugprone-macro-parentheses): a class of that name
+#define SWATH_PACKAGE_TYPE(name, shown)          \
+  class name : public nanobind::object {         \
+   public:                                       \
+    NB_OBJECT(name, object, shown, is_any)       \
+    name(nanobind::object object) /* NOLINT */   \
+        : nanobind::object(std::move(object)) {} \
+  };
+// NOLINTEND(bugprone-macro-parentheses)
+
+SWATH_PACKAGE_TYPE(Any, "typing.Any")
+SWATH_PACKAGE_TYPE(AnyArray, "numpy.typing.NDArray[typing.Any]")
+SWATH_PACKAGE_TYPE(Contents, "swath.formats.Contents")
+SWATH_PACKAGE_TYPE(Description, "swath.formats.description.Description")
+SWATH_PACKAGE_TYPE(Codec, "swath.formats.description.Codec")
+SWATH_PACKAGE_TYPE(NewArray, "swath.formats.description.NewArray")
+SWATH_PACKAGE_TYPE(NewFile, "swath.formats.new_file.NewFile")
+// What Array::execute calls: functions without arguments.
+SWATH_PACKAGE_TYPE(Work, "collections.abc.Callable[[], None]")
+SWATH_PACKAGE_TYPE(Relocate,
+                   "collections.abc.Callable[[], tuple[swath._core.ArrayForm, swath._core.CodedArray | None]]")
+
+#undef SWATH_PACKAGE_TYPE
+
+using Facts = nanobind::typed<nanobind::dict, std::string, Any>;
+using Arrays = nanobind::typed<nanobind::list, AnyArray>;
+
+}  // namespace package_types
