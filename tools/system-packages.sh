@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Looks for what a build takes from the system, installs what is missing by apt-get where that is allowed (root, or
-# sudo without a password), and says in one line each what stays missing and what takes its place.
-# Usage: system-packages.sh PYTHON [for-developers]. Fails only where nothing can take its place.
+# Looks for the system packages of a build, and installs missing ones by apt-get if that is allowed (root, or
+# sudo without a password). It prints a line for each package that is still missing, with its replacement.
+# Usage: system-packages.sh PYTHON [for-developers]. It fails only if a missing package has no replacement.
 set -uo pipefail
 
 PYTHON=${1:-python3}
