@@ -13,9 +13,9 @@ namespace swath {
 class Estimate;
 
 struct Execution {
-  std::string method;                // "two-phase", …; "chunks", "library"
-  std::shared_ptr<const Plan> plan;  // null where no plan moves the bytes
-  Counters counters;                 // of this rank
+  std::string method;                                  // "two-phase", …; "chunks", "library"
+  std::shared_ptr<const Plan> plan;                    // null where no plan moves the bytes
+  Counters counters;                                   // of this rank
   std::shared_ptr<const Estimate> estimate = nullptr;  // of the plan
   bool was_read_before_agreement = false;
   // Of coded chunks: what was carried out, with the boxes of all ranks, for who wants a plan of it.

@@ -88,8 +88,7 @@ class OperationEvent final : public trace::Event {
         rank_(comm.rank()),
         ranks_(comm.size()),
         method_(done.method),
-        predicted_seconds_(done.estimate == nullptr ? std::nullopt
-                                                    : std::optional(done.estimate->get().seconds())),
+        predicted_seconds_(done.estimate == nullptr ? std::nullopt : std::optional(done.estimate->get().seconds())),
         counters_(done.counters),
         failure_(std::move(failure)) {}
 

@@ -9,8 +9,8 @@
 
 namespace swath::trace {
 
-// A line of a trace. It is made where the call is, and becomes text later, in the thread that writes the trace. It holds
-// plain values only: an object that it shared with the program might end in that thread, where Python's must not.
+// A line of a trace. It is made where the call is, and becomes text later, in the thread that writes the trace. It
+// holds plain values only: an object that it shared with the program might end in that thread, where Python's must not.
 class Line {
  public:
   Line() = default;

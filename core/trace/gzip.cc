@@ -46,8 +46,7 @@ std::string gzip_member(std::string_view text) {
       libdeflate_alloc_compressor(kFast), libdeflate_free_compressor);
   if (compressor == nullptr) return stored_gzip_member(text);
   std::string bytes(libdeflate_gzip_compress_bound(compressor.get(), text.size()), '\0');
-  const size_t count =
-      libdeflate_gzip_compress(compressor.get(), text.data(), text.size(), bytes.data(), bytes.size());
+  const size_t count = libdeflate_gzip_compress(compressor.get(), text.data(), text.size(), bytes.data(), bytes.size());
   if (count == 0) return stored_gzip_member(text);
   bytes.resize(count);
   return bytes;

@@ -43,7 +43,8 @@ int64_t bytes_max() {
 std::string command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string text;
-  for (std::string word; std::getline(file, word, '\0') && text.size() < 4096;) text += (text.empty() ? "" : " ") + word;
+  for (std::string word; std::getline(file, word, '\0') && text.size() < 4096;)
+    text += (text.empty() ? "" : " ") + word;
   return text;
 }
 
@@ -148,7 +149,8 @@ class Writer {
   void write_until_told() {
     std::unique_lock lock(mutex_);
     while (!has_stopped_) {
-      changed_.wait_for(lock, kInterval, [this] { return pending_.size() >= kPendingToWake || is_ended_ || is_wanted_; });
+      changed_.wait_for(lock, kInterval,
+                        [this] { return pending_.size() >= kPendingToWake || is_ended_ || is_wanted_; });
       is_wanted_ = false;
       const bool is_last = is_ended_;
       const auto lines = std::exchange(pending_, {});
