@@ -1,5 +1,5 @@
 // Traces a run: what happens in each process goes to a file of the folder that SWATH_TRACE names, in an open format
-// (docs/formats/trace.md). Source of the idea: Pablo, as in the third paper (application-io-2002), section 3.
+// (docs/formats/trace.md). Source of the idea: Pablo, as in Kandaswamy et al. 2002 (IEEE TPDS 13(12)), section 3.
 //
 // A call costs its thread the making of one Event. A thread of the trace turns events into text, compresses the text,
 // and appends it to the file several times a second, so that a killed process leaves all but its last moments. Nothing

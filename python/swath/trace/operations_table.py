@@ -1,4 +1,4 @@
-"""Operations of a run in a table: how many, how long, how many bytes (the third paper's tables 2 to 6, by Pablo)."""
+"""Operations of a run in a table: how many, how long, how many bytes (as in Kandaswamy et al. 2002)."""
 
 from __future__ import annotations
 
