@@ -7,9 +7,11 @@
 #include "array/array_turn.h"
 #include "array/chunk_reading.h"
 #include "array/collectively.h"
+#include "array/traced_operation.h"
 #include "base/hash.h"
 #include "chunks/chunks.h"
 #include "comm/nodes.h"
+#include "trace/trace.h"
 
 namespace swath {
 namespace {
@@ -157,9 +159,22 @@ Execution Array::execute(const Operation& operation, const LocalMemory& memory) 
 
 Execution Array::rebase_and_execute(const Call& call) {
   const auto now = form();
-  if (&call.operation.array() == now.get()) return dispatch(call);
+  if (&call.operation.array() == now.get()) return execute_traced(call);
   const Operation current = call.operation.of(now);  // chunks may have got a place since
-  return dispatch(call.with(current));
+  return execute_traced(call.with(current));
+}
+
+Execution Array::execute_traced(const Call& call) {
+  if (!trace::is_active()) return dispatch(call);
+  const TracedOperation traced(call.operation, call.comm);
+  try {
+    Execution done = dispatch(call);
+    traced.end(done);
+    return done;
+  } catch (const std::exception& error) {
+    traced.fail(error.what());
+    throw;
+  }
 }
 
 bool Array::may_run_in_background(Direction direction) const {
@@ -368,7 +383,7 @@ Execution Array::finish_operation(const Call& call, const CachedPlan& planned, c
                                   bool was_read_before_agreement) {
   fill_absent_chunks(call);
   measured(call, planned, counters);
-  return {to_string(planned.plan->method), planned.plan, counters, was_read_before_agreement};
+  return {to_string(planned.plan->method), planned.plan, counters, planned.estimate, was_read_before_agreement};
 }
 
 void Array::fill_absent_chunks(const Call& call) const {
@@ -463,7 +478,7 @@ Execution Array::read_chunks_together(const Call& call, const CodedArray& chunks
     const ChunkNeeds mine = reading ? reading->needs() : ChunkNeeds{};
     needs = agree_on(call.comm, step_of(*operation, ": shared chunks"), failure, mine);
   }
-  Execution done{"chunks", nullptr, {}, false, operation};
+  Execution done{"chunks", nullptr, {}, nullptr, false, operation};
   run_collectively(call.comm, step_of(*operation, ": chunks"), [&] {
     done.counters = reading->read(call.comm, {call.memory.parts, call.memory.addresses}, needs);
   });
@@ -479,7 +494,7 @@ Execution Array::execute_chunks(const Call& call) {
   const RankInputs all = agree(call, std::nullopt, own_share_inputs(call));
   const auto operation = std::make_shared<const Operation>(with_shares_of_all(call, all.shares));
   const ChunkMemory memory{call.memory.parts, call.memory.addresses};
-  Execution done{"chunks", nullptr, {}, false, operation};
+  Execution done{"chunks", nullptr, {}, nullptr, false, operation};
   done.counters = write_chunks_of({call.comm, *operation, memory, options, call.will_sync}, *chunks);
   return done;
 }
@@ -504,7 +519,7 @@ Execution Array::execute_library(const Call& call) {
       });
     }
   }
-  return {"library", nullptr, {}, false};
+  return {"library", nullptr, {}};
 }
 
 RankInputs Array::own_share_inputs(const Call& call) {

@@ -216,6 +216,8 @@ class Array {
   Comm& background_comm();
   // Of the array as it is stored now: chunks may have got a place since the operation was made.
   Execution rebase_and_execute(const Call& call);
+  // Adds it to the trace of the process, where there is one.
+  Execution execute_traced(const Call& call);
   // To a plan, to chunks, or to the format's library.
   Execution dispatch(const Call& call);
   Execution plan_and_run(const Call& call);

@@ -7,6 +7,7 @@
 #include "store/folder_store.h"
 #include "store/rados/name.h"
 #include "throttle/server_tokens.h"
+#include "trace/file_call.h"
 
 namespace swath {
 namespace {
@@ -34,6 +35,7 @@ File::File(std::string path, const FileOptions& options) : path_(std::move(path)
 }
 
 std::shared_ptr<File> File::open(const std::string& path, OpenMode mode, const FileOptions& options) {
+  const trace::FileCall traced("open", path, mode == OpenMode::kRead ? "r" : "r+");
   auto file = std::shared_ptr<File>(new File(path, options));
   EngineOptions engines = options.engine;
   if (!options.server_scope.empty()) {
@@ -54,6 +56,7 @@ std::shared_ptr<File> File::open(const std::string& path, OpenMode mode, const F
 }
 
 std::shared_ptr<File> File::open_folder(const std::string& path, const FileOptions& options) {
+  const trace::FileCall traced("open", path, "folder");
   auto folder = std::shared_ptr<File>(new File(path, options));
   if (is_of_one_file(options.engine.engine)) {
     folder->engine_reason_ = options.engine.engine + " moves bytes of one file; chunks are read and written by threads";
@@ -100,6 +103,7 @@ void File::check_written() {
 }
 
 void File::sync() {
+  const trace::FileCall traced("sync", path_);
   if (engine_) {
     engine_->lease()->sync();
   } else {

@@ -80,6 +80,10 @@ class Operation {
   std::vector<std::byte> serialise() const;
   // Throws Error{kFormat} for bytes that serialise() has not made.
   static Operation parse(std::span<const std::byte> bytes);
+  // The same of its parts, as traces have them: ArrayForm::write, access_bytes(), and, of boxes and views, each rank's
+  // Decomposition::share_bytes_of.
+  static Operation parse_parts(std::span<const std::byte> array, std::span<const std::byte> access,
+                               const std::vector<std::vector<std::byte>>& shares);
 
   // A text for messages: the direction and the array, then one argument a line (comm/agreement.h).
   std::string words() const;

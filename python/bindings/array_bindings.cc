@@ -313,6 +313,16 @@ void bind_operation(nb::module_& m) {
       .def_static(
           "parse", [](const nb::bytes& bytes) { return Operation::parse(vector_of(bytes)); }, "bytes"_a,
           "Raises FormatError for anything that `serialise` has not made.")
+      .def_static(
+          "parse_parts",
+          [](const nb::bytes& array, const nb::bytes& access, const std::vector<nb::bytes>& shares) {
+            std::vector<std::vector<std::byte>> of_ranks;
+            for (const nb::bytes& share : shares) of_ranks.push_back(vector_of(share));
+            return Operation::parse_parts(vector_of(array), vector_of(access), of_ranks);
+          },
+          "array"_a, "access"_a, "shares"_a,
+          "Return the operation of the parts that a trace has of it: the array's form, the access, and each rank's "
+          "share where there are boxes or views. Raise FormatError for anything else.")
       .def("serialise", [](const Operation& operation) { return bytes_of(operation.serialise()); })
       .def_prop_ro("direction", [](const Operation& operation) { return swath::to_string(operation.direction()); })
       .def_prop_ro("words", &Operation::words)
