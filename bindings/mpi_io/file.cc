@@ -244,7 +244,7 @@ void ServedFile::close() {
   if (is_wanted) report_.tell(*comm_, path_);
   own_->close();
   atomic_->close();
-  collective_->close();  // all ranks have come: nobody uses the shared pointer any more
+  collective_->close();  // all ranks are here: none uses the shared pointer any more
   if (comm_->rank() == 0) shared_pointer_.remove();
   if (auto* const mpi = dynamic_cast<MpiComm*>(comm_.get())) mpi->close();
   if (failure) throw Error(*failure);
@@ -363,7 +363,7 @@ void ServedFile::seek_shared(int64_t etypes, int whence) {
              "seek_shared " + path_ + "\noffset=" + std::to_string(etypes) + "\nwhence=" + std::to_string(whence),
              with_pending(failure));
   shared_pointer_.set(etypes + broadcast_number(*comm_, from));
-  comm_->barrier();  // whoever goes on finds it there
+  comm_->barrier();  // ranks that continue find it there
 }
 
 // ---- what a call moves ----------------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ void ServedFile::check_may(const DataCall& call) const {
 }
 
 DataTransfer ServedFile::transfer_of(const DataCall& call) const {
-  constexpr uintptr_t kNoAddress = 4096;  // what lies below the first page is nobody's
+  constexpr uintptr_t kNoAddress = 4096;  // addresses in the first page are invalid
   check_may(call);
   const auto type = type_map_of(call.type);
   DataTransfer transfer;

@@ -55,22 +55,22 @@ class SharedShard {
   int64_t tasks_left_ = 0;
 };
 
-// Chunks whose turn comes soon, by task: their files are open, and the device has been told to read them, so that it
-// does not rest while chunks before them are decoded.
+// The next chunks, by task: their files are open, and prefetched, so that the device stays busy while earlier chunks
+// are decoded.
 class ReadAhead {
  public:
   // As many chunks ahead as decode to kAheadBytes: at least 4, to keep a device busy; at most 32, each an open file.
   ReadAhead(int64_t tasks, int64_t chunk_bytes)
       : tasks_(tasks), ahead_(std::clamp<int64_t>(kAheadBytes / std::max<int64_t>(chunk_bytes, 1), 4, 32)) {}
 
-  // What was found for a task, whose turn it is; nothing where nobody has looked.
+  // The place of a task's chunk; nullopt if it was not looked up yet.
   std::optional<StoredChunk> take(int64_t task) {
     const std::lock_guard lock(mutex_);
     begun_ = std::max(begun_, task + 1);
     const auto found = found_.extract(task);
     return found.empty() ? std::nullopt : std::optional(found.mapped());
   }
-  // The next task behind `task` that nobody has looked for; nothing where it is too far away.
+  // The next task after `task` that was not looked up yet; nullopt if it is too far ahead.
   std::optional<int64_t> next(int64_t task) {
     const std::lock_guard lock(mutex_);
     next_ = std::max(next_, begun_);

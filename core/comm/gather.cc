@@ -21,7 +21,7 @@ struct Longest {
   void combine(const Longest& other) { bytes = std::max(bytes, other.bytes); }
 };
 
-// Collective. What takes memory, before ranks wait for each other: all hear of one that has too little.
+// Collective. Allocates memory before ranks wait for each other: an error of one is thrown on all.
 template <typename Work>
 void make_on_all(Comm& comm, const Work& work) {
   agree(comm, failure_of(work));

@@ -44,8 +44,8 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 // ---------------------------------------------------------------------------------------------------- waiting
 
-// Whoever of this core has work goes first, a few times: often the last one arrives meanwhile, and nobody has to sleep
-// and be woken. Where nobody has work it is over after 20 to 70 us, no more than it takes to be woken (decision 0022).
+// Yields the core a few times: often the last rank arrives meanwhile, so that no rank has to sleep and be woken.
+// Without other work on the core this takes 20 to 70 us, no more than a wake-up (decision 0022).
 void give_way_while(const std::atomic<uint32_t>& word, uint32_t value) {
   constexpr int kTimes = 128;
   for (int i = 0; i < kTimes && word.load() == value; ++i) sched_yield();
@@ -55,7 +55,7 @@ void wake_all(std::atomic<uint32_t>& word) { real_clock().wake_all(word); }
 
 // ---------------------------------------------------------------------------------------------------- segments
 
-// What a rank tells the others while a segment is made.
+// The message of a rank to the others while a segment is made.
 struct Announcement {
   char name[128] = {};     // from rank 0
   char failure[256] = {};  // what could not be had

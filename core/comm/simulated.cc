@@ -173,7 +173,7 @@ double Simulation::RankClock::now() { return simulation_.now_; }
 void Simulation::RankClock::sleep_until(double time) { simulation_.sleep(rank_, time, nullptr); }
 
 void Simulation::RankClock::wait(std::atomic<uint32_t>& word, uint32_t expected, double deadline) {
-  if (word == expected) simulation_.sleep(rank_, deadline, &word);  // nobody else runs meanwhile
+  if (word == expected) simulation_.sleep(rank_, deadline, &word);  // no other rank runs meanwhile
 }
 
 void Simulation::RankClock::wake_all(std::atomic<uint32_t>& word) {

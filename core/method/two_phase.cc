@@ -38,7 +38,7 @@ class OwnWindows {
     try {
       finish();
     } catch (const Error&) {
-      under_way_ = false;  // told to stop for a second time: the first one is on its way already
+      under_way_ = false;  // a second interrupt: the first one is thrown already
     }
   }
 
@@ -91,7 +91,7 @@ class OwnWindows {
     try {
       action();
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kInterrupted) throw;  // nobody else takes part
+      if (error.kind() == ErrorKind::kInterrupted) throw;  // no other rank takes part
       failure_ = error;
     } catch (const std::bad_alloc&) {
       failure_ = Error(ErrorKind::kStore, "out of memory for the buffers of method two-phase", ENOMEM);

@@ -21,9 +21,8 @@ void take_sizes(Tuning& tuning, const std::vector<Option>& options) {
   }
 }
 
-// Nothing to weigh: a share is one request, straight to memory. But on some machines a core copies runs of the page
-// cache faster than the kernel does, where the ranks of a node have so much that it has left the processor's caches. A
-// profile that was measured tells.
+// No comparison is needed: a share is one request, straight to memory. The exception needs a measured profile: on some
+// machines a core copies runs of the page cache faster than the kernel does, if the ranks of a node exceed its caches.
 std::string_view obvious(const Request& request, const Runs& runs) {
   constexpr int64_t kLeavesCachesBytes = int64_t{64} << 20;
   if (runs.bytes == 0) return "there is nothing to move";

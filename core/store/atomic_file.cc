@@ -112,7 +112,7 @@ Naming give_name_to_folder(const std::string& working, const std::string& name, 
   if (error != ENOSYS && error != EEXIST) return {error};
   if (!is_store(name)) return {.is_no_store = true};
   error = rename_with(AT_FDCWD, working, name, RENAME_EXCHANGE);
-  if (error == 0 && !is_store(working)) {  // somebody has put it there meanwhile
+  if (error == 0 && !is_store(working)) {  // another process has created it meanwhile
     return {rename_with(AT_FDCWD, working, name, RENAME_EXCHANGE), true};
   }
   if (error == 0) remove_all(working);

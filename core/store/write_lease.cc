@@ -38,7 +38,7 @@ int byte_lock(int descriptor, int command, short& type, int64_t byte) {
   return result == 0 ? 0 : errno;
 }
 
-// 0, EAGAIN where somebody else has it, or why there is no such lock.
+// 0, EAGAIN if another process has it, or the errno of the failed lock.
 int try_lock_byte(int descriptor, short type, int64_t byte) {
   const int error = byte_lock(descriptor, F_OFD_SETLK, type, byte);
   return error == EACCES ? EAGAIN : error;
@@ -46,7 +46,7 @@ int try_lock_byte(int descriptor, short type, int64_t byte) {
 
 void unlock_byte(int descriptor, int64_t byte) { try_lock_byte(descriptor, F_UNLCK, byte); }
 
-// Also where nobody can tell.
+// True also if it cannot be found out.
 bool others_fill(int descriptor) {
   short type = F_WRLCK;
   return byte_lock(descriptor, F_OFD_GETLK, type, WriteLease::kFillingByte) != 0 || type != F_UNLCK;
@@ -109,7 +109,7 @@ class WriteLease::State : public std::enable_shared_from_this<State> {
   int descriptor_ = -1;
   Time ask_again_at_ = Time::min();
   bool fills_ = false;     // it has the byte that says so
-  bool is_alone_ = false;  // and nobody has a lease any more
+  bool is_alone_ = false;  // true: and no process has a lease any more
 };
 
 // The thread that looks after the leases of this process. It sleeps while there are none.
@@ -168,7 +168,7 @@ bool WriteLease::State::take(int descriptor) {
   try {
     keeper().add(shared_from_this());
   } catch (const Error&) {
-    unlock_byte(descriptor, kLeaseByte);  // nobody could give it back in time
+    unlock_byte(descriptor, kLeaseByte);  // no thread could give it back in time
     return false;
   }
   ask_again_at_ = Time::min();

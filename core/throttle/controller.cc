@@ -219,7 +219,7 @@ bool Controller::start_holding(Reason reason, Decision& decision) {
   return true;
 }
 
-// Far from what is held, by a half, half a window tells; a fifth must be seen twice.
+// If the rate differs by a half, half a window suffices; a difference of a fifth must occur twice.
 bool Controller::held_enough(Decision& decision) {
   if (window_.count() < kSamplesMin) return false;
   if (reference_ > 0 && is_away(kFar)) return search_again(Reason::kDrift, decision);

@@ -97,8 +97,8 @@ ThrottledEngine::Extent ThrottledEngine::extent_of(std::span<const Transfer> bat
   return extent;
 }
 
-// The common case of many small reads, told without working anything out: one request further on in what is known to
-// be cached as a whole. Like every copy it takes no turn.
+// The common case of many small reads, decided without computation: the next request within a range that is cached as a
+// whole. Like every copy it needs no token.
 bool ThrottledEngine::goes_on_in_cache(Direction direction, std::span<const Transfer> batch) {
   if (direction != Direction::kRead || batch.size() != 1 || seen_.cached != 1.0) return false;
   if (started_ == Started::kBackground) return false;  // what is seen is the other thread's
@@ -176,8 +176,8 @@ void ThrottledEngine::transfer_burst(const Job& job, std::span<const Transfer> b
   job.turn.moved(extent.bytes, reached_device(job.direction, extent));
 }
 
-// What the kernel cannot tell teaches nothing. Of a read it has told before, of a write it tells afterwards: what is in
-// the page cache now has not reached the device.
+// The controller ignores what the kernel cannot report. For a read the kernel reports before it, for a write after it:
+// dirty pages still in the page cache have not reached the device.
 bool ThrottledEngine::reached_device(Direction direction, const Extent& extent) const {
   if (direction == Direction::kRead) return seen_.cached && *seen_.cached <= kColdAtMost;
   return engine_->cached_part(extent.begin, extent.end - extent.begin) == 0.0;
@@ -244,7 +244,7 @@ void ThrottledEngine::wait(Counters& counters) {
 }
 
 std::unique_ptr<RangeLock> ThrottledEngine::lock(int64_t begin, int64_t end) {
-  stream_.turn().end();  // who has the lock may be waiting for the token
+  stream_.turn().end();  // the holder of the lock may be waiting for the token
   return engine_->lock(begin, end);
 }
 

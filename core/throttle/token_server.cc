@@ -94,7 +94,7 @@ bool receive_all(int socket, void* data, size_t bytes, double seconds) {
   return true;
 }
 
-// Answers are few bytes that somebody waits for.
+// Answers are short, and a client waits for them.
 void send_at_once(int socket) {
   const int on = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -134,8 +134,8 @@ bool has_closed(int socket) {
 
 }  // namespace
 
-// Who listens and who serves. Left to itself in a forked child, which has none of the threads, and in which somebody
-// may seem to hold the mutex for ever.
+// The server's socket and threads. A forked child does not touch it: it has none of the threads, and the mutex may be
+// locked for ever there.
 struct TokenServer::Serving {
   Descriptor listening;
   std::mutex mutex;
@@ -353,7 +353,7 @@ Grant RemoteTokens::acquire(Direction direction, Pattern pattern, StreamLimit li
   lane.wait_seconds_max = std::max(lane.wait_seconds_max, grant.waited);
   if (!answered) {
     silent_until_ = std::max(silent_until_, clock.now() + kTryAgainSeconds);
-    return grant;  // closing the connection tells the server, should it listen again
+    return grant;  // closing the connection gives the token back on the server
   }
   grant.limit = answer.limit;
   grant.seat = connection.release();

@@ -19,7 +19,7 @@
 namespace swath {
 namespace {
 
-constexpr double kLookAgainSeconds = 0.25;  // who waits looks for those that died so often
+constexpr double kLookAgainSeconds = 0.25;  // the interval at which waiting streams look for dead processes
 
 template <size_t kSize>
 std::string text_of(const char (&text)[kSize]) {
@@ -340,7 +340,7 @@ void NodeTokens::take_back(const Locked& /*held*/, Lost lost, double now) const 
   }
 }
 
-// In the order of the tickets, until the first must wait: nobody overtakes, not even who would be content with less.
+// In the order of the tickets, until one has to wait: no stream overtakes, not even one with a higher limit.
 void NodeTokens::hand_out(const Locked& /*held*/, Direction direction, double now,
                           std::vector<int32_t>& admitted) const {
   Lane& lane = table_->lane(direction);

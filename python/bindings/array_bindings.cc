@@ -61,7 +61,7 @@ bool is_alone(const Array& array, const Operation& operation) {
 // again as it was.
 class Raised {
  public:
-  // Calls it with the interpreter's lock, which the core has let go of.
+  // Calls `work` with the interpreter's lock, which was released for the core.
   template <typename Work>
   void call(const Work& work) {
     const nb::gil_scoped_acquire acquire;
@@ -88,7 +88,7 @@ class Raised {
   std::optional<nb::python_error> raised_;
 };
 
-// Python code that the core calls; whoever calls it keeps the code alive.
+// Python code that the core calls; the caller keeps it alive.
 class Callback {
  public:
   explicit Callback(const nb::handle& code) : code_(code) {}
@@ -182,8 +182,8 @@ Execution execute(Array& array, const Operation& operation, const nb::list& arra
   }
 }
 
-// An operation under way, and what it needs until it is done: the array, and its memory. Whoever drops it waits for the
-// operation's end, so that nothing is written to memory that is gone; other threads of Python go on meanwhile.
+// A started operation with what it needs until it is done: the array and its memory. Its destructor waits for the
+// operation's end, so that no freed memory is written; other Python threads run meanwhile.
 class Started {
  public:
   Started(nb::object array, bool alone, std::shared_ptr<nb::list> memory, swath::Future future)
@@ -255,12 +255,12 @@ LastCalls& last_calls() {
   return *calls;
 }
 
-// What an operation holds, whichever thread lets go of it.
+// The objects that an operation holds; any thread may release them.
 std::shared_ptr<nb::list> held(const nb::list& arrays) {
   return {new nb::list(arrays), [](nb::list* list) { last_calls().call([list] { delete list; }); }};
 }
 
-// An Array that Python lets go of: threads that end with it may need the interpreter's lock.
+// An Array that Python may release: threads that end with it may need the interpreter's lock.
 class HeldArray final : public Array {
  public:
   using Array::Array;

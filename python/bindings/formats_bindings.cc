@@ -75,7 +75,7 @@ std::unique_ptr<OpenFormatFile> open_file(const std::string& format, const std::
   return std::make_unique<OpenFormatFile>(std::move(file));
 }
 
-// The file that changes are of: opened by the first who asks, and open until the changes are closed or taken back.
+// The file that the changes belong to: opened at first use, and open until the changes are closed or taken back.
 nb::object changed_file(const std::string& format, nb::handle changes) {
   constexpr const char* kName = "open_file";
   nb::object held = nb::getattr(changes, kName, nb::none());

@@ -53,7 +53,7 @@ void replaces_all(Changes& changes, const nb::iterable& given) {
   changes.replaces_all(names);
 }
 
-// What somebody has open by the changes (formats_bindings.cc) is not true any more when they are taken back.
+// An open file of the changes (formats_bindings.cc) becomes invalid when they are taken back.
 Changes& release_open_file(nb::handle changes) {
   if (nb::hasattr(changes, "open_file")) nb::delattr(changes, "open_file");
   return nb::cast<Changes&>(changes);
@@ -141,7 +141,7 @@ void bind_repair(nb::module_& m) {
         "Lock a file as HDF5 does. Raises StoreError where another program has locked it.");
 }
 
-// What the system says, as Python says it: whoever asks adds of what target the file is.
+// Raises the system's error as Python does; the caller adds the file's name.
 void raise_os_error(PyObject* kind, int error, const std::string& words) {
   const nb::object exception = nb::steal(PyObject_CallFunction(kind, "is", error, words.c_str()));
   if (exception.is_valid()) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
