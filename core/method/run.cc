@@ -52,7 +52,7 @@ std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const
         throw Error(ErrorKind::kInternal, "a plan names no method");
     }
   } catch (const Error& error) {
-    // What the ranks did not do together cannot be agreed on together either.
+    // If ranks made different calls, they cannot agree on an error either.
     if (error.kind() == ErrorKind::kDisagreement) throw;
     failure = error;
   } catch (const std::bad_alloc&) {
