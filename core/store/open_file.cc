@@ -28,7 +28,7 @@ std::string system_message(int error) { return std::generic_category().message(e
 
 namespace {
 
-// Calls again while signals interrupt, unless one says stop; 0 or an errno value.
+// Repeats the call after signals, unless one interrupts the work; returns 0 or an errno value.
 template <typename SystemCall>
 int error_of(SystemCall call) {
   while (call() < 0) {
@@ -141,7 +141,7 @@ int open_existing(int folder, const std::string& path, int flags, Openable opena
   const bool has_offsets =
       S_ISREG(status.st_mode) || (openable == Openable::kRegularFilesAndBlockDevices && S_ISBLK(status.st_mode));
   if (error == 0 && !has_offsets) error = S_ISDIR(status.st_mode) ? EISDIR : ESPIPE;
-  // io_uring hands back what would wait for the device where the descriptor says so.
+  // io_uring returns instead of waiting for the device if the descriptor has this flag.
   if (error == 0 && ::fcntl(descriptor, F_SETFL, flags & ~O_CLOEXEC) != 0) error = errno;
   if (error == 0) return descriptor;
   ::close(descriptor);
@@ -167,11 +167,11 @@ std::array<char, 40> link_to(int descriptor) {
 class Descriptors {
  public:
   static Descriptors& all() {
-    static auto* one = new Descriptors;  // outlives whatever ends late
+    static auto* one = new Descriptors;  // never destroyed, for users that end late
     return *one;
   }
 
-  // Held while they are changed.
+  // Held while the set changes.
   std::mutex& mutex() { return mutex_; }
   void add(int descriptor) { can_be_opened_again_[descriptor] = true; }
   void remove(int descriptor) { can_be_opened_again_.erase(descriptor); }
@@ -265,7 +265,7 @@ int64_t pages_touched(int64_t offset, int64_t bytes) {
   return (offset + bytes - 1) / page_bytes - offset / page_bytes + 1;
 }
 
-// Pages of the range that are in the page cache; -1 where the kernel does not tell.
+// The number of cached pages in the range; -1 if the kernel does not report it.
 int64_t cached_pages(int descriptor, int64_t offset, int64_t bytes) {
   constexpr long kCachestat = 451;  // Linux 6.5; younger than many C libraries
   struct {
@@ -308,7 +308,7 @@ void OpenFile::will_need(int64_t offset, int64_t bytes) const {
   static_cast<void>(posix_fadvise(descriptor(), offset, bytes, POSIX_FADV_WILLNEED));
 }
 
-// Advice: a kernel that does not take it reads on as it likes.
+// A hint: a kernel that ignores it continues as before.
 void OpenFile::set_readahead(bool wanted) const {
   posix_fadvise(descriptor(), 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
@@ -360,7 +360,7 @@ OpenFile::Attempt OpenFile::try_lock(Range range, LockKind kind, Faults* faults)
   fail_lock(range, error);
 }
 
-// Before `range` is locked exclusively.
+// Called before `range` is locked exclusively.
 OpenFile::Attempt OpenFile::try_end_leases(Range range) {
   const int error = lease_.end_leases(descriptor());
   if (error == EAGAIN) return {};

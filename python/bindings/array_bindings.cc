@@ -57,8 +57,8 @@ bool is_alone(const Array& array, const Operation& operation) {
   return array.comm().size() == 1 || operation.decomposition().ranks() == 1;
 }
 
-// What Python code that the core calls has raised. It is an Error for the other ranks; of a process alone it is raised
-// again as it was.
+// The exception of Python code that the core has called. Other ranks get an Error; a single process raises the
+// exception itself again.
 class Raised {
  public:
   // Calls `work` with the interpreter's lock, which was released for the core.
@@ -75,7 +75,7 @@ class Raised {
     }
   }
 
-  // With the interpreter's lock: raises again what was raised, if anything was.
+  // Raises the exception again, if there is one. Needs the interpreter's lock.
   void raise() {
     if (!raised_) return;
     raised_->restore();
@@ -95,7 +95,7 @@ class Callback {
 
   bool is_given() const { return !code_.is_none(); }
 
-  // Calls it; `take` gets the result, with the interpreter's lock.
+  // Calls it, and passes the result to `take`, with the interpreter's lock.
   template <typename Take>
   void call(const Take& take) {
     raised_.call([&] { take(code_()); });
@@ -135,7 +135,7 @@ class PythonAllocator final : public swath::ChunkAllocator {
     raised_.call([&] { allocator_.attr("keep")(); });
   }
   void undo() override {
-    Raised ignored;  // what went wrong before is what is raised
+    Raised ignored;  // the earlier error is raised
     ignored.call([&] { allocator_.attr("undo")(); });
   }
   void raise() { raised_.raise(); }
@@ -206,7 +206,7 @@ class Started {
     const nb::gil_scoped_release release;
     future_.cancel();
   }
-  // Of one that other ranks take part in, and whose memory is its own: it comes to its end when they do.
+  // For an operation with other ranks that owns its memory: it ends when theirs do.
   void abandon() { is_abandoned_ = true; }
   std::pair<double, double> times() const { return {future_.began(), future_.ended()}; }
 
@@ -218,11 +218,11 @@ class Started {
   bool is_abandoned_ = false;
 };
 
-// Whether threads may still take the interpreter's lock: one that asks for it while the interpreter ends is ended by
-// it, in the middle of what it does.
+// Tracks if threads may still take the interpreter's lock: the interpreter kills a thread that asks for the lock during
+// its shutdown.
 class LastCalls {
  public:
-  // Calls it with the lock, unless the program ends.
+  // Calls it with the lock, unless the program is ending.
   template <typename Work>
   void call(const Work& work) {
     State& state = state_.get();
@@ -233,7 +233,7 @@ class LastCalls {
     }
     --state.calling;
   }
-  // No thread is in a call any more, and none will be.
+  // Waits until no thread is in a call; later calls do nothing.
   void end() {
     const nb::gil_scoped_release release;
     State& state = state_.get();
