@@ -58,11 +58,11 @@ bool is_alone(const Array& array, const Operation& operation) {
   return array.comm().size() == 1 || operation.decomposition().ranks() == 1;
 }
 
-// What Python code that the core calls has raised. It is an Error for the other ranks; of a process alone it is raised
-// again as it was.
+// The exception of Python code that the core has called. Other ranks get an Error; a single process raises the
+// exception itself again.
 class Raised {
  public:
-  // Calls it with the interpreter's lock, which the core has let go of.
+  // Calls `work` with the interpreter's lock, which was released for the core.
   template <typename Work>
   void call(const Work& work) {
     const nb::gil_scoped_acquire acquire;
@@ -75,7 +75,7 @@ class Raised {
     }
   }
 
-  // With the interpreter's lock: raises again what was raised, if anything was.
+  // Raises the exception again, if there is one. Needs the interpreter's lock.
   void raise() {
     if (!raised_) return;
     raised_->restore();
@@ -87,14 +87,14 @@ class Raised {
   std::optional<nb::python_error> raised_;
 };
 
-// Python code that the core calls; whoever calls it keeps the code alive.
+// Python code that the core calls; the caller keeps it alive.
 class Callback {
  public:
   explicit Callback(const nb::handle& code) : code_(code) {}
 
   bool is_given() const { return !code_.is_none(); }
 
-  // Calls it; `take` gets the result, with the interpreter's lock.
+  // Calls it, and passes the result to `take`, with the interpreter's lock.
   template <typename Take>
   void call(const Take& take) {
     raised_.call([&] { take(code_()); });
@@ -138,8 +138,8 @@ Execution execute(Array& array, const Operation& operation, const Arrays& arrays
   }
 }
 
-// An operation under way, and what it needs until it is done: the array, and its memory. Whoever drops it waits for the
-// operation's end, so that nothing is written to memory that is gone; other threads of Python go on meanwhile.
+// A started operation with what it needs until it is done: the array and its memory. Its destructor waits for the
+// operation's end, so that no freed memory is written; other Python threads run meanwhile.
 class Started {
  public:
   Started(nb::object array, bool alone, std::shared_ptr<nb::list> memory, swath::Future future)
@@ -162,7 +162,7 @@ class Started {
     const nb::gil_scoped_release release;
     future_.cancel();
   }
-  // Of one that other ranks take part in, and whose memory is its own: it comes to its end when they do.
+  // For an operation with other ranks that owns its memory: it ends when theirs do.
   void abandon() { is_abandoned_ = true; }
   std::pair<double, double> times() const { return {future_.began(), future_.ended()}; }
 
@@ -174,11 +174,11 @@ class Started {
   bool is_abandoned_ = false;
 };
 
-// Whether threads may still take the interpreter's lock: one that asks for it while the interpreter ends is ended by
-// it, in the middle of what it does.
+// Tracks if threads may still take the interpreter's lock: the interpreter kills a thread that asks for the lock during
+// its shutdown.
 class LastCalls {
  public:
-  // Calls it with the lock, unless the program ends.
+  // Calls it with the lock, unless the program is ending.
   template <typename Work>
   void call(const Work& work) {
     State& state = state_.get();
@@ -189,7 +189,7 @@ class LastCalls {
     }
     --state.calling;
   }
-  // No thread is in a call any more, and none will be.
+  // Waits until no thread is in a call; later calls do nothing.
   void end() {
     const nb::gil_scoped_release release;
     State& state = state_.get();
@@ -211,13 +211,13 @@ LastCalls& last_calls() {
   return *calls;
 }
 
-// What an operation holds, whichever thread lets go of it.
+// The objects that an operation holds; any thread may release them.
 std::shared_ptr<nb::list> held(const Arrays& arrays) {
   return {new nb::list(static_cast<const nb::list&>(arrays)),
           [](nb::list* list) { last_calls().call([list] { delete list; }); }};
 }
 
-// An Array that Python lets go of: threads that end with it may need the interpreter's lock.
+// An Array that Python may release: threads that end with it may need the interpreter's lock.
 class HeldArray final : public Array {
  public:
   using Array::Array;

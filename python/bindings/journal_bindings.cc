@@ -121,7 +121,7 @@ void bind_repair(nb::module_& m) {
         "Lock a file as HDF5 does. Raises StoreError where another program has locked it.");
 }
 
-// What the system says, as Python says it: whoever asks adds of what target the file is.
+// Raises the system's error as Python does; the caller adds the file's name.
 void raise_os_error(PyObject* kind, int error, const std::string& words) {
   const nb::object exception = nb::steal(PyObject_CallFunction(kind, "is", error, words.c_str()));
   if (exception.is_valid()) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
