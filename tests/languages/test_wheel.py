@@ -290,7 +290,7 @@ def everything(installed: Environment, cc: str, folder: Path, mpicc: Path, mpiex
     env = {**os.environ, "PATH": f"{installed.folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "MPICC": str(mpicc)}
     flags = run(["swath-config", "--mpi", "--cflags", "--libs"], env=env).split()
     run([cc, "-std=c99", ROOT / "tests/programs/installed/everything.c", *flags, "-o", folder / "everything"])
-    env = {**installed.variables, "SWATH_HDF5": _core.hdf5_library()["path"]}
+    env = {**installed.variables, "PATH": env["PATH"], "SWATH_HDF5": _core.hdf5_library()["path"]}
     return run([*mpiexec, "-n", ranks, folder / "everything"], env=env, cwd=folder)
 
 
