@@ -69,6 +69,7 @@ if(TARGET swath_mpi)
   target_link_libraries(swath_mpi_installed INTERFACE ${SWATH_INSTALLED_MPI_RPATHS})
   # As options: CMake refuses to install a target with includes in the source tree, where .venv may be.
   list(TRANSFORM SWATH_INSTALLED_MPI_INCLUDES PREPEND "SHELL:-isystem " OUTPUT_VARIABLE SWATH_MPI_INCLUDE_OPTIONS)
+  list(TRANSFORM SWATH_MPI_INCLUDE_OPTIONS REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:C,CXX>:\\1>")  # not of Fortran
   target_compile_options(swath_mpi_installed INTERFACE ${SWATH_MPI_INCLUDE_OPTIONS})
   target_compile_definitions(swath_mpi_installed INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   target_link_options(swath_mpi_installed PRIVATE

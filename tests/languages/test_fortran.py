@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import installed_library
 import swath
 from fortran_programs import HERE, compiled, fortran_prefix, parallel, written
-from installed_library import MPIS, ROOT, Mpi, run, surroundings
+from installed_library import MPICH, MPIS, ROOT, Mpi, options_for, run, surroundings, with_ccache
 
 EXAMPLES = ROOT / "examples/fortran"
 KINDS = {
@@ -30,7 +31,9 @@ KINDS = {
 }
 SUFFIXES = {"c8": [".npy"], "c16": [".npy", ".zarr"]}
 ALL_SUFFIXES = [".npy", ".nc3", ".nc4", ".h5", ".zarr"]
-CASES_A_KIND = int(os.environ.get("SWATH_FORTRAN_CASES", "24"))
+CASES_A_PROGRAM = 60  # the compiler needs more than twice as long for twice as many
+PROGRAMS_A_KIND = int(os.environ.get("SWATH_FORTRAN_PROGRAMS", "2"))
+"""21: 10,000 cases of all kinds together."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(installed_library.BUILD_SECONDS_MAX + 100)]
 
@@ -107,13 +110,18 @@ def case_text(kind: str, section: Section, path: str) -> str:
 """
 
 
+def program_text(cases: str) -> str:
+    return f"program kinds\n  use, intrinsic :: iso_fortran_env\n  use swath\n  implicit none\n{cases}end program\n"
+
+
+@pytest.mark.parametrize("number", range(PROGRAMS_A_KIND))
 @pytest.mark.parametrize("kind", KINDS)
-def test_sections_of_all_ranks_are_written_and_read(tmp_path: Path, kind: str) -> None:
+def test_sections_of_all_ranks_are_written_and_read(tmp_path: Path, kind: str, number: int) -> None:
     prefix = fortran_prefix()
-    random_of = random.Random(kind)
+    random_of = random.Random(f"{kind} {number}")
     cases = {}
     text = ""
-    for case in range(CASES_A_KIND):
+    for case in range(CASES_A_PROGRAM):
         section = Section(random_of, case % 6)
         suffixes = SUFFIXES.get(kind, ALL_SUFFIXES)
         path = f"{kind}_{case}{suffixes[case % len(suffixes)]}"
@@ -121,8 +129,7 @@ def test_sections_of_all_ranks_are_written_and_read(tmp_path: Path, kind: str) -
             path = path.replace(".nc3", ".npy")
         cases[path] = section
         text += case_text(kind, section, path)
-    source = f"program kinds\n  use, intrinsic :: iso_fortran_env\n  use swath\n  implicit none\n{text}end program\n"
-    program = compiled(written(tmp_path, "kinds.f90", source), prefix)
+    program = compiled(written(tmp_path, "kinds.f90", program_text(text)), prefix)
     run([program], cwd=tmp_path, env=surroundings(prefix))
     for path, section in cases.items():
         memory = (np.arange(1, np.prod(section.memory) + 1) % 100).reshape(section.memory, order="F")
@@ -217,3 +224,57 @@ def test_an_error_stops_the_program_with_the_message(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "none.nc" in done.stderr
     assert done.stdout == ""
+
+
+# ---- Other ways to build it ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exhaustive  # the compiler of LLVM is large
+def test_flang_builds_the_module_and_sections_are_right(tmp_path: Path) -> None:
+    flang = shutil.which("flang-new-19") or shutil.which("flang-new-20") or shutil.which("flang")
+    if flang is None or not MPICH.mpicc.exists():
+        pytest.skip("flang 19 (Debian: flang-19), or Debian's MPICH, is not installed")
+    options = [one for one in options_for(MPICH) if "FORTRAN" not in one]
+    build, prefix = tmp_path / "build", tmp_path / "prefix"
+    options += ["-DSWATH_BUILD_FORTRAN=ON", f"-DCMAKE_Fortran_COMPILER={flang}"]
+    run(["cmake", "-S", ROOT, "-B", build, *options], env=with_ccache())
+    run(
+        ["cmake", "--build", build, "--target", "swath_library"], installed_library.BUILD_SECONDS_MAX, env=with_ccache()
+    )
+    run(["cmake", "--install", build, "--component", "library", "--prefix", prefix])
+    flags = run([prefix / "bin/swath-config", "--fflags", "--flibs"]).split()
+    random_of = random.Random("flang")
+    for kind in ("i2", "f4", "c16"):
+        paths = [f"{kind}_{case}.npy" for case in range(24)]
+        text = "".join(case_text(kind, Section(random_of, case % 6), path) for case, path in enumerate(paths))
+        source = written(tmp_path, f"{kind}.f90", program_text(text))
+        run([flang, source, *flags, "-o", tmp_path / kind], cwd=tmp_path)
+        run([tmp_path / kind], cwd=tmp_path, env=surroundings(prefix))
+
+
+@pytest.mark.exhaustive  # fpm comes from PyPI, in an environment of its own
+def test_fpm_builds_a_program_with_the_module(tmp_path: Path) -> None:
+    fortran_prefix()
+    if not MPICH.mpicc.exists():
+        pytest.skip("Debian's MPICH is not installed")
+    run([sys.executable, "-m", "venv", tmp_path / "fpm"])
+    run([tmp_path / "fpm/bin/python", "-m", "pip", "--quiet", "install", "fpm"])
+    shutil.copytree(ROOT / "bindings/fortran", tmp_path / "swath")
+    (tmp_path / "program/app").mkdir(parents=True)
+    shutil.copy(EXAMPLES / "dump.f90", tmp_path / "program/app/main.f90")
+    (tmp_path / "program/fpm.toml").write_text(
+        'name = "dump"\n[build]\nexternal-modules = ["mpi_f08"]\n[dependencies]\nswath = { path = "../swath" }\n'
+    )
+    config = fortran_prefix(MPICH) / "bin/swath-config"
+    env = surroundings(config.parent.parent) | {
+        "FPM_FC": str(MPICH.mpifort),
+        "FPM_CC": str(MPICH.mpicc),
+        "FPM_FFLAGS": "-DSWATH_FORTRAN_MPI_F08",
+        "FPM_CFLAGS": run([config, "--cflags"]).strip(),
+        "FPM_LDFLAGS": run([config, "--mpi", "--libs"]).strip(),
+    }
+    fpm = [tmp_path / "fpm/bin/fpm"]
+    run([*fpm, "build"], 300, cwd=tmp_path / "program", env=env)
+    run([*fpm, "install", "--prefix", tmp_path / "made"], 300, cwd=tmp_path / "program", env=env)
+    told = run([*MPICH.mpiexec, "-n", 3, tmp_path / "made/bin/dump"], cwd=tmp_path, env=env)
+    assert "wrote and read 3 records by 3 ranks" in told
