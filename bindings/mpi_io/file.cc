@@ -68,14 +68,14 @@ int64_t broadcast_number(Comm& comm, int64_t number) {
   return number;
 }
 
-// The values of rank 0, which replace those of the other ranks.
-struct Told {
+// Settings of an open file that must be the same on all ranks: those of rank 0 count.
+struct OpenSettings {
   std::string name;
   std::string profile;
   InfoPairs hints;
 };
 
-Told told_by_first(Comm& comm, const Told& mine) {
+OpenSettings broadcast_settings(Comm& comm, const OpenSettings& mine) {
   ByteWriter writer;
   writer.put(std::string_view(mine.name));
   writer.put(std::string_view(mine.profile));
@@ -86,14 +86,14 @@ Told told_by_first(Comm& comm, const Told& mine) {
   }
   const auto bytes = broadcast_bytes(comm, writer.take());
   ByteReader reader("hints", bytes);
-  Told told;
-  told.name = reader.text();
-  told.profile = reader.text();
+  OpenSettings settings;
+  settings.name = reader.text();
+  settings.profile = reader.text();
   for (int64_t left = reader.number(); left > 0; --left) {
     const std::string key = reader.text();
-    told.hints.emplace_back(key, reader.text());
+    settings.hints.emplace_back(key, reader.text());
   }
-  return told;
+  return settings;
 }
 
 FileOptions options_of(const std::string& path, const Hints& hints, bool other_writers) {
@@ -193,14 +193,14 @@ ServedFile::Opened ServedFile::open(const Opening& opening) {
   } else {
     comm = std::make_shared<MpiComm>(opening.ranks);
   }
-  const Told told = told_by_first(
+  const OpenSettings settings = broadcast_settings(
       *comm, {random_name(), profile_text_of(without_file_system(opening.path)), known_hints(opening.info)});
-  const std::shared_ptr<ServedFile> file(new ServedFile(opening, comm, told.name));
-  file->hints_.take(told.hints);
+  const std::shared_ptr<ServedFile> file(new ServedFile(opening, comm, settings.name));
+  file->hints_.take(settings.hints);
   std::shared_ptr<const Profile> profile;
   OfAllRanks mine;
   const auto failure = failure_in([&] {
-    profile = measured_profile(told.profile);
+    profile = measured_profile(settings.profile);
     file->open_files();
     const bool is_cached = !file->own_file_->engine_name().starts_with(kModelled);
     const Profile& prices = profile == nullptr ? default_profile() : *profile;
@@ -215,7 +215,7 @@ ServedFile::Opened ServedFile::open(const Opening& opening) {
   } catch (const Error& error) {
     return {nullptr, error.what()};
   }
-  const std::string identity = file->path_ + " (" + told.name + ")";
+  const std::string identity = file->path_ + " (" + settings.name + ")";
   file->collective_ = array_of_bytes(comm, file->file_, identity, profile);
   file->own_ = array_of_bytes(make_solo_comm(), file->own_file_, identity, profile);
   file->atomic_ = array_of_bytes(make_solo_comm(), file->atomic_file_, identity, profile);
@@ -298,7 +298,7 @@ void ServedFile::set_atomicity(bool atomic) {
 void ServedFile::set_hints(MPI_Info info) {
   collective_jobs_.finish();
   own_jobs_.finish();
-  hints_.take(told_by_first(*comm_, {"", "", known_hints(info)}).hints);
+  hints_.take(broadcast_settings(*comm_, {"", "", known_hints(info)}).hints);
 }
 
 // ---- the view, and pointers -----------------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from new_files import create
 from swath import formats
 from swath.errors import ArgumentError, FormatError, UnsupportedError
-from swath.formats import StridedLayout, contents, create, describe, netcdf_classic
+from swath.formats import StridedLayout, contents, describe, netcdf_classic
 from swath.formats.changes import FileChanges
 from swath.formats.description import NewArray
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from new_files import create
 from swath.errors import ArgumentError, FormatError, UnsupportedError
-from swath.formats import contents, create, describe
+from swath.formats import contents, describe
 
 DTYPES = [
     *("<i2", ">i4", "<f8", ">f8", "?", "c16", "f2", "S5", "U3", "M8[s]", "V7"),

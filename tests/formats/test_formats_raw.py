@@ -8,8 +8,9 @@ import threading
 import numpy as np
 import pytest
 
+from new_files import create
 from swath.errors import ArgumentError, ExistsError, FormatError, NotFoundError, StoreError
-from swath.formats import StridedLayout, contents, create, describe, format_for, library_read
+from swath.formats import StridedLayout, contents, describe, format_for, library_read
 
 
 def placed(description):

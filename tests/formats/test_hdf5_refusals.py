@@ -9,7 +9,7 @@ import pytest
 import swath
 from hdf5_cases import KINDS, add, changing, new, started, store
 from hdf5_variables import make_all
-from swath import formats
+from new_files import create
 from swath.errors import ArgumentError, ExistsError
 from swath.formats import hdf5, netcdf4
 from swath.formats.description import ChunkedLayout, StridedLayout
@@ -69,7 +69,7 @@ def test_dtypes_that_netcdf4_has_not_are_refused(tmp_path, dtype):
 @pytest.mark.parametrize("dtype", ["i1", "u1", "<i2", ">u2", "i4", ">u4", "<i8", "u8", "<f4", ">f4", "f8", "S1"])
 def test_every_dtype_of_netcdf4_is_made_with_its_default_fill_value(tmp_path, dtype):
     path = str(tmp_path / "a.nc4")
-    made = formats.create(path, (3,), dtype)
+    made = create(path, (3,), dtype)
     assert made.dtype == np.dtype(dtype)
     assert made.attributes == {}
     with netCDF4.Dataset(path) as file:
@@ -155,7 +155,7 @@ def test_a_variable_that_h5py_reads_as_another_dtype_is_refused_and_not_left(tmp
 
 def test_text_of_variable_length_is_not_created(tmp_path):
     with pytest.raises(ArgumentError, match="no fixed number of bytes"):
-        formats.create(str(tmp_path / "a.nc4"), (3,), object)
+        create(str(tmp_path / "a.nc4"), (3,), object)
 
 
 def test_a_new_file_is_not_put_in_place_of_another(path):

@@ -12,9 +12,9 @@ import swath
 
 PACKAGE = Path(swath.__file__).parent
 PARAMETERS_MAX = 6
-PASSED_ON = {("formats/__init__.py", name) for name in ("describe", "create", "new_array")}
+PASSED_ON = {("formats/__init__.py", name) for name in ("describe",)}
 PASSED_ON |= {("xarray/accessor.py", name) for name in ("DatasetAccessor", "TreeAccessor")}
-"""They take the keyword options of `swath.open` and `swath.create`, or of xarray's `to_netcdf`, as these do."""
+"""They take the keyword options of `swath.open`, or of xarray's `to_netcdf`, as these do."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

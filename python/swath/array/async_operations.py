@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swath import _core
-from swath.array.counters import Counters, Told
+from swath.array.counters import Counters, OperationCounts
 from swath.array.memory import Part
 from swath.array.places import Places
 from swath.array.request import Request
@@ -64,7 +64,7 @@ class Future:
         _futures.add(self)
         self._value: Any = None
         self._error: BaseException | None = None
-        self._told: Told | None = None
+        self._counts: OperationCounts | None = None
         self._times = (0.0, 0.0)
 
     @classmethod
@@ -72,12 +72,12 @@ class Future:
         """Return that of an operation that is carried out now, by `work`."""
         future = cls.__new__(cls)
         future._array, future._request, future._started, future._parts = array, request, None, []
-        future._value = future._error = future._told = None
+        future._value = future._error = future._counts = None
         began = time.monotonic()
         future._times = (began, began)
         try:
             future._value = future._result_of(work())
-            future._told = array._told_last()
+            future._counts = array._last_counts()
             future._times = (began, time.monotonic())
         except Exception as error:
             if getattr(error, "is_from_signal", False):
@@ -88,7 +88,7 @@ class Future:
     @property
     def counters(self) -> Counters:
         """Return what the operation did on this rank, once `result` has returned; before, zeros."""
-        return Counters() if self._told is None else self._told.counters()
+        return Counters() if self._counts is None else self._counts.counters()
 
     @property
     def times(self) -> tuple[float, float]:
@@ -134,11 +134,11 @@ class Future:
     def _take(self, started: _core.Started, done: Execution, asked: float, returned: float) -> None:
         self._times = began, ended = started.times
         waited = max(min(returned, ended) - max(asked, began), 0.0)
-        told = Told(done.method, done.counters, returned - asked, max(ended - began - waited, 0.0))
+        counts = OperationCounts(done.method, done.counters, returned - asked, max(ended - began - waited, 0.0))
         if self._is_waited_for:  # before this was called
-            told = told._replace(waited_seconds=ended - began, hidden_seconds=0.0)
-        self._told = told
-        self._array._note(self._request, done, told)
+            counts = counts._replace(waited_seconds=ended - began, hidden_seconds=0.0)
+        self._counts = counts
+        self._array._note(self._request, done, counts)
         self._value = self._result_of(self._array._in_order_of(self._parts) if self._reads else self._parts)
         self._started, self._parts = None, []
 
@@ -228,8 +228,8 @@ class AsyncOperations:
         def _read(self, request: Request, out: Any, *, alone: bool = False) -> list[Part]: ...
         def _write(self, request: Request, values: Any) -> None: ...
         def _in_order_of(self, parts: list[Part]) -> list[Part]: ...
-        def _note(self, request: Request, done: Execution, told: Told | None = None) -> None: ...
-        def _told_last(self) -> Told: ...
+        def _note(self, request: Request, done: Execution, counts: OperationCounts | None = None) -> None: ...
+        def _last_counts(self) -> OperationCounts: ...
 
     def read_async(
         self,

@@ -80,8 +80,8 @@ COUNTED = tuple(field.name for field in dataclasses.fields(Counters) if field.na
 """What the core counts."""
 
 
-class Told(NamedTuple):
-    """What one operation did, as the core tells it; `counters` is made of it where somebody asks.
+class OperationCounts(NamedTuple):
+    """What the core counted of one operation; `counters` makes Counters of it.
 
     Attributes:
         method: its name.
@@ -113,12 +113,12 @@ class Totals:
         self._waited = self._hidden = 0.0
         self._method = ""
 
-    def add(self, told: Told) -> None:
+    def add(self, counts: OperationCounts) -> None:
         """Add one step."""
-        self._counted += told.counted
-        self._waited += told.waited_seconds
-        self._hidden += told.hidden_seconds
-        self._method = told.method if self._method in ("", told.method) else "several"
+        self._counted += counts.counted
+        self._waited += counts.waited_seconds
+        self._hidden += counts.hidden_seconds
+        self._method = counts.method if self._method in ("", counts.method) else "several"
 
     def counters(self) -> Counters:
         """Return them as Counters."""

@@ -172,7 +172,9 @@ class File(XarrayNames[dict[str, Dimension], StoredAttributes], Mapping[str, Arr
         """
         given = {key: value for key, value in locals().items() if key not in ("self", "name")}
         words = compared.call_signature(f"create {name!r} in", self._file.identity, given)
-        added = self._file.add(words, lambda: formats.new_array(self._file.path, self.format, variable=name, **given))
+        options = formats.CreationOptions(order, fill, name, dimensions, attributes, chunks, shards, codecs)
+        path, kind = self._file.path, self.format
+        added = self._file.add(words, lambda: formats.new_array(path, kind, shape, dtype, options))
         array = Array(self._file.stored_array(added, is_new=True))
         self._arrays[added.variable or ""] = array
         return array

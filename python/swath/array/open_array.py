@@ -12,7 +12,7 @@ import numpy as np
 
 from swath import _core
 from swath.array import explaining, layout_warning, masks, progress
-from swath.array.counters import Counters, Told, Totals
+from swath.array.counters import Counters, OperationCounts, Totals
 from swath.array.described import DescribedArray
 from swath.array.iterating import Iterating
 from swath.array.memory import Part, checked_out, checked_values, new_part
@@ -114,7 +114,7 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         self._core = stored.core
         self._ranks = stored.ranks
         self._done: _core.Execution | None = None  # the last operation
-        self._told: Told | Totals | None = None  # of another than that: one in the background, or a loop's sums
+        self._counts: OperationCounts | Totals | None = None  # where it is not of `_done`: in the background, of a loop
         self._shared: Request | None = None  # the last one that ranks shared
         self._watches_layout = layout_warning.is_wanted()
         self._recorder: Recorder | None = None
@@ -149,8 +149,8 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
 
         Of one in the background (`read_async`) once its result was asked for; after a loop the loop's sums.
         """
-        if self._told is not None:
-            return self._told.counters()
+        if self._counts is not None:
+            return self._counts.counters()
         return Counters() if self._done is None else Counters.of(self._done.method, self._done.counters)
 
     @property
@@ -525,9 +525,9 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
             self._refuse(operation, error, alone=alone)
 
-    def _note(self, request: Request, done: _core.Execution, told: Told | None = None) -> None:
+    def _note(self, request: Request, done: _core.Execution, counts: OperationCounts | None = None) -> None:
         """Take note of the last operation."""
-        self._done, self._told = done, told
+        self._done, self._counts = done, counts
         if isinstance(request.distribution, (Distribution, Boxes)):
             self._shared = request
         if self._recorder is not None:
@@ -537,10 +537,10 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         if is_watched and done.counters.total_seconds >= layout_warning.SECONDS_MIN:
             self._watches_layout = not layout_warning.warn_of(self, done)
 
-    def _told_last(self) -> Told:
-        """Return what the last operation told, which the program waited for."""
+    def _last_counts(self) -> OperationCounts:
+        """Return what was counted of the last operation that the program waited for."""
         assert self._done is not None
-        return Told(self._done.method, self._done.counters, self._done.counters.total_seconds, 0.0)
+        return OperationCounts(self._done.method, self._done.counters, self._done.counters.total_seconds, 0.0)
 
     def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:
         """Raise the error on all ranks. Collective, unless `alone`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
-import functools
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -335,27 +334,20 @@ def create(
         ArgumentError: a shape, dtype or order that the format cannot store.
         StoreError: the system refuses.
     """
-    given = {
-        "order": order,
-        "fill": fill,
-        "variable": variable,
-        "dimensions": dimensions,
-        "attributes": attributes,
-        "chunks": chunks,
-        "shards": shards,
-        "codecs": codecs,
-    }
+    given = formats.CreationOptions(order, fill, variable, dimensions, attributes, chunks, shards, codecs)
     words = compared.call_signature("create", path, locals(), own=("path", "comm", "given"))
     ranks = ranks_of(comm)
     ranks.agree(words)  # before anything is removed
     path = pools.with_stripe(path, _stripe(path, stripe, layout))
     new, options = NewFile(path, format, overwrite, atomic), OpenOptions("r+", engine, streams, lock_timeout)
-    advised = functools.partial(_with_layout, given, layout, shape, dtype)
+
+    def new_array(kind: str) -> formats.NewArray:
+        return formats.new_array(path, kind, shape, dtype, _with_layout(given, layout, shape, dtype, kind))
 
     def make(atomic_file: AtomicFile) -> Description:
         kind = formats.format_for(path, format)
         formats.warn_of_raw(path, format)
-        return formats.create(atomic_file.working_path, shape, dtype, format=kind, **advised(kind))
+        return formats.create_array(atomic_file.working_path, kind, new_array(kind))
 
     def opened(description: Description, options: OpenOptions) -> tuple[OpenedFile, Array]:
         return _opened_with_file(description, ranks, options)
@@ -363,9 +355,7 @@ def create(
     kind = ranks.on_first(f"create {compared.path_text(path)}: look", lambda: new.format_to_add_to(variable))
     if kind is None:
         return _created(words, new, ranks, options, (make, opened))
-    return _added(
-        words, new, ranks, options, lambda: formats.new_array(path, kind, shape=shape, dtype=dtype, **advised(kind))
-    )
+    return _added(words, new, ranks, options, lambda: new_array(kind))
 
 
 def _stripe(path: Any, stripe: Stripe | None, layout: AdvisedLayout | None) -> Stripe | None:
@@ -376,13 +366,13 @@ def _stripe(path: Any, stripe: Stripe | None, layout: AdvisedLayout | None) -> S
 
 
 def _with_layout(
-    given: dict[str, Any],
+    given: formats.CreationOptions,
     layout: AdvisedLayout | None,
     shape: int | Sequence[int],
     dtype: npt.DTypeLike,
     format: str,  # noqa: A002
-) -> dict[str, Any]:
-    """Return the arguments of `create` with what an advice says of order and chunks. Raise ArgumentError."""
+) -> formats.CreationOptions:
+    """Return the options of `create` with what an advice says of order and chunks. Raise ArgumentError."""
     if layout is None:
         return given
     if not callable(getattr(layout, "creation", None)):
@@ -391,13 +381,14 @@ def _with_layout(
         )
     lengths = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     advised = layout.creation(lengths, dtype, format)
-    twice = [name for name in ("chunks", "shards") if given[name] is not None]
-    twice += [name for name in ("codecs",) if given[name] is not None and name in advised]
-    if given["order"] != "C":
+    twice = [name for name in ("chunks", "shards") if getattr(given, name) is not None]
+    if given.codecs is not None and "codecs" in advised:
+        twice.append("codecs")
+    if given.order != "C":
         twice.insert(0, "order")
     if twice:
         raise ArgumentError(f"layout= says what {' and '.join(twice)} would say, too: leave out one of them")
-    return {**given, **advised}
+    return dataclasses.replace(given, **advised)
 
 
 class NewFile(NamedTuple):

@@ -271,11 +271,7 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
         chunks = chunks_of(source, turned)
     formats.check_codecs(kind, options.codecs, wanted.itemsize)
     chunk, shard = formats.new_chunks(kind, shape, wanted, chunks, shards, options.codecs)
-    new = formats.new_array(
-        target,
-        kind,
-        shape=shape,
-        dtype=wanted,
+    creation = formats.CreationOptions(
         order=_order_of(source, kind) if order is None and options.axes is None else checked_order(order, len(shape)),
         fill=fill,
         variable=options.target_variable or (_last(source.variable) if named else None),
@@ -285,6 +281,7 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
         shards=shard,
         codecs=options.codecs,
     )
+    new = formats.new_array(target, kind, shape, wanted, creation)
     part = Part(
         source=source,
         target_path=checked_path(target),

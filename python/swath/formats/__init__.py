@@ -38,6 +38,7 @@ from swath.formats.description import (
     ChunkTable,
     Codec,
     CodedLayout,
+    CreationOptions,
     Description,
     Layout,
     LibraryLayout,
@@ -83,6 +84,7 @@ __all__ = [
     "ChunkedLayout",
     "CodedLayout",
     "Contents",
+    "CreationOptions",
     "Description",
     "Layout",
     "LibraryLayout",
@@ -99,7 +101,6 @@ __all__ = [
     "chunk_room",
     "contents",
     "contents_of_many",
-    "create",
     "create_array",
     "create_file",
     "describe",
@@ -181,50 +182,17 @@ def describe(
     return described
 
 
-def create(
-    path: Path,
-    shape: int | Sequence[int],
-    dtype: npt.DTypeLike,
-    *,
-    format: str | None = None,  # noqa: A002
-    order: Order = "C",
-    fill: Any = None,
-    variable: str | None = None,
-    dimensions: Sequence[str] | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    chunks: int | Sequence[int] | None = None,
-    shards: int | Sequence[int] | None = None,
-    codecs: Any = None,
-) -> Description:
+def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa: A002
     """Make a new file for one array, in its final size, without writing its elements.
 
     The data are a hole in the file, which reads as zeros: elements that the caller never writes do not have the value
-    `description.fill` unless that is all zero bytes, or the caller writes it. With `fill` None, that is zero, and for
-    netCDF its default fill value. `format` is "raw", "npy", "hdf5", "netcdf4", "netcdf-classic" or, for one of its
-    versions, "netcdf-classic:cdf1" (or cdf2, cdf5), or "zarr" ("zarr:v2" for its version 2); None takes it from the
-    suffix (see `format_for`). The stored dtype may differ from `dtype` in byte order: netCDF classic is big-endian.
-    Names and attributes are for netCDF, HDF5 and Zarr only; the shapes of chunks, and codecs (see `swath.create`), are
-    for netCDF-4, HDF5 and Zarr, those of shards for Zarr only. Of a Zarr store no chunk is stored yet.
+    `description.fill` unless that is all zero bytes, or the caller writes it. Where `new.fill` is None, that is zero,
+    and for netCDF its default fill value. The stored dtype may differ from that of `new` in byte order: netCDF classic
+    is big-endian. Of a Zarr store no chunk is stored yet.
 
     Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
     where the system refuses. No file is left behind then.
     """
-    kind = format_for(path, format)
-    given = {
-        "order": order,
-        "fill": fill,
-        "variable": variable,
-        "dimensions": dimensions,
-        "attributes": attributes,
-        "chunks": chunks,
-        "shards": shards,
-        "codecs": codecs,
-    }
-    return create_array(path, kind, new_array(path, kind, shape=shape, dtype=dtype, **given))
-
-
-def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa: A002
-    """Make a new file for one array, as `create` does, of what `new_array` has checked."""
     name, module = checked_path(path), kind_of(format)
     pools.refuse(name, module)
     if pools.is_in_pool(name):
@@ -241,21 +209,18 @@ def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa
 def new_array(
     path: Path,
     format: str,  # noqa: A002
-    *,
     shape: Any,
     dtype: npt.DTypeLike,
-    order: Order = "C",
-    fill: Any = None,
-    variable: str | None = None,
-    dimensions: Sequence[str] | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    chunks: Any = None,
-    shards: Any = None,
-    codecs: Any = None,
+    options: CreationOptions,
 ) -> NewArray:
-    """Return what `create` and `File.create` are asked to make, checked. Raises ArgumentError."""
+    """Return the array that a file gets, its options checked. Raises ArgumentError.
+
+    `format` is "raw", "npy", "hdf5", "netcdf4", "netcdf-classic" or, for one of its versions, "netcdf-classic:cdf1" (or
+    cdf2, cdf5), or "zarr" ("zarr:v2" for its version 2). Names and attributes are for netCDF, HDF5 and Zarr only; the
+    shapes of chunks, and codecs, are for netCDF-4, HDF5 and Zarr, those of shards for Zarr only.
+    """
     checked_path(path)
-    _check_text(variable=variable, format=format)
+    _check_text(variable=options.variable, format=format)
     known_format(format)
     lengths, unlimited = _growing_shape(shape, format)
     if any(unlimited) and not holds_many(format):
@@ -264,15 +229,15 @@ def new_array(
     return NewArray(
         shape=lengths,
         dtype=stored,
-        order=checked_order(order, len(lengths)),
-        fill=checked_fill(fill, stored),
-        variable=variable,
-        dimensions=checked_dimensions(dimensions, lengths),
-        attributes={} if attributes is None else typed(attributes),
+        order=checked_order(options.order, len(lengths)),
+        fill=checked_fill(options.fill, stored),
+        variable=options.variable,
+        dimensions=checked_dimensions(options.dimensions, lengths),
+        attributes={} if options.attributes is None else typed(options.attributes),
         flavour=format.partition(":")[2] or None,
-        chunks=_chunks_of(format, chunks, lengths, unlimited),
-        shards=None if shards is None else checked_shape(shards),
-        codecs=codecs,
+        chunks=_chunks_of(format, options.chunks, lengths, unlimited),
+        shards=None if options.shards is None else checked_shape(options.shards),
+        codecs=options.codecs,
         unlimited=unlimited,
     )
 

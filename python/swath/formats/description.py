@@ -234,6 +234,23 @@ class Enumeration:
 
 
 @dataclass(frozen=True)
+class CreationOptions:
+    """How a new array is stored, as it was asked for: arguments of `swath.create` and `File.create`, not yet checked.
+
+    `new_array` makes a `NewArray` of them.
+    """
+
+    order: Order = "C"
+    fill: Any = None
+    variable: str | None = None
+    dimensions: Sequence[str] | None = None
+    attributes: Mapping[str, Any] | None = None
+    chunks: Any = None
+    shards: Any = None
+    codecs: Any = None
+
+
+@dataclass(frozen=True)
 class NewArray:
     """What `create` is asked to make, with its arguments checked; `order` is a permutation, slowest dimension first."""
 

@@ -50,5 +50,6 @@ def _seen(groups: dict[str, Group], group: str, name: str) -> Dimension | None:
 def _new_array(group: EncodedGroup, variable: EncodedVariable, path: str, kind: str) -> NewArray:
     data = variable.data
     name = group.path_of(variable)
-    new = formats.new_array(path, kind, shape=data.shape, dtype=data.dtype, variable=name, **variable.options)
+    options = formats.CreationOptions(variable=name, **variable.options)
+    new = formats.new_array(path, kind, data.shape, data.dtype, options)
     return dataclasses.replace(new, unlimited=group.growing(variable))

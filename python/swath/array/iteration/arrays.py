@@ -10,7 +10,7 @@ import numpy as np
 
 from swath import _core
 from swath.array.async_operations import Participants, note_of_ranks
-from swath.array.counters import Told, Totals
+from swath.array.counters import OperationCounts, Totals
 from swath.array.iteration.depth import depth_of_memory
 from swath.array.iteration.grid import Box, Grid, checked_axis, checked_block, steps_along
 from swath.array.iteration.loop import Loop, Steps, checked_depth
@@ -82,7 +82,7 @@ def blocks(array: Any, block: Any, settings: Settings) -> Loop[tuple[Box, Values
 
     def read(box: Box, out: Values | None) -> tuple[Values, Any]:
         part = array._read(Request("read", None, box), out, alone=True)[0]
-        return part, array._told_last()
+        return part, array._last_counts()
 
     steps = Steps(
         items=grid,
@@ -125,9 +125,9 @@ def iterate(array: Any, distribution: Distribution | None, axis: int, settings: 
     def read(selection: Any, out: Values | None) -> tuple[Values, Any]:
         request = Request("read", distribution, selection)
         if together is None:
-            return array._read(request, out)[0], array._told_last()
+            return array._read(request, out)[0], array._last_counts()
         future = array._start_to_read(request, participants._replace(is_waited_for=True), out)
-        return future.result(), future._told
+        return future.result(), future._counts
 
     steps: Steps[Values] = Steps(
         items=items,
@@ -199,12 +199,12 @@ def _depth_max(array: Any, elements: int, settings: Settings) -> int:
     return depth
 
 
-def _totals(array: Any) -> Callable[[Told], None]:
+def _totals(array: Any) -> Callable[[OperationCounts], None]:
     """Return what adds up what a loop's steps did, as the array's counters."""
     totals = Totals()
 
-    def add(told: Told) -> None:
-        totals.add(told)
-        array._told = totals
+    def add(counts: OperationCounts) -> None:
+        totals.add(counts)
+        array._counts = totals
 
     return add

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from swath.array.counters import Told
+from swath.array.counters import OperationCounts
 from swath.array.iteration.buffers import Buffers, Values
 from swath.array.iteration.depth import Measurements, decide, first_decision, fixed, is_point
 from swath.errors import ArgumentError
@@ -28,7 +28,7 @@ class Pending(Protocol):
     def result(self) -> Any:
         """Wait for it, and return its values."""
 
-    _told: Told | None
+    _counts: OperationCounts | None
 
     def _cancel(self) -> None: ...
 
@@ -62,22 +62,22 @@ class Steps(Generic[T]):
     Attributes:
         items: of each step what it reads.
         start: begins to read one, into memory of the loop or None.
-        read: reads one now, and returns the values and what was told of it.
+        read: reads one now, and returns the values and the OperationCounts.
         item: makes of an item and its values what the program gets.
         shape: of an item's values.
         dtype: of them.
-        done: is told what each step told.
+        done: called with the OperationCounts of each step.
         name: the loop and the array, for messages.
         together: where all ranks go through it; None: this one goes alone.
     """
 
     items: Sequence[Any]
     start: Callable[[Any, Values | None], Pending]
-    read: Callable[[Any, Values | None], tuple[Any, Told]]
+    read: Callable[[Any, Values | None], tuple[Any, OperationCounts]]
     item: Callable[[Any, Any], T]
     shape: Callable[[Any], Shape]
     dtype: np.dtype[Any]
-    done: Callable[[Told], None]
+    done: Callable[[OperationCounts], None]
     name: str
     together: Together | None = None
 
@@ -191,22 +191,28 @@ class Loop(Generic[T]):
 
     def _values(self, item: Any, asked: float) -> Any:
         if self.depth == 0 and not self._under_way:
-            values, told = self._steps.read(item, self._buffers.take(self._steps.shape(item)))
+            values, counts = self._steps.read(item, self._buffers.take(self._steps.shape(item)))
             self._next = self._given + 1
             is_ahead = False
         else:
             self._start_up_to(self._given + 1)
             pending = self._under_way.popleft()
             values = pending.result()
-            assert pending._told is not None
-            told = pending._told
+            assert pending._counts is not None
+            counts = pending._counts
             del pending
             self._start_up_to(self._given + 1 + self.depth)
             is_ahead = True
         waiting = time.monotonic() - asked
-        if not is_ahead or told.hidden_seconds > 0:
-            self._latest = (is_ahead, told.total_seconds, waiting, told.waited_seconds, getattr(values, "nbytes", 0))
-        self._steps.done(told)
+        if not is_ahead or counts.hidden_seconds > 0:
+            self._latest = (
+                is_ahead,
+                counts.total_seconds,
+                waiting,
+                counts.waited_seconds,
+                getattr(values, "nbytes", 0),
+            )
+        self._steps.done(counts)
         return values
 
     def _start_up_to(self, end: int) -> None:

@@ -198,8 +198,8 @@ class Writer:
                 raise
             self._errors[write.number] = error
         else:
-            self._done(write.future._told)
-            self._writing += write.future._told.total_seconds
+            self._done(write.future._counts)
+            self._writing += write.future._counts.total_seconds
         self._held -= write.nbytes
         self._weigh(write.number)
 
